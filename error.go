@@ -17,6 +17,7 @@ const (
 	CodeForbidden      Code = "forbidden"       // the key's scope does not reach this
 	CodeNotFound       Code = "not_found"       // no such thing in this tenant
 	CodeConflict       Code = "conflict"        // the thing's state does not allow it
+	CodeChanged        Code = "changed"         // it is no longer as the caller has read it: If-Match
 	CodeTooLarge       Code = "too_large"       // a body, header or depth limit
 	CodeKeyReused      Code = "key_reused"      // the idempotency key stands for another body
 	CodeUnavailable    Code = "unavailable"     // cannot be done now; try again

@@ -182,6 +182,9 @@ func (c *caller) build(ctx context.Context, r request) (*http.Request, error) {
 	if r.key != "" {
 		req.Header.Set("Idempotency-Key", r.key)
 	}
+	if h, ok := ctx.Value(condition{}).(header); ok {
+		req.Header.Set(h.name, h.value)
+	}
 	return req, nil
 }
 

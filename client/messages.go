@@ -93,6 +93,11 @@ func (c Messages) List(ctx context.Context, f Filter) (wire.Page[wire.Message], 
 	return get[wire.Page[wire.Message]](ctx, c.api, path("messages"), f.query())
 }
 
+// Reveal reads the hidden content of a sensitive message. The reason stands in the audit log, with the caller.
+func (c Messages) Reveal(ctx context.Context, id, reason string) (wire.Revealed, error) {
+	return send[wire.Revealed](ctx, c.api, http.MethodPost, path("messages", id, "reveal"), wire.Reveal{Reason: reason})
+}
+
 // Cancel withdraws what is still open of a message.
 func (c Messages) Cancel(ctx context.Context, id string) (wire.Cancelled, error) {
 	return send[wire.Cancelled](ctx, c.api, http.MethodPost, path("messages", id, "cancel"), nil)

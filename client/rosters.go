@@ -49,6 +49,11 @@ func (c Rosters) Calendar(ctx context.Context, name string) ([]byte, error) {
 	return answer.body, err
 }
 
+// Override changes who is on duty on single dates, or has two users swap, and says who is on duty then.
+func (c Rosters) Override(ctx context.Context, name string, change wire.Override) (wire.Overridden, error) {
+	return send[wire.Overridden](ctx, c.api, http.MethodPost, path("rosters", name, "override"), change)
+}
+
 // Delete deletes a roster.
 func (c Rosters) Delete(ctx context.Context, name string) error {
 	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("rosters", name)})

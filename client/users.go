@@ -18,6 +18,13 @@ func (c Users) List(ctx context.Context, f Filter) (wire.Page[posthouse.User], e
 	return get[wire.Page[posthouse.User]](ctx, c.api, path("users"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
+// Find lists the entries whose id, address, name or part of a name begins with a text, at most limit and 100 of them.
+func (c Users) Find(ctx context.Context, text string, limit int) (wire.Page[posthouse.User], error) {
+	q := Filter{Limit: limit}.query()
+	q.Set("find", text)
+	return get[wire.Page[posthouse.User]](ctx, c.api, path("users"), q)
+}
+
 // Get reads one entry of the directory.
 func (c Users) Get(ctx context.Context, id string) (posthouse.User, error) {
 	return get[posthouse.User](ctx, c.api, path("users", id), nil)

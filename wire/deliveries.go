@@ -22,6 +22,18 @@ type Wait struct {
 	Until  time.Time `json:"until,omitzero" doc:"Missing where only a person or an event ends it."`
 }
 
+// Reveal asks for the hidden content of a sensitive message.
+type Reveal struct {
+	Reason string `json:"reason" doc:"Why: it stands in the audit log."`
+}
+
+// Revealed is the content of a sensitive message.
+type Revealed struct {
+	ID      string            `json:"id" doc:"The message."`
+	Content posthouse.Content `json:"content" doc:"What is sent."`
+	Payload json.RawMessage   `json:"payload,omitempty" doc:"What fills its template."`
+}
+
 // Story is all that is known of a delivery, each part oldest first.
 type Story struct {
 	Delivery  posthouse.Delivery  `json:"delivery"`

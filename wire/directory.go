@@ -30,6 +30,7 @@ type UsersReplaced struct {
 	Changed   []string `json:"changed" doc:"The ids of users of whom something differs."`
 	Unchanged int      `json:"unchanged" doc:"How many users stay as they are."`
 	Removed   []string `json:"removed" doc:"The ids of users who are not named, and are deleted."`
+	Tag       string   `json:"tag" doc:"The state of the directory that was compared. PUT /v1/users with it as If-Match, in quotes, changes this directory and no other."`
 }
 
 // UserChange changes a user. What it does not name stays.
@@ -46,6 +47,47 @@ type RosterCheck struct {
 	EmptyDays []string            `json:"empty_days" doc:"Days of the week, and dates, with nobody on duty."`
 	Overlaps  map[string][]string `json:"overlaps" doc:"Users on several days, with those days."`
 	Past      []string            `json:"past_overrides" doc:"Overrides of dates that are over."`
+}
+
+// Override changes who is on duty on single dates.
+type Override struct {
+	Dates  map[string][]string `json:"dates,omitempty" doc:"Users by date, such as 2030-10-01, in place of those of its day of the week; none of them is nobody."`
+	Clear  []string            `json:"clear,omitempty" doc:"Dates that have the users of their day of the week again."`
+	Swap   *DutySwap           `json:"swap,omitempty" doc:"Two users who take each other's duty, once dates and clear are in force."`
+	DryRun bool                `json:"dry_run,omitempty" doc:"Only says what would change."`
+}
+
+// DutySwap has two users take each other's duty.
+type DutySwap struct {
+	User     string `json:"user" doc:"Who gives the duty of date."`
+	Date     string `json:"date" doc:"The date on which user is on duty."`
+	With     string `json:"with" doc:"Who takes it."`
+	WithDate string `json:"with_date" doc:"The date on which with is on duty, and user is then."`
+}
+
+// Overridden says what a change of dates makes of a roster.
+type Overridden struct {
+	Roster  string       `json:"roster" doc:"The roster."`
+	DryRun  bool         `json:"dry_run" doc:"Nothing was changed."`
+	Changed []DutyChange `json:"changed" doc:"The dates whose users are others now."`
+	Now     DutyTurn     `json:"now" doc:"Who is on duty now, by the changed roster."`
+	Next    DutyTurn     `json:"next" doc:"Who is on duty after that."`
+	Tag     string       `json:"tag" doc:"The state of the roster, as its ETag says it."`
+}
+
+// DutyChange is a date whose users are others.
+type DutyChange struct {
+	Date   string   `json:"date" doc:"The date."`
+	Before []string `json:"before" doc:"Who was on duty."`
+	After  []string `json:"after" doc:"Who is on duty then."`
+}
+
+// DutyTurn is a duty day with its users.
+type DutyTurn struct {
+	Date  string    `json:"date" doc:"The duty day."`
+	From  time.Time `json:"from" doc:"When it begins."`
+	Until time.Time `json:"until" doc:"When the next one begins."`
+	Users []string  `json:"users" doc:"Who is on duty; nobody where it is empty."`
 }
 
 // Duty is who is on duty at a moment.

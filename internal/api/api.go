@@ -38,6 +38,7 @@ type Options struct {
 	Tally     Tally
 	Rates     Rates
 	Answers   Answers
+	Contents  Contents
 	Audit     Audit
 	Tenants   Tenants
 
@@ -84,6 +85,7 @@ func Routes(o Options) []web.Route {
 		overview{o.Overviewer}.routes(),
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
+		reveals{o.Contents}.routes(),
 		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(),
 		outbox{o.Outbox}.routes(),
 		channels{o.Channels, o.Tally, o.Rates}.routes(),
@@ -93,7 +95,7 @@ func Routes(o Options) []web.Route {
 		handouts.routes(), handouts.reportRoutes(),
 		logs{o.Reader}.routes(),
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
-		rosters{o.Rosters, o.Zone}.routes(),
+		rosters{o.Rosters, o.Zone}.routes(), rosters{o.Rosters, o.Zone}.overrideRoutes(),
 		users{o.Users}.routes(),
 		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Sender, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences, o.Removals}.routes(),

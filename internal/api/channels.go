@@ -66,8 +66,8 @@ var (
 func (ch channels) routes() []web.Route {
 	return web.Tagged("channels",
 		web.Get("/v1/channels", reads, "List channels, secrets masked.", ch.list).Paged().Sighted(),
-		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked.", ch.get).OfChannel("name"),
-		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
+		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked, with its state as ETag.", ch.show).OfChannel("name"),
+		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name").Guarded(),
 		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove).OfChannel("name"),
 		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending, for a time or until it is resumed.", pauseBody, ch.pause).OfChannel("name"),
 		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume).OfChannel("name"),
@@ -90,6 +90,13 @@ func (ch channels) get(c *web.Call) (posthouse.Channel, error) {
 	return ch.Get(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 
+// show is get with the tag that a later put may name.
+func (ch channels) show(c *web.Call) (posthouse.Channel, error) {
+	found, err := ch.get(c)
+	c.Tag(found.Tag())
+	return found, err
+}
+
 // put takes a channel as it is read, so that one can be read, changed and put back. What
 // the server keeps of it (version, times, whether it is paused) is not looked at.
 func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, error) {
@@ -102,6 +109,7 @@ func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, er
 	}
 	before, _ := ch.Get(c.Context(), c.Tenant(), in.Name) // masked, as what is stored is
 	stored, created, err := ch.Put(c.Context(), c.Tenant(), in)
+	c.Tag(stored.Tag())
 	c.Changed(before, stored)
 	if created {
 		c.Status = http.StatusCreated

@@ -48,10 +48,10 @@ func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 	if err != nil {
 		return wire.Page[posthouse.Delivery]{}, err
 	}
-	return partsOf(f.Cursor, f.Limit, func(cursor string, limit int) ([]posthouse.Delivery, string, error) {
-		f.Cursor, f.Limit = cursor, limit
+	return pageOf(read.Looked(f.Cursor, f.Limit, sizeOf, func(cursor string, limit int) ([]posthouse.Delivery, string, error) {
+		f.Cursor, f.Limit, f.Look = cursor, limit, mostLooked
 		return d.read.Deliveries.Deliveries(c.Context(), f)
-	})
+	}))
 }
 
 func (d deliveries) attempts(c *web.Call) (wire.Page[posthouse.Attempt], error) {

@@ -141,6 +141,7 @@ func (m messages) list(c *web.Call) (wire.Page[wire.Message], error) {
 	if err != nil {
 		return wire.Page[wire.Message]{}, err
 	}
+	f.Look = mostLooked
 	return m.read.List(c.Context(), f)
 }
 

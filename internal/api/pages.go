@@ -75,6 +75,9 @@ func wholeOf[T any](items []T, err error) (wire.Page[T], error) { return pageOf(
 // filterable is what lists of messages and deliveries are narrowed down by.
 var filterable = []string{"channel", "kind", "ref", "user", "account", "state", "since", "until", "cursor", "limit"}
 
+// mostLooked bounds how many rows a page of a list goes through where no index answers its filter.
+const mostLooked = 20_000
+
 // filterOf reads what lists of messages and deliveries are narrowed down by.
 func filterOf(c *web.Call) (work.Filter, error) {
 	f := work.Filter{

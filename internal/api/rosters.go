@@ -34,7 +34,7 @@ func (r rosters) routes() []web.Route {
 	return web.Tagged("rosters",
 		web.Get("/v1/rosters", reads, "List duty rosters.", r.list).Paged(),
 		web.Get("/v1/rosters/{name}", reads, "A roster; with .csv behind the name as CSV, with .ics as a calendar to subscribe to.", r.get).Of(posthouse.Roster{}),
-		web.Put("/v1/rosters/{name}", admin, "Create a roster or replace it, from JSON or CSV.", body, r.put),
+		web.Put("/v1/rosters/{name}", admin, "Create a roster or replace it, from JSON or CSV.", body, r.put).Guarded(),
 		web.Delete("/v1/rosters/{name}", admin, "Delete a roster.", r.remove),
 		web.Get("/v1/rosters/{name}/check", reads, "Days without anybody, and people on several days.", r.check),
 		web.Get("/v1/rosters/{name}/today", reads, "Who is on duty now.", r.today),
@@ -60,6 +60,7 @@ func (r rosters) get(c *web.Call) (any, error) {
 	given := c.PathValue("name")
 	name := strings.TrimSuffix(strings.TrimSuffix(given, ".csv"), web.CalendarSuffix)
 	found, err := r.named(c, name)
+	c.Tag(found.Tag())
 	if err != nil || name == given {
 		return found, err
 	}
@@ -107,6 +108,7 @@ func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error)
 	before, found, unread := r.store.Roster(c.Context(), c.Tenant(), in.Name)
 	stored, err := r.store.PutRoster(c.Context(), time.Now(), in)
 	puts(c, unread == nil && found, before, stored)
+	c.Tag(stored.Tag())
 	return stored, err
 }
 

@@ -44,7 +44,7 @@ func (t templates) routes() []web.Route {
 	return web.Tagged("templates",
 		web.Get("/v1/templates", reads, "List templates, the latest version of each.", t.list).Paged(),
 		web.Get("/v1/templates/{name}", reads, "A template, its latest version or a given one.", t.get).Query("version"),
-		web.Put("/v1/templates/{name}", admin, "Store a new version.", templateBody, t.put),
+		web.Put("/v1/templates/{name}", admin, "Store a new version.", templateBody, t.put).Guarded(),
 		web.Delete("/v1/templates/{name}", admin, "Delete a template, all versions.", t.remove),
 		web.Post("/v1/templates/{name}/preview", reads, "What a payload makes of it.", previewBody, t.preview),
 		web.Post("/v1/templates/{name}/test", admin, "Fill it and send it to one recipient, really and at once. Nothing is queued.", templateTestBody, t.test),
@@ -66,7 +66,9 @@ func (t templates) get(c *web.Call) (posthouse.Template, error) {
 	if err := c.Wrong(); err != nil {
 		return posthouse.Template{}, err
 	}
-	return t.version(c, version)
+	found, err := t.version(c, version)
+	c.Tag(found.Tag())
+	return found, err
 }
 
 // version reads a version of the template that the path names, the latest for 0.
@@ -90,6 +92,7 @@ func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, 
 	stored, err := t.store.PutTemplate(c.Context(), time.Now(), in)
 	stored.Variables = read.Variables(stored)
 	puts(c, missing == nil, before, stored)
+	c.Tag(stored.Tag())
 	return stored, err
 }
 

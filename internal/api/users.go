@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,6 +19,7 @@ type Users interface {
 	PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error
 	User(ctx context.Context, tenant, id string) (posthouse.User, error)
 	Users(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.User, next string, err error)
+	FindUsers(ctx context.Context, tenant, text string, limit int) ([]posthouse.User, error)
 	DeleteUser(ctx context.Context, tenant, id string) error
 	ReplaceUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User, rehearse bool) (work.Directory, error)
 	ChangeUser(ctx context.Context, now time.Time, tenant, id string, change func(*posthouse.User)) (before, after posthouse.User, err error)
@@ -31,6 +33,9 @@ const (
 	maxUsers = 10_000
 	maxRoles = 200
 )
+
+// mostFound bounds how many users are found by a text; somebody who wants another writes more of it.
+const mostFound = 100
 
 // givenUsers are users with the lines of the CSV that they stand in, if it is one.
 type givenUsers struct {
@@ -50,10 +55,10 @@ var usersBody = web.BodyOf[givenUsers](web.OneTo(maxUsers, "users", "users")).Or
 
 func (u users) routes() []web.Route {
 	return web.Tagged("users",
-		web.Get("/v1/users", reads, "List the directory.", u.list).Paged(),
-		web.Put("/v1/users", admin, "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", usersBody, u.put).Takes(wire.Users{}).Query("prune", "dry_run"),
-		web.Get("/v1/users/{id}", reads, "One user.", u.get),
-		web.Patch("/v1/users/{id}", admin, "Change a user, and keep what is not named.", userBody, u.change),
+		web.Get("/v1/users", reads, "List the directory, or find somebody in it by the beginning of an id, an address, a name or a part of a name.", u.list).Query("find").Paged(),
+		web.Put("/v1/users", admin, "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", usersBody, u.put).Takes(wire.Users{}).Query("prune", "dry_run").Guarded(),
+		web.Get("/v1/users/{id}", reads, "One user.", u.show),
+		web.Patch("/v1/users/{id}", admin, "Change a user, and keep what is not named.", userBody, u.change).Guarded(),
 		web.Delete("/v1/users/{id}", admin, "Delete a user.", u.remove),
 	)
 }
@@ -63,6 +68,9 @@ func (u users) list(c *web.Call) (wire.Page[posthouse.User], error) {
 	if err != nil {
 		return wire.Page[posthouse.User]{}, err
 	}
+	if text := c.Query.Get("find"); text != "" {
+		return wholeOf(u.store.FindUsers(c.Context(), c.Tenant(), text, min(cmp.Or(limit, mostFound), mostFound)))
+	}
 	return partsOf(cursor, limit, func(cursor string, limit int) ([]posthouse.User, string, error) {
 		return u.store.Users(c.Context(), c.Tenant(), cursor, limit)
 	})
@@ -70,6 +78,13 @@ func (u users) list(c *web.Call) (wire.Page[posthouse.User], error) {
 
 func (u users) get(c *web.Call) (posthouse.User, error) {
 	return u.store.User(c.Context(), c.Tenant(), c.PathValue("id"))
+}
+
+// show is get with the tag that a later change may name.
+func (u users) show(c *web.Call) (posthouse.User, error) {
+	found, err := u.get(c)
+	c.Tag(found.Tag())
+	return found, err
 }
 
 func (u users) remove(c *web.Call) error {
@@ -103,7 +118,7 @@ func (u users) put(c *web.Call, in givenUsers) (out wire.UsersStored, err error)
 		c.Unchanged()
 	}
 	return wire.UsersStored{Stored: stored, Replaced: &wire.UsersReplaced{
-		DryRun: rehearse, Added: listed(done.Added), Changed: listed(done.Changed), Unchanged: done.Unchanged, Removed: listed(done.Removed),
+		DryRun: rehearse, Added: listed(done.Added), Changed: listed(done.Changed), Unchanged: done.Unchanged, Removed: listed(done.Removed), Tag: done.Tag,
 	}}, err
 }
 
@@ -170,6 +185,7 @@ func (u users) change(c *web.Call, in wire.UserChange) (posthouse.User, error) {
 	}
 	before, after, err := u.store.ChangeUser(c.Context(), time.Now(), c.Tenant(), given.ID, apply)
 	c.Changed(before, after)
+	c.Tag(after.Tag())
 	return after, err
 }
 

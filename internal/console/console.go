@@ -2,7 +2,7 @@
 // everything through the API, in the process and on behalf of the person's role, so that what a page shows and does is what
 // the API allows (ADR 0040).
 //
-// It holds no state but how many requests each person made of late: sessions are in the database, filters in the address. It works without JavaScript; htmx only refreshes
+// It holds no state but how many requests each person made of late, and which forms it is serving: sessions are in the database, filters in the address. It works without JavaScript; htmx only refreshes
 // parts of pages.
 package console
 
@@ -18,12 +18,14 @@ import (
 // Root is where the console is, below the address of the API.
 const Root = "/console/"
 
-// Options makes a console. API and Desk are required.
+// Options makes a console. API, Desk and Clicks are required.
 type Options struct {
 	// API serves the requests that pages are made of.
 	API http.Handler
 	// Desk lets people in.
 	Desk *people.Desk
+	// Clicks remembers which forms were sent. Required.
+	Clicks Clicks
 	// Provider is who people may come in by beside passwords and links. Defaults to none.
 	Provider Provider
 	// Zone is of the times on pages. Defaults to UTC.
@@ -43,6 +45,8 @@ type console struct {
 	pages  pages
 	assets assets
 	pace   *pace
+	// flights are forms that are being served.
+	flights flights
 }
 
 // New makes the handler of all addresses below Root, and of the address "/" for browsers.
@@ -65,7 +69,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &console{o: o, api: api, pages: drawn, assets: files, pace: &pace{}}
+	c := &console{o: o, api: api, pages: drawn, assets: files, pace: &pace{}, flights: flights{under: map[string]chan struct{}{}}}
 	return c.handler(), nil
 }
 

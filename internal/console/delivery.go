@@ -16,6 +16,8 @@ type life struct {
 	Ready ready
 	// Sure is the decision that waits for a confirmation, empty for none.
 	Sure string
+	// Revealed is the hidden content, where somebody has asked for it just now.
+	Revealed *wire.Revealed
 	// Outcome is the one that is to be confirmed.
 	Outcome string
 }
@@ -48,6 +50,20 @@ func (v *visit) lifeOf(id string) (l life, err error) {
 	l.Ready = readyFor(l.Delivery)
 	l.Why, err = v.call().Deliveries.Explain(v.ctx(), id)
 	return l, err
+}
+
+// revealContent shows the hidden content on the page that answers, which nobody can send on: it has no address.
+func revealContent(v *visit) error {
+	l, err := v.lifeOf(v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	shown, err := v.call().Messages.Reveal(v.ctx(), l.Delivery.Message, v.form("reason"))
+	if err != nil {
+		return err
+	}
+	l.Revealed = &shown
+	return v.show("delivery", "delivery", l)
 }
 
 // stillAs is an error where a delivery has moved since the page was drawn: a second click decides nothing.

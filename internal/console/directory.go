@@ -1,13 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -26,13 +25,15 @@ type book struct {
 	CSV      string
 	Prune    bool
 	Look     *wire.UsersReplaced
+	Moved    bool // somebody else has changed the directory since an earlier look
 	Problems []posthouse.Problem
 }
 
-// The directory has no index but by id: a filter looks through parts of it, until a page is full or mostLeafed parts are done.
+// What people lack, and their roles, have no index: such a filter looks through parts of the directory until a page is full or mostLeafed
+// parts are done, and the next page goes on.
 const (
 	leaf       = 200
-	mostLeafed = mostLooked * directoryPage / leaf
+	mostLeafed = 5
 )
 
 // noAddress asks for people who have no address in any channel.
@@ -54,6 +55,9 @@ func (b *book) read(v *visit) error {
 	}
 	for _, c := range channels {
 		b.Channels = append(b.Channels, c.Name)
+	}
+	if b.Asked != "" {
+		return b.find(v)
 	}
 	size, cursor := leaf, v.query("cursor")
 	if !b.Filtered() {
@@ -81,14 +85,23 @@ func (b *book) read(v *visit) error {
 	return nil
 }
 
+// find fills in the users who fit the words, as many as a page has.
+func (b *book) find(v *visit) error {
+	page, err := v.call().Users.Find(v.ctx(), b.Asked, 4*pageLength)
+	for _, u := range page.Items {
+		if b.wants(u) {
+			b.List = append(b.List, u)
+		}
+	}
+	return err
+}
+
 // Filtered reports whether not everybody is asked for.
 func (b *book) Filtered() bool { return b.Asked+b.Role+b.Lacks != "" }
 
 // wants reports whether a filter selects a user.
 func (b *book) wants(u posthouse.User) bool {
 	switch {
-	case b.Asked != "" && !strings.Contains(strings.ToLower(u.ID), strings.ToLower(b.Asked)) && !fits(u, b.Asked):
-		return false
 	case b.Role != "" && !slices.Contains(u.Roles, b.Role):
 		return false
 	case b.Lacks == noAddress:
@@ -129,13 +142,18 @@ func importDirectory(v *visit) error {
 	if v.form("sure") == "" {
 		return b.again(v)
 	}
-	if v.form("confirm") != b.Confirm() {
-		return posthouse.Errorf(posthouse.CodeConflict, "the directory was changed by somebody else")
-	}
+	ctx := withNote(client.IfMatch(v.ctx(), cmp.Or(v.form("confirm"), "none")), v.form("note"))
 	if b.Prune {
-		_, err = v.call().Users.ReplaceFrom(withNote(v.ctx(), v.form("note")), false, []byte(b.CSV))
+		_, err = v.call().Users.ReplaceFrom(ctx, false, []byte(b.CSV))
 	} else {
-		_, err = v.call().Users.Import(withNote(v.ctx(), v.form("note")), []byte(b.CSV))
+		_, err = v.call().Users.Import(ctx, []byte(b.CSV))
+	}
+	if b.Moved = posthouse.CodeOf(err) == posthouse.CodeChanged; b.Moved {
+		if would, err = v.call().Users.ReplaceFrom(v.ctx(), true, []byte(b.CSV)); err != nil {
+			return err
+		}
+		b.Look = would.Replaced
+		return b.again(v)
 	}
 	if err != nil {
 		return err
@@ -152,16 +170,10 @@ func (b *book) again(v *visit) error {
 	if len(b.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	return v.draw(status, "directory", "directory", b)
-}
-
-// Confirm says what a look has shown: what would change otherwise by now is not stored.
-func (b *book) Confirm() string {
-	confirm := fmt.Sprint(len(b.Look.Added), " ", len(b.Look.Changed), " ", b.Look.Unchanged)
-	if b.Prune {
-		confirm += fmt.Sprint(" ", len(b.Look.Removed))
+	if b.Moved {
+		status = http.StatusConflict
 	}
-	return confirm
+	return v.draw(status, "directory", "directory", b)
 }
 
 // Nothing reports whether all would stay as it is.
@@ -174,32 +186,3 @@ const mostNamed = 50
 
 // Named are the ids that the look has room for.
 func (b *book) Named(ids []string) []string { return ids[:min(len(ids), mostNamed)] }
-
-// bookWords are the texts of the page of the directory.
-func bookWords() map[string]word {
-	return map[string]word{
-		"directory":         {"Directory", "通讯录"},
-		"book_search":       {"Part of an id or name, or an address", "编号或姓名的一部分，或完整地址"},
-		"book_user":         {"User", "用户"},
-		"book_name":         {"Name", "姓名"},
-		"book_type":         {"Type", "类型"},
-		"book_role":         {"Role", "角色"},
-		"book_addresses":    {"Reached at", "联系地址"},
-		"book_lacks":        {"Without an address in", "缺少地址的渠道"},
-		"book_lacks_all":    {"any channel", "所有渠道都没有"},
-		"book_none":         {"no address", "没有地址"},
-		"book_none_help":    {"Without an address a channel reaches the user by the id, where its provider knows it.", "没有地址时，渠道按用户编号发送（前提是平台认识该编号）。"},
-		"book_empty":        {"The directory is empty.", "通讯录是空的。"},
-		"book_none_found":   {"Nobody was found.", "没有找到。"},
-		"book_more":         {"The search has not come to the end of the directory:", "通讯录尚未找完："},
-		"book_import":       {"Import CSV", "导入 CSV"},
-		"book_import_help":  {"The columns are id, name, type, roles (with ; between them), and one for each channel, which holds the address there. Users who are there already are replaced.", "列：id、name、type、roles（多个用 ; 分隔），另为每个渠道加一列，填写该渠道的地址。已有的用户会被替换。"},
-		"book_prune":        {"Delete everybody who is not in the file", "删除文件中没有的用户"},
-		"book_no_file":      {"choose a file, or paste its text", "请选择文件，或粘贴内容"},
-		"book_added":        {"New", "新增"},
-		"book_changed":      {"Changed", "有变化"},
-		"book_removed":      {"Deleted", "将删除"},
-		"book_kept":         {"Stay as they are", "不变"},
-		"book_import_alert": {"It counts at once for messages that are handed in from now on. What is replaced is gone.", "保存后立即对之后受理的消息生效；被替换的内容无法找回。"},
-	}
-}

@@ -48,6 +48,9 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 		leadTo(v, Root+"me/totp")
 		return 0, trouble{}
 	}
+	if errors.Is(err, errSent) {
+		return http.StatusConflict, trouble{Word: "sent_already"}
+	}
 	var coded *posthouse.Error
 	if !errors.As(err, &coded) {
 		v.o.Log.Error("a page of the console failed", "path", v.r.URL.Path, "error", err)

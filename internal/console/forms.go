@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -20,7 +21,8 @@ type channelForm struct {
 	Driver   wire.Driver
 	Name     string
 	New      bool
-	Version  int64 // of the channel that the form shows: it is stored over no other
+	Version  string // the tag of the channel that the form shows: it is stored over no other
+	Moved    bool   // somebody else has changed the channel since the form was drawn
 	Fields   []field
 	Settings []field
 	Problems []posthouse.Problem // that belong to no field
@@ -32,7 +34,9 @@ type field struct {
 	Name     string // in the form, which is the path of its problems
 	Value    string
 	Checked  bool
-	Stored   bool // a secret is there, which nobody is shown
+	Stored   bool   // a secret is there, which nobody is shown
+	Theirs   string // what is stored, where Differs
+	Differs  bool   // somebody else has stored something, and the form says something else
 	Problems []string
 }
 
@@ -104,14 +108,33 @@ func editChannel(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if v.form("version") != strconv.FormatInt(ch.Version, 10) {
-		return posthouse.Errorf(posthouse.CodeConflict, "the channel was changed by somebody else: it has version %d now", ch.Version)
-	}
 	d, err := v.driver(ch.Driver)
 	if err != nil {
 		return err
 	}
+	if v.form("version") != ch.Tag() {
+		return v.bothChannels(d, ch)
+	}
 	return v.putChannel(d, ch, "edit_channel")
+}
+
+// bothChannels shows the form as it was sent, and beside each field what somebody else has stored meanwhile.
+func (v *visit) bothChannels(d wire.Driver, ch posthouse.Channel) error {
+	f, stored := v.filled(d, ch), formOf(d, ch)
+	f.Moved = true
+	for i, list := range [][]field{stored.Fields, stored.Settings} {
+		mine := [][]field{f.Fields, f.Settings}[i]
+		for j, theirs := range list {
+			value := theirs.Value
+			if channel.Kind(theirs.Kind) == channel.KindBool {
+				value = say(map[bool]string{true: "yes", false: "no"}[theirs.Checked], v.zh)
+			}
+			if strings.ReplaceAll(mine[j].Value, "\r\n", "\n") != theirs.Value || channel.Kind(theirs.Kind) == channel.KindBool && mine[j].Checked != theirs.Checked {
+				mine[j].Theirs, mine[j].Differs = value, true
+			}
+		}
+	}
+	return v.draw(http.StatusConflict, "channel-form", "edit_channel", f)
 }
 
 // putChannel stores what the form says, or shows it again with what is wrong.
@@ -120,9 +143,24 @@ func (v *visit) putChannel(d wire.Driver, ch posthouse.Channel, title string) er
 	f.New = title == "new_channel"
 	in, problems := v.channelFrom(d, ch)
 	if problems == nil {
-		_, _, err := v.call().Channels.Put(withNote(v.ctx(), v.form("note")), in)
+		ctx := client.IfMatch(v.ctx(), ch.Tag())
+		if f.New {
+			ctx = client.IfNew(v.ctx())
+		}
+		_, _, err := v.call().Channels.Put(withNote(ctx, v.form("note")), in)
 		if err == nil {
 			return v.goTo(v.at("channels", in.Name) + "?said=stored")
+		}
+		if posthouse.CodeOf(err) == posthouse.CodeChanged && f.New {
+			f.Problems = []posthouse.Problem{{Path: "name", Message: say("name_taken", v.zh)}}
+			return v.draw(http.StatusUnprocessableEntity, "channel-form", title, f)
+		}
+		if posthouse.CodeOf(err) == posthouse.CodeChanged {
+			now, err := v.call().Channels.Get(v.ctx(), ch.Name)
+			if err != nil {
+				return err
+			}
+			return v.bothChannels(d, now)
 		}
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
@@ -136,7 +174,7 @@ func (v *visit) putChannel(d wire.Driver, ch posthouse.Channel, title string) er
 
 // formOf is the form that shows a channel, or of a new one.
 func formOf(d wire.Driver, ch posthouse.Channel) channelForm {
-	f := channelForm{Driver: d, Name: ch.Name, New: ch.Name == "", Version: ch.Version, Settings: settingFields(ch)}
+	f := channelForm{Driver: d, Name: ch.Name, New: ch.Name == "", Version: ch.Tag(), Settings: settingFields(ch)}
 	for _, one := range d.Fields {
 		f.Fields = append(f.Fields, fieldOf(one, ch.Config[one.Name]))
 	}

@@ -26,7 +26,8 @@ func readPages() (pages, error) {
 	}
 	out := pages{}
 	for _, name := range names {
-		t, err := template.ParseFS(files, "pages/parts/*.html", name)
+		// Of each form as it is drawn there is one click: whatever the form decides, it decides once.
+		t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID}).ParseFS(files, "pages/parts/*.html", name)
 		if err != nil {
 			return nil, err
 		}

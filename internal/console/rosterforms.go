@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -9,10 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/rule"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // wish is what a form of the page of a roster asks for.
@@ -37,6 +40,8 @@ type look struct {
 	More     int // that are not shown
 	HandOver *[2]string
 	TimeZone *[2]string
+	After    *watch // who is on duty then, of a roster that was there
+	Moved    bool   // somebody else has changed the roster since an earlier look
 }
 
 // shifted is a day whose users would be others.
@@ -69,12 +74,22 @@ func changeRoster(v *visit) error {
 	case "back":
 		return d.again(before, ask, nil, nil)
 	default:
-		return d.again(before, ask, lookOf(before, next), nil)
+		return d.again(before, ask, lookOf(before, next), d.wrongDates(ask, before, next))
 	}
 	if v.form("version") != (watch{Roster: before}).Version() {
-		return posthouse.Errorf(posthouse.CodeConflict, "the roster was changed by somebody else")
+		return d.moved(before, ask, next)
 	}
-	_, err = v.call().Rosters.Put(withNote(v.ctx(), v.form("note")), next)
+	err = d.store(ask, before, next)
+	if posthouse.CodeOf(err) == posthouse.CodeChanged {
+		if before, err = d.rosterOf(ask); err != nil {
+			return err
+		}
+		next, problems = ask.apply(before)
+		if problems = append(problems, rule.Validate(next)...); len(problems) > 0 {
+			return d.again(before, ask, nil, problems)
+		}
+		return d.moved(before, ask, next)
+	}
 	var coded *posthouse.Error
 	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
 		return d.again(before, ask, nil, coded.Problems)
@@ -100,14 +115,92 @@ func (d duty) rosterOf(ask wish) (posthouse.Roster, error) {
 	return r, err
 }
 
+// overrideRoster is changeRoster of those who may change single dates alone.
+func overrideRoster(v *visit) error {
+	if !wishOf(v).single() {
+		return posthouse.Invalid("only single dates are changed here", problemAt("do", say("wish_nothing", v.zh)))
+	}
+	return changeRoster(v)
+}
+
+// single reports whether a form changes single dates, as everybody on duty may.
+func (w wish) single() bool { return w.Do == "date" || w.Do == "clear" || w.Do == "swap" }
+
+// wrongDates is what the API finds wrong with the dates of a form before they are stored: those that are over.
+func (d duty) wrongDates(ask wish, before, next posthouse.Roster) []posthouse.Problem {
+	change := datesOf(before, next)
+	if change.DryRun = true; !ask.single() || len(change.Dates)+len(change.Clear) == 0 {
+		return nil
+	}
+	_, err := d.v.call().Rosters.Override(d.v.ctx(), before.Name, change)
+	return web.ProblemsOf(err)
+}
+
+// store stores a roster, of a form for single dates those dates alone.
+func (d duty) store(ask wish, before, next posthouse.Roster) error {
+	ctx := withNote(onlyOver(d.v.ctx(), before), d.v.form("note"))
+	if !ask.single() {
+		_, err := d.v.call().Rosters.Put(ctx, next)
+		return err
+	}
+	_, err := d.v.call().Rosters.Override(ctx, before.Name, datesOf(before, next))
+	return err
+}
+
+// datesOf are the dates by which two states of a roster differ.
+func datesOf(before, next posthouse.Roster) wire.Override {
+	out := wire.Override{Dates: map[string][]string{}}
+	for date, users := range next.Overrides {
+		if old, there := before.Overrides[date]; !there || !slices.Equal(old, users) {
+			out.Dates[date] = users
+		}
+	}
+	for date := range before.Overrides {
+		if _, stays := next.Overrides[date]; !stays {
+			out.Clear = append(out.Clear, date)
+		}
+	}
+	return out
+}
+
+// onlyOver has a roster stored over the one that was looked at, or where there was none.
+func onlyOver(ctx context.Context, before posthouse.Roster) context.Context {
+	if before.Name == "" {
+		return client.IfNew(ctx)
+	}
+	return client.IfMatch(ctx, before.Tag())
+}
+
+// moved shows what a form would make of a roster that somebody else has changed since the look.
+func (d duty) moved(now posthouse.Roster, ask wish, next posthouse.Roster) error {
+	will := lookOf(now, next)
+	will.Moved = true
+	return d.again(now, ask, will, nil)
+}
+
 // again draws the page with the form as it was sent.
 func (d duty) again(r posthouse.Roster, ask wish, will *look, problems []posthouse.Problem) error {
+	if len(problems) > 0 {
+		will = nil
+	}
 	c, err := d.calendarOf(r, ask.View, ask.Date)
 	if err != nil {
 		return err
 	}
+	if will != nil && r.Name != "" {
+		if next, _ := ask.apply(r); len(rule.Validate(next)) == 0 {
+			after, err := d.watchOf(next)
+			if err != nil {
+				return err
+			}
+			will.After = &after
+		}
+	}
 	c.New, c.Asked, c.Look, c.Problems = r.Name == "", ask, will, problems
 	status := http.StatusOK
+	if will != nil && will.Moved {
+		status = http.StatusConflict
+	}
 	for i := range problems {
 		problems[i].Message = say(problems[i].Message, d.v.zh) // those that are no words stay
 		status = http.StatusUnprocessableEntity
@@ -208,33 +301,14 @@ func (w wish) swapped(next posthouse.Roster) (posthouse.Roster, []posthouse.Prob
 	if w.Date == w.WithDate {
 		return next, problemAt("with_date", "wish_same_date")
 	}
-	for _, one := range []struct{ path, date, gives, takes string }{{"user", w.Date, w.User, w.With}, {"with", w.WithDate, w.With, w.User}} {
-		users, problem := onDutyOn(next, one.date)
-		i := slices.Index(users, one.gives)
-		switch {
-		case problem != nil:
-			return next, problem
-		case i < 0:
-			return next, problemAt(one.path, "wish_not_on_duty")
+	next, problems := rule.Swap(next, rule.Turn{User: w.User, Date: w.Date}, rule.Turn{User: w.With, Date: w.WithDate})
+	for i, p := range problems {
+		problems[i].Message = "wish_no_date"
+		if p.Path == "user" || p.Path == "with" {
+			problems[i].Message = "wish_not_on_duty"
 		}
-		users = slices.Clone(users)
-		users[i] = one.takes
-		next.Overrides[one.date] = users
 	}
-	return next, nil
-}
-
-// onDutyOn are the users of a date.
-func onDutyOn(r posthouse.Roster, date string) ([]string, []posthouse.Problem) {
-	at, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		return nil, problemAt("date", "wish_no_date")
-	}
-	days, err := rule.Days(r, at, 1)
-	if err != nil {
-		return nil, problemAt("hand_over", err.Error())
-	}
-	return days[0].Users, nil
+	return next, problems
 }
 
 // usersIn are the users of a text, one a line or with commas between.
@@ -270,8 +344,8 @@ func lookOf(before, next posthouse.Roster) *look {
 	}
 	maps.Copy(dates, next.Overrides)
 	for _, date := range slices.Sorted(maps.Keys(dates)) {
-		a, _ := onDutyOn(before, date)
-		b, _ := onDutyOn(next, date) // Validate has looked at both
+		a, _ := rule.UsersOn(before, date)
+		b, _ := rule.UsersOn(next, date) // Validate has looked at both
 		add(date, 0, a, b)
 	}
 	if before.HandOver != next.HandOver {
@@ -293,3 +367,6 @@ func (c calendar) Lines(day int) string {
 	}
 	return strings.Join(c.Days[strconv.Itoa(day)], "\n")
 }
+
+// Single reports whether the form is one for single dates.
+func (c calendar) Single() bool { return c.Asked.single() }

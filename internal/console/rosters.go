@@ -203,7 +203,7 @@ func (w watch) Version() string {
 	if w.UpdatedAt.IsZero() {
 		return ""
 	}
-	return w.UpdatedAt.UTC().Format(time.RFC3339Nano)
+	return w.Tag()
 }
 
 // Weekdays are the days of the week in their order.

@@ -19,7 +19,7 @@ const atNight = "/console/t/default/rosters/night"
 // night is a house with a roster that has days and a date of its own.
 func night(t *testing.T) *house {
 	h := open(t, false)
-	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"],"2":["wang.fang"],"4":["<b>"]},"overrides":{"2026-11-25":["zhao.min"],"2026-11-27":[]}}`, nil)
+	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"],"2":["wang.fang"],"4":["<b>"]},"overrides":{"2099-11-25":["zhao.min"],"2099-11-27":[]}}`, nil)
 	return h
 }
 
@@ -40,23 +40,23 @@ func versionOf(page string) string {
 func TestARosterIsACalendar(t *testing.T) {
 	t.Parallel()
 	h := night(t)
-	h.api("PUT", "/v1/rosters/day", `{"days":{"1":["li.na","x"]},"overrides":{"2026-11-24":["wang.fang"]}}`, nil)
-	month := h.page("viewer", atNight+"?date=2026-11-24")
-	h.shows(month, "<h2>2026-11</h2>", "date=2026-10-01", "date=2026-12-01", `datetime="2026-11-30"`, "&lt;b&gt;", "wang.fang is also on duty in day", "li.na is also on duty in day", "zhao.min", "other than its day of the week", "On duty now", "Nobody is on duty, and nobody is told, on 2026-11-01, 2026-11-04,")
-	if strings.Contains(month, "2026-11-25, 2026-11-26") || strings.Contains(month, "Look first") {
+	h.api("PUT", "/v1/rosters/day", `{"days":{"1":["li.na","x"]},"overrides":{"2099-11-24":["wang.fang"]}}`, nil)
+	month := h.page("viewer", atNight+"?date=2099-11-24")
+	h.shows(month, "<h2>2099-11</h2>", "date=2099-10-01", "date=2099-12-01", `datetime="2099-11-30"`, "&lt;b&gt;", "wang.fang is also on duty in day", "li.na is also on duty in day", "zhao.min", "other than its day of the week", "On duty now", "Nobody is on duty, and nobody is told, on 2099-11-01, 2099-11-04,")
+	if strings.Contains(month, "2099-11-25, 2099-11-26") || strings.Contains(month, "Look first") {
 		t.Error("a day with users of its own counts as empty, or a viewer gets forms")
 	}
 	if n := strings.Count(month, "<td class="); n != 42 { // Monday, October 26th, to Sunday, December 6th
 		t.Errorf("the month has %d days", n)
 	}
-	week := h.page("admin", atNight+"?view=week&date=2026-11-24", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") })
-	h.shows(week, "2026-11-23 – 2026-11-29", "2026-11-26, 2026-11-27, 2026-11-28, 2026-11-29"[12:], "换班", "周一", "先预览")
+	week := h.page("admin", atNight+"?view=week&date=2099-11-24", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") })
+	h.shows(week, "2099-11-23 – 2099-11-29", "2099-11-26, 2099-11-27, 2099-11-28, 2099-11-29"[12:], "换班", "周一", "先预览")
 	if n := strings.Count(week, "<td class="); n != 7 {
 		t.Errorf("the week has %d days", n)
 	}
 	h.shows(h.page("viewer", atNight+"?view=x&date=0000-99"), `aria-current="date"`)
 	h.shows(h.page("viewer", "/console/t/default/rosters"), ">night</a>", ">day</a>", "Asia/Shanghai")
-	for as, want := range map[string]string{"csv": "2026-11-25,zhao.min", "ics": "BEGIN:VCALENDAR"} {
+	for as, want := range map[string]string{"csv": "2099-11-25,zhao.min", "ics": "BEGIN:VCALENDAR"} {
 		got := h.ask("viewer", atNight+"/file?as="+as, nil)
 		h.shows(got.body, want)
 		if got.header.Get("Content-Disposition") != "attachment; filename=night."+as {
@@ -77,32 +77,36 @@ func TestARosterIsChangedAfterALook(t *testing.T) {
 	change := func(form url.Values, seen ...string) posthouse.Roster {
 		t.Helper()
 		before := h.roster("night")
-		look := h.ask("admin", atNight, form)
-		h.shows(look.body, append(seen, "What it will change")...)
+		who, at := "admin", atNight
+		if form.Get("do") == "date" || form.Get("do") == "swap" || form.Get("do") == "clear" { // a person on night duty does these
+			who, at = "operator", atNight+"/override"
+		}
+		look := h.ask(who, at, form)
+		h.shows(look.body, append(seen, "What it will change", "On duty then", `action="`+at+`"`)...)
 		if now := h.roster("night"); !now.UpdatedAt.Equal(before.UpdatedAt) {
 			t.Fatalf("%v: a look has stored it", form)
 		}
 		form.Set("step", "store")
 		form.Set("version", versionOf(look.body))
 		form.Set("note", "as agreed")
-		if got := h.ask("admin", atNight, form); got.to() != atNight+"?said=stored" {
+		if got := h.ask(who, at, form); got.to() != atNight+"?said=stored" {
 			t.Fatalf("%v: %d\n%s", form, got.status, got.body)
 		}
-		if got := h.ask("admin", atNight, form); got.status/100 != 4 {
+		if got := h.ask(who, at, form); got.status/100 != 4 {
 			t.Errorf("%v: a second click gets %d", form, got.status)
 		}
 		return h.roster("night")
 	}
-	r := change(url.Values{"do": {"date"}, "date": {"2026-12-01"}, "users": {"a，b\r\nc"}}, "2026-12-01", "wang.fang")
-	if got := r.Overrides["2026-12-01"]; !slices.Equal(got, []string{"a", "b", "c"}) {
+	r := change(url.Values{"do": {"date"}, "date": {"2099-12-01"}, "users": {"a，b\r\nc"}}, "2099-12-01", "wang.fang")
+	if got := r.Overrides["2099-12-01"]; !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("the date has %v", got)
 	}
-	r = change(url.Values{"do": {"swap"}, "date": {"2026-11-23"}, "user": {"li.na"}, "with_date": {"2026-11-25"}, "with": {"zhao.min"}}, "2026-11-23", "2026-11-25")
-	if a, b := r.Overrides["2026-11-23"], r.Overrides["2026-11-25"]; !slices.Equal(a, []string{"zhao.min"}) || !slices.Equal(b, []string{"li.na"}) {
+	r = change(url.Values{"do": {"swap"}, "date": {"2099-11-23"}, "user": {"li.na"}, "with_date": {"2099-11-25"}, "with": {"zhao.min"}}, "2099-11-23", "2099-11-25")
+	if a, b := r.Overrides["2099-11-23"], r.Overrides["2099-11-25"]; !slices.Equal(a, []string{"zhao.min"}) || !slices.Equal(b, []string{"li.na"}) {
 		t.Errorf("swapped to %v and %v", a, b)
 	}
-	r = change(url.Values{"do": {"clear"}, "date": {"2026-11-27"}})
-	if _, there := r.Overrides["2026-11-27"]; there {
+	r = change(url.Values{"do": {"clear"}, "date": {"2099-11-27"}})
+	if _, there := r.Overrides["2099-11-27"]; there {
 		t.Errorf("still there: %v", r.Overrides)
 	}
 	r = change(url.Values{"do": {"week"}, "day1": {"x\r\ny"}, "day7": {"z"}, "hand_over": {"08:30"}}, "00:00 → 08:30", "nobody")
@@ -115,8 +119,58 @@ func TestARosterIsChangedAfterALook(t *testing.T) {
 	}
 	var log struct{ Items []wire.AuditEntry }
 	h.api("GET", "/v1/audit?target=night&key=person:admin", "", &log)
-	if len(log.Items) != 5 || log.Items[0].Note != "as agreed" || log.Items[0].Action != "rosters.put" {
+	if len(log.Items) != 2 || log.Items[0].Note != "as agreed" || log.Items[0].Action != "rosters.put" {
 		t.Errorf("the audit log has %+v", log.Items)
+	}
+	h.api("GET", "/v1/audit?target=night&key=person:operator", "", &log)
+	if len(log.Items) != 3 || log.Items[0].Note != "as agreed" || log.Items[0].Action != "rosters.override" {
+		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// A person on night duty changes single dates, from today on, and nothing else of a roster.
+func TestAnOperatorChangesSingleDates(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	page := h.page("operator", atNight)
+	h.shows(page, `action="`+atNight+`/override"`, "Swap")
+	if strings.Contains(page, `name="day1"`) || strings.Contains(page, `name="csv"`) {
+		t.Error("an operator gets the forms of the whole roster")
+	}
+	before := h.roster("night")
+	for _, form := range []url.Values{{"do": {"week"}, "day1": {"me"}}, {"do": {"import"}, "csv": {"day,user\n1,me\n"}}, {}} {
+		form.Set("step", "store")
+		form.Set("version", before.Tag())
+		if got := h.ask("operator", atNight+"/override", form); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("%v: %d", form, got.status)
+		}
+		if got := h.ask("operator", atNight, form); got.status != http.StatusForbidden {
+			t.Errorf("%v by the form of the whole roster: %d", form, got.status)
+		}
+	}
+	past := url.Values{"do": {"date"}, "date": {"2020-01-01"}, "users": {"me"}}
+	h.shows(h.ask("operator", atNight+"/override", past).body, "<code>dates.2020-01-01</code>", "is over")
+	if now := h.roster("night"); now.Tag() != before.Tag() {
+		t.Errorf("the roster is %+v", now)
+	}
+}
+
+// Two who change a roster at a time: the second one sees what the first one made of it, and confirms anew.
+func TestTheSecondOfTwoSeesWhatTheFirstChanged(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	form := url.Values{"do": {"week"}, "day1": {"mine"}, "step": {"store"}, "version": {h.roster("night").Tag()}}
+	h.api("PUT", "/v1/rosters/night", `{"days":{"2":["theirs"]}}`, nil)
+	both := h.ask("admin", atNight, form)
+	if h.shows(both.body, "Somebody else has changed this roster", "theirs", "mine"); both.status != http.StatusConflict {
+		t.Errorf("status %d", both.status)
+	}
+	if r := h.roster("night"); len(r.Days["1"]) != 0 {
+		t.Fatal("a colleague's change was overwritten")
+	}
+	form.Set("version", versionOf(both.body))
+	if got := h.ask("admin", atNight, form); got.to() != atNight+"?said=stored" {
+		t.Errorf("confirmed: %d\n%s", got.status, got.body)
 	}
 }
 
@@ -128,12 +182,12 @@ func TestAWrongRosterFormSaysWhatIsWrong(t *testing.T) {
 	for want, form := range map[string]url.Values{
 		"<code>do</code> nothing was asked for":                         {},
 		"<code>overrides.soon</code>":                                   {"do": {"date"}, "date": {"soon"}, "users": {"a"}, "step": {"store"}},
-		"<code>overrides.2026-12-01[1]</code>":                          {"do": {"date"}, "date": {"2026-12-01"}, "users": {"a,a"}},
-		"<code>date</code> this date was not changed":                   {"do": {"clear"}, "date": {"2026-12-01"}},
-		"<code>user</code> is not on duty on that date":                 {"do": {"swap"}, "date": {"2026-11-23"}, "user": {"nobody"}, "with_date": {"2026-11-25"}, "with": {"zhao.min"}},
-		"<code>with</code> is not on duty on that date":                 {"do": {"swap"}, "date": {"2026-11-23"}, "user": {"li.na"}, "with_date": {"2026-11-25"}, "with": {"li.na"}},
-		"<code>with_date</code> is the same date":                       {"do": {"swap"}, "date": {"2026-11-23"}, "with_date": {"2026-11-23"}},
-		"<code>date</code> want a date":                                 {"do": {"swap"}, "date": {"x"}, "user": {"li.na"}, "with_date": {"2026-11-23"}},
+		"<code>overrides.2099-12-01[1]</code>":                          {"do": {"date"}, "date": {"2099-12-01"}, "users": {"a,a"}},
+		"<code>date</code> this date was not changed":                   {"do": {"clear"}, "date": {"2099-12-01"}},
+		"<code>user</code> is not on duty on that date":                 {"do": {"swap"}, "date": {"2099-11-23"}, "user": {"nobody"}, "with_date": {"2099-11-25"}, "with": {"zhao.min"}},
+		"<code>with</code> is not on duty on that date":                 {"do": {"swap"}, "date": {"2099-11-23"}, "user": {"li.na"}, "with_date": {"2099-11-25"}, "with": {"li.na"}},
+		"<code>with_date</code> is the same date":                       {"do": {"swap"}, "date": {"2099-11-23"}, "with_date": {"2099-11-23"}},
+		"<code>date</code> want a date":                                 {"do": {"swap"}, "date": {"x"}, "user": {"li.na"}, "with_date": {"2099-11-23"}},
 		"<code>hand_over</code> &#34;late&#34;":                         {"do": {"week"}, "hand_over": {"late"}},
 		"<code>time_zone</code> &#34;Mars&#34;":                         {"do": {"week"}, "day1": {"kept"}, "time_zone": {"Mars"}},
 		"<code>line 2</code>":                                           {"do": {"import"}, "csv": {"day,user\nFreitag,q\n"}},
@@ -145,7 +199,7 @@ func TestAWrongRosterFormSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%v: %d", form, got.status)
 		}
 	}
-	form := url.Values{"do": {"date"}, "date": {"2026-12-01"}, "users": {"a"}, "step": {"back"}}
+	form := url.Values{"do": {"date"}, "date": {"2099-12-01"}, "users": {"a"}, "step": {"back"}}
 	h.shows(h.ask("admin", atNight, form).body, ">a</textarea>", "Look first")
 	form.Set("step", "store")
 	if got := h.ask("admin", atNight, form); got.status != http.StatusConflict {

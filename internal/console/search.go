@@ -21,6 +21,7 @@ type found struct {
 	More    bool             // of the directory than were looked through
 	List    []posthouse.Delivery
 	Next    string // the query of the next page
+	Short   bool   // the page is short of what is behind it: nothing newer fits
 	Any     bool   // something was asked
 }
 
@@ -89,7 +90,7 @@ func (v *visit) list(f *found, filter client.Filter) error {
 	if page.Next != "" {
 		q := v.r.URL.Query()
 		q.Set("cursor", page.Next)
-		f.Next = "?" + q.Encode()
+		f.Next, f.Short = "?"+q.Encode(), len(page.Items) < filter.Limit
 	}
 	return nil
 }
@@ -114,48 +115,26 @@ func (v *visit) append(f *found, filter client.Filter) error {
 	return nil
 }
 
-// mostLooked bounds how many pages of the directory are looked through: it has no index by names.
-const (
-	mostLooked    = 10
-	directoryPage = 1000
-)
-
-// byDirectory adds what users got whose name or address is the text.
+// byDirectory adds what users got whose name or address begins with the text.
 func (v *visit) byDirectory(f *found, filter client.Filter) error {
-	cursor := ""
-	for range mostLooked {
-		page, err := v.call().Users.List(v.ctx(), client.Filter{Cursor: cursor, Limit: directoryPage})
-		if err != nil {
-			return err
+	page, err := v.call().Users.Find(v.ctx(), f.Asked, mostUsers+2)
+	if err != nil {
+		return err
+	}
+	for _, u := range page.Items {
+		if u.ID == f.Asked {
+			continue
 		}
-		for _, u := range page.Items {
-			if fits(u, f.Asked) && u.ID != f.Asked && len(f.Users) < mostUsers {
-				f.Users = append(f.Users, u)
-				filter.User = u.ID
-				if err := v.append(f, filter); err != nil {
-					return err
-				}
-			}
-		}
-		if cursor = page.Next; cursor == "" {
+		if f.More = len(f.Users) == mostUsers; f.More {
 			return nil
 		}
-	}
-	f.More = true
-	return nil
-}
-
-// fits reports whether a user has a name with the text in it, or an address that is it.
-func fits(u posthouse.User, text string) bool {
-	if strings.Contains(strings.ToLower(u.Name), strings.ToLower(text)) {
-		return true
-	}
-	for _, address := range u.Addresses {
-		if strings.EqualFold(address, text) {
-			return true
+		f.Users = append(f.Users, u)
+		filter.User = u.ID
+		if err := v.append(f, filter); err != nil {
+			return err
 		}
 	}
-	return false
+	return nil
 }
 
 // Of is the address of the search for something.

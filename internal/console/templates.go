@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -14,6 +15,7 @@ import (
 type sheet struct {
 	posthouse.Template        // the version that is looked at
 	Newest             int    // of its versions
+	Moved              bool   // somebody else has stored a version since the page was drawn
 	Other              *texts // the version beside it, nil for none
 	Channels           []posthouse.Channel
 	Channel            string
@@ -135,20 +137,33 @@ func storeTemplate(v *visit) error {
 	if err := s.read(v, 0, 0); err != nil {
 		return err
 	}
-	if v.form("newest") != strconv.Itoa(s.Newest) {
-		return posthouse.Errorf(posthouse.CodeConflict, "the template was changed by somebody else: it has version %d now", s.Newest)
-	}
 	t := s.Template
 	t.Title, t.Text = v.form("title"), strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n")
-	_, err := v.call().Templates.Put(withNote(v.ctx(), v.form("note")), t)
+	s.Draft = &t
+	if v.form("newest") != strconv.Itoa(s.Newest) {
+		return s.both(v)
+	}
+	_, err := v.call().Templates.Put(withNote(client.IfMatch(v.ctx(), s.Tag()), v.form("note")), t)
 	if err == nil {
 		return v.goTo(v.at("templates", t.Name) + "?said=stored")
+	}
+	if posthouse.CodeOf(err) == posthouse.CodeChanged {
+		if err := s.read(v, 0, 0); err != nil {
+			return err
+		}
+		return s.both(v)
 	}
 	if s.Problems = refusalOf(err, "text"); s.Problems == nil {
 		return err
 	}
-	s.Draft = &t
 	return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
+}
+
+// both shows how the version that somebody else has stored meanwhile differs from what was typed.
+func (s *sheet) both(v *visit) error {
+	s.Moved = true
+	s.Other = &texts{s.Version, difference(s.Title, s.Draft.Title), difference(s.Text, s.Draft.Text)}
+	return v.draw(http.StatusConflict, "template", "templates", s)
 }
 
 // Versions are the ones to choose from, the newest first.
@@ -167,28 +182,4 @@ func (s *sheet) Typed() posthouse.Template {
 		return *s.Draft
 	}
 	return s.Template
-}
-
-// templateWords are the texts of the page of a template.
-func templateWords() map[string]word {
-	return map[string]word{
-		"tpl_versions":   {"Version", "版本"},
-		"tpl_with":       {"Compared with version", "对比版本"},
-		"tpl_compare":    {"Compare", "对比"},
-		"tpl_difference": {"Difference", "差异"},
-		"tpl_same":       {"They say the same.", "内容相同。"},
-		"tpl_first":      {"There is one version.", "只有一个版本。"},
-		"tpl_gone":       {"only in the other version:", "仅在对比版本中："},
-		"tpl_new":        {"only in this version:", "仅在此版本中："},
-		"tpl_try":        {"Text and sample", "内容与预览"},
-		"tpl_payload":    {"Variables (JSON)", "变量（JSON）"},
-		"tpl_bounds":     {"Bounds of the channel", "按渠道的长度限制检查"},
-		"tpl_look":       {"Show what it makes", "预览"},
-		"tpl_made":       {"What the recipient reads", "收件人看到的内容"},
-		"tpl_store":      {"Store as a new version", "保存为新版本"},
-		"tpl_store_help": {"Messages that are handed in from now on read like this. Older ones stay as they are.", "之后受理的消息使用新内容，已受理的不变。"},
-		"tpl_characters": {"characters", "字符"},
-		"tpl_bytes":      {"bytes", "字节"},
-		"tpl_none":       {"none", "不检查"},
-	}
 }

@@ -72,7 +72,7 @@ func (c *console) closed(r route) http.Handler {
 		if err := web.Permit(key, r.use); err != nil {
 			return err
 		}
-		return r.serve(v)
+		return c.once(v, r.serve)
 	})
 }
 

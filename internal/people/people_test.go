@@ -70,6 +70,8 @@ func TestWhatRolesReach(t *testing.T) {
 		"read the audit log":  {web.Use{Scope: posthouse.ScopeAdmin, Action: "audit.read"}, posthouse.RoleOperator},
 		"resolve":             {web.Use{Scope: posthouse.ScopeAdmin, Action: "deliveries.resolve"}, posthouse.RoleOperator},
 		"cancel a message":    {web.Use{Scope: posthouse.ScopeSend, Action: "messages.cancel"}, posthouse.RoleOperator},
+		"swap a duty":         {web.Use{Scope: posthouse.ScopeAdmin, Action: "rosters.override"}, posthouse.RoleOperator},
+		"change a roster":     {web.Use{Scope: posthouse.ScopeAdmin, Action: "rosters.put"}, posthouse.RoleAdmin},
 		"pause a channel":     {web.Use{Scope: posthouse.ScopeAdmin, Action: "channels.pause"}, posthouse.RoleOperator},
 		"send":                {web.Use{Scope: posthouse.ScopeSend, Action: "messages.create"}, posthouse.RoleSender},
 		"start a campaign":    {web.Use{Scope: posthouse.ScopeSend, Action: "campaigns.start"}, posthouse.RoleSender},

@@ -15,7 +15,7 @@ func decides() []string {
 	return []string{
 		"*.read", "deliveries.*", "messages.cancel", "reminders.end", "channels.pause", "channels.resume", "channels.test",
 		"accounts.pause", "accounts.resume", "accounts.test", "agents.pause", "agents.resume", "agents.drain", "agents.reassign",
-		"templates.preview", "campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
+		"rosters.override", "templates.preview", "campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
 	}
 }
 

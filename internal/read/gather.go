@@ -1,5 +1,7 @@
 package read
 
+import "cmp"
+
 // PageBytes bounds a page by what its entries hold, beside their number: a thousand messages of the largest kind are
 // 300 MiB. One entry always fits.
 const PageBytes = 4 << 20
@@ -46,6 +48,20 @@ func Gather[T any](cursor string, limit int, size func(*T) int, part func(cursor
 		room := (PageBytes - used) / max(used/max(len(list), 1), 1)
 		n = max(1, min(4*n, maxPart, limit-len(list), room))
 	}
+}
+
+// Looked is Gather for parts that look through a bounded number of rows: the page ends with the first that is shorter than asked for, and the
+// next page goes on behind it.
+func Looked[T any](cursor string, limit int, size func(*T) int, part func(cursor string, limit int) ([]T, string, error)) ([]T, string, error) {
+	behind := ""
+	list, next, err := Gather(cursor, limit, size, func(cursor string, limit int) ([]T, string, error) {
+		more, next, err := part(cursor, limit)
+		if len(more) < limit {
+			behind, next = next, ""
+		}
+		return more, next, err
+	})
+	return list, cmp.Or(next, behind), err
 }
 
 // fitting is how many entries from the first on have room, and what those hold.

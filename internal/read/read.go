@@ -64,7 +64,11 @@ func (r Reader) Message(ctx context.Context, tenant, id, cursor string, limit in
 
 // List lists messages, newest first.
 func (r Reader) List(ctx context.Context, f work.Filter) (wire.Page[wire.Message], error) {
-	list, next, err := Gather(f.Cursor, f.Limit, weight, func(cursor string, limit int) ([]work.Summary, string, error) {
+	gather := Gather[work.Summary]
+	if f.Look > 0 {
+		gather = Looked[work.Summary]
+	}
+	list, next, err := gather(f.Cursor, f.Limit, weight, func(cursor string, limit int) ([]work.Summary, string, error) {
 		f.Cursor, f.Limit = cursor, limit
 		return r.Messages.Messages(ctx, f)
 	})

@@ -31,7 +31,7 @@ func TestTheDirectoryIsReplacedAndItsUsersChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		done, err := s.Users.ReplaceUsers(ctx, at(), "t1", []posthouse.User{{ID: "b", Name: "x"}, {ID: "c", Name: "old"}, {ID: "d"}, {ID: "c"}}, false)
-		want := work.Directory{Added: []string{"d"}, Changed: []string{"b"}, Removed: []string{"a"}, Unchanged: 1}
+		want := work.Directory{Added: []string{"d"}, Changed: []string{"b"}, Removed: []string{"a"}, Unchanged: 1, Tag: done.Tag}
 		if diff := cmp.Diff(want, done); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}

@@ -66,6 +66,12 @@ func (r Route) Audited() Route {
 	return r
 }
 
+// Witnessed is Audited, and keeps the answer back where the line cannot be written.
+func (r Route) Witnessed() Route {
+	r.witnessed = true
+	return r.Audited()
+}
+
 // Audits reports whether a route's use is written to the audit log: what changes configuration, keys or tenants, or
 // decides about deliveries.
 func (r Route) Audits() bool {
@@ -124,9 +130,12 @@ type Book struct {
 
 // Write adds a line with the details of a change. It was made all the same when that fails, so the failure is logged
 // loudly.
-func (b Book) Write(ctx context.Context, e wire.AuditEntry, detail any) {
+func (b Book) Write(ctx context.Context, e wire.AuditEntry, detail any) { _ = b.add(ctx, e, detail) }
+
+// add is Write that says whether the line is there.
+func (b Book) add(ctx context.Context, e wire.AuditEntry, detail any) error {
 	if b.Store == nil {
-		return
+		return nil
 	}
 	now := time.Now()
 	e.ID, e.At = posthouse.NewID(), now.UTC()
@@ -137,18 +146,24 @@ func (b Book) Write(ctx context.Context, e wire.AuditEntry, detail any) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := b.Store.AddAudit(ctx, now, e, max(cmp.Or(b.Keep, DefaultAuditKeep), 0)); err != nil {
+	err := b.Store.AddAudit(ctx, now, e, max(cmp.Or(b.Keep, DefaultAuditKeep), 0))
+	if err != nil {
 		cmp.Or(b.Log, slog.Default()).Error("a change could not be written to the audit log", "action", e.Action, "target", e.Target, "key", e.Key, "tenant", e.Tenant, "error", err)
 	}
+	return err
 }
 
 // record writes what was done to the audit log.
-func (d *door) record(r Route, c *Call, note string) {
+func (d *door) record(r Route, c *Call, note string) error {
 	if c.change.none {
-		return
+		return nil
 	}
-	d.Audit.Write(c.Context(), wire.AuditEntry{
+	err := d.Audit.add(c.Context(), wire.AuditEntry{
 		Tenant: c.Tenant(), Key: c.Key.ID, KeyName: c.Key.Name, Source: AddressOf(c.Request), Action: r.Action(),
 		Target: cmp.Or(c.change.target, c.PathValue("name"), c.PathValue("id")), Note: note, Affected: c.change.affected,
 	}, c.change)
+	if err != nil && r.witnessed {
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the audit log cannot be written, and without it nothing is shown: %w", err)
+	}
+	return nil
 }

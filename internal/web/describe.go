@@ -82,7 +82,7 @@ func (r Route) faults(all *huma.Components) map[string]*huma.Response {
 	for status, told := range map[int]bool{
 		http.StatusBadRequest: true, http.StatusUnauthorized: r.Scope != "", http.StatusForbidden: r.Scope != "",
 		http.StatusNotFound: pathNames.MatchString(r.Path), http.StatusConflict: r.Scope != "" && r.Method != http.MethodGet,
-		http.StatusRequestEntityTooLarge: body, http.StatusUnsupportedMediaType: body && r.scheme == "", http.StatusUnprocessableEntity: r.Scope != "", http.StatusTooManyRequests: r.Scope != "",
+		http.StatusPreconditionFailed: r.guarded, http.StatusRequestEntityTooLarge: body, http.StatusUnsupportedMediaType: body && r.scheme == "", http.StatusUnprocessableEntity: r.Scope != "", http.StatusTooManyRequests: r.Scope != "",
 	} {
 		if told {
 			out[strconv.Itoa(status)] = r.told(strings.ReplaceAll(http.StatusText(status), " ", ""), faultDocs[status], all)
@@ -98,6 +98,7 @@ var faultDocs = map[int]string{
 	http.StatusForbidden:             "The key's scope does not reach this.",
 	http.StatusNotFound:              "There is no such thing.",
 	http.StatusConflict:              "Its state does not allow it. Nothing has changed.",
+	http.StatusPreconditionFailed:    "It is not as If-Match or If-None-Match say: somebody changed it meanwhile. Nothing has changed.",
 	http.StatusRequestEntityTooLarge: "The body is too large.",
 	http.StatusUnsupportedMediaType:  "The body is of another type.",
 	http.StatusUnprocessableEntity:   "Something in it is wrong: problems names everything with its path. Nothing has changed.",
@@ -127,6 +128,13 @@ func (t Terms) parameters(r Route, op *huma.Operation) {
 	if r.Audits() {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: NoteHeader, In: "header", Description: "Why: it stands in the audit log.", Example: "asked for by the branch", Schema: &huma.Schema{Type: "string", MaxLength: new(maxNote)},
+		})
+	}
+	if r.guarded {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: ifMatch, In: "header", Description: "The ETag of what was read: it is stored where nobody has changed it meanwhile. * is for what is there.", Example: `"1764000000000000"`, Schema: &huma.Schema{Type: "string"},
+		}, &huma.Param{
+			Name: ifNone, In: "header", Description: "* is for what is not there yet.", Example: "*", Schema: &huma.Schema{Type: "string"},
 		})
 	}
 	if r.keyed {

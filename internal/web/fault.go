@@ -21,6 +21,7 @@ var statuses = map[posthouse.Code]int{
 	posthouse.CodeForbidden:      http.StatusForbidden,
 	posthouse.CodeNotFound:       http.StatusNotFound,
 	posthouse.CodeConflict:       http.StatusConflict,
+	posthouse.CodeChanged:        http.StatusPreconditionFailed,
 	posthouse.CodeTooLarge:       http.StatusRequestEntityTooLarge,
 	posthouse.CodeKeyReused:      http.StatusUnprocessableEntity,
 	posthouse.CodeUnavailable:    http.StatusServiceUnavailable,

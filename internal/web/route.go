@@ -38,6 +38,10 @@ type Route struct {
 	whole bool
 	// audited has its use written to the audit log although the scope is not admin
 	audited bool
+	// witnessed has its answer wait until the audit log has the line
+	witnessed bool
+	// guarded has it heed If-Match and If-None-Match
+	guarded bool
 	serve   func(*Call) (any, error)
 	file    []string     // the body is a file of one of these forms, read as it comes
 	plain   http.Handler // serves in place of serve, for what is no JSON

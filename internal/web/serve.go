@@ -62,6 +62,7 @@ func (d *door) run(r Route, c *Call) (out any, err error) {
 		return nil, err
 	}
 	c.readQuery(r.Params)
+	c.readOnly(r)
 	note := ""
 	if r.Audits() {
 		note = c.noteOf()
@@ -74,7 +75,7 @@ func (d *door) run(r Route, c *Call) (out any, err error) {
 		err = c.Wrong()
 	}
 	if err == nil && r.Audits() {
-		d.record(r, c, note)
+		err = d.record(r, c, note)
 	}
 	if r.in == nil && err != nil {
 		err = Renamed(err, map[string]string{"cursor": "query.cursor"}) // the store does not know where it comes from
@@ -128,6 +129,7 @@ func (d *door) answerError(c *Call, err error) int {
 	p, after := problemOf(err)
 	h := c.Writer.Header()
 	h.Del("Idempotent-Replay")
+	h.Del("ETag")
 	if after > 0 {
 		h.Set("Retry-After", strconv.Itoa(after))
 	}

@@ -1,6 +1,9 @@
 package work
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,10 +14,13 @@ import (
 type Directory struct {
 	Added, Changed, Removed []string
 	Unchanged               int
+	// Tag is of the directory as it was.
+	Tag string
 }
 
 // Compare says what becomes of users that are there when others replace them, and which of these are to be stored.
 func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directory, fresh []posthouse.User) {
+	d.Tag = DirectoryTag(there)
 	wanted := map[string]posthouse.User{}
 	for _, u := range users {
 		wanted[u.ID] = u
@@ -38,6 +44,15 @@ func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directo
 		}
 	}
 	return d, fresh
+}
+
+// DirectoryTag names the state of a whole directory.
+func DirectoryTag(there map[string]posthouse.User) string {
+	h := sha256.New()
+	for _, id := range slices.Sorted(maps.Keys(there)) {
+		fmt.Fprintf(h, "%q %s\n", id, there[id].Tag())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // sameUser compares all but the times of two users.

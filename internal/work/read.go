@@ -27,6 +27,9 @@ type Filter struct {
 	Reason string
 	// ChangedUntil leaves out, of such a list, what has changed since.
 	ChangedUntil time.Time
+	// Look bounds about how many rows a page of a list goes through where no index answers its filter: the page may then be short, and
+	// the next one goes on behind them. Defaults to all.
+	Look int
 	// Cursor is where the page before this one ended, empty for the first.
 	Cursor string
 	// Limit is the length of a page, 1 to 1000. Defaults to 50.

@@ -85,7 +85,11 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 			if err != nil {
 				return err
 			}
-			stored, created, err := c.Channels.Put(cmd.Context(), ch)
+			ctx := client.IfNew(cmd.Context())
+			if !ch.CreatedAt.IsZero() {
+				ctx = client.IfMatch(cmd.Context(), ch.Tag()) // what it keeps is what was read
+			}
+			stored, created, err := c.Channels.Put(ctx, ch)
 			return showStored(s.Shell, stored, created, err)
 		},
 	}

@@ -15,7 +15,7 @@ import (
 // Commands are the commands in the order that the help shows them.
 func Commands(sh *shell.Shell) []*cobra.Command {
 	return completing(sh, []*cobra.Command{
-		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh),
+		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh), revealCommand(sh),
 		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
 		campaign.Group(sh), campaign.Lists(sh),
 		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),

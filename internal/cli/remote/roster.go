@@ -21,7 +21,7 @@ var weekdays = []string{"", "Mon 周一", "Tue 周二", "Wed 周三", "Thu 周�
 
 func rosterGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("roster", "Who is on duty",
-		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
+		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), rosterOverride(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
 }
 
 // named is the first argument, or the default roster.

@@ -20,10 +20,15 @@ func userGroup(sh *shell.Shell) *cobra.Command {
 
 func userList(sh *shell.Shell) *cobra.Command {
 	var f client.Filter
+	var find string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the directory", Args: shell.Takes(),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
-			page, err := c.Users.List(ctx, f)
+			list := func() (wire.Page[posthouse.User], error) { return c.Users.List(ctx, f) }
+			if find != "" {
+				list = func() (wire.Page[posthouse.User], error) { return c.Users.Find(ctx, find, f.Limit) }
+			}
+			page, err := list()
 			if err != nil {
 				return err
 			}
@@ -37,6 +42,7 @@ func userList(sh *shell.Shell) *cobra.Command {
 			})
 		}),
 	}
+	cmd.Flags().StringVar(&find, "find", "", "a `TEXT`: only whose id, address, name or part of a name begins with it, at most 100")
 	shell.PageFlags(cmd.Flags(), &f.Limit, 100, &f.Cursor)
 	return cmd
 }

@@ -49,6 +49,7 @@ var (
 var hints = map[posthouse.Code]string{
 	posthouse.CodeUnauthorized:   "give an API key: export POSTHOUSE_API_KEY=ph_… (the server printed one at its first start; posthouse key add makes more), or name a file that has it: --env-file .env",
 	posthouse.CodeForbidden:      "use a key of a wider scope: read, send and admin are the scopes",
+	posthouse.CodeChanged:        "somebody else has changed it meanwhile, and nothing was stored: look at it, and run the command again",
 	posthouse.CodeUnavailable:    "try again in a moment; GET /readyz of the server says what is missing",
 	posthouse.CodeOutcomeUnknown: "repeat the command with the same --idempotency-key: then nothing is sent twice",
 	posthouse.CodeQuota:          "try again later; posthouse tenant show and posthouse key list say what is allowed",

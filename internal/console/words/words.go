@@ -15,7 +15,7 @@ func (w Word) In(zh bool) string {
 
 // Tables are all texts of this package.
 func Tables() []map[string]Word {
-	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), wizardWords(), decisionWords(), troubleWords()}
+	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), wizardWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords()}
 }
 
 func frameWords() map[string]Word {
@@ -93,7 +93,8 @@ func pageWords() map[string]Word {
 		"none_yet":    {"No message has been handed in yet.", "还没有受理过消息。"},
 		"send_first":  {"Send one:", "发一条试试："},
 		"in_book":     {"In the directory", "通讯录中"},
-		"more_people": {"The directory is long: its first 10,000 users were looked through. Search for the user's id.", "通讯录较大，只查找了前 10,000 人；请用用户编号查询。"},
+		"more_people": {"There are more people whom this fits: write more of the name, or the user's id.", "还有更多符合的人：请多输入几个字，或用用户编号查询。"},
+		"looked_on":   {"The newest part was looked through, and it has no more than this.", "已查找最近的一部分，符合的只有这些。"},
 		"why":         {"Why it is where it is", "为什么是现在这样"},
 		"until":       {"until", "直到"},
 		"nobody_ends": {"until an event or a person ends it", "直到有新的事件或人工处理"},

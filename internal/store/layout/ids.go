@@ -39,14 +39,18 @@ func TimeOfID(id string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// IDRanges is the condition that a delivery belongs to one of the messages.
+// IDRanges is the condition that a delivery belongs to one of the messages. It does not say between which ids all of them are: SQLite would
+// then read all that lies between.
 func IDRanges(column string, messages []string) sqldb.Condition {
-	parts := make([]string, len(messages))
+	var parts []string
 	var args []any
-	for i, m := range messages {
-		low, high := DeliveryRange(m)
-		parts[i] = "(" + column + " > ? AND " + column + " <= ?)"
-		args = append(args, low, high)
+	for _, m := range messages {
+		if low, high := DeliveryRange(m); low != "" {
+			parts, args = append(parts, "("+column+" > ? AND "+column+" <= ?)"), append(args, low, high)
+		}
+	}
+	if len(parts) == 0 {
+		return sqldb.Where("1 = 0")
 	}
 	return sqldb.Where("("+strings.Join(parts, " OR ")+")", args...)
 }

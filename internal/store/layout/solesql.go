@@ -18,7 +18,16 @@ func SoleMessage(d *sqldb.Dialect, id string) string {
 // flight.
 func SoleRows(d *sqldb.Dialect) string {
 	id := SoleID(d)
-	return "posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = " + id + ` LEFT JOIN posthouse_due q
+	return "posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = " + id + soleDue(id)
+}
+
+// SoleSent are those of SoleRows that were sent, found from there.
+func SoleSent(d *sqldb.Dialect) string {
+	return "posthouse_sent s JOIN posthouse_messages m ON m.id = " + SoleMessage(d, "s.id") + soleDue("s.id")
+}
+
+func soleDue(id string) string {
+	return ` LEFT JOIN posthouse_due q
 		ON q.tenant = m.tenant AND q.channel = m.channel AND q.priority = m.priority AND q.due_at = m.due_at AND q.id = ` + id
 }
 

@@ -55,7 +55,7 @@ func (s Chain) fillWhole(ctx context.Context, list []work.Whole, after, last str
 	for i := range list {
 		place[list[i].ID] = &list[i]
 	}
-	sole := &clean{sqldb.Where("m.sole = 1 AND m.id > ? AND m.id <= ?", after, last), true, true, true}
+	sole := &clean{where: sqldb.Where("m.sole = 1 AND m.id > ? AND m.id <= ?", after, last), pending: true, sending: true, sent: true}
 	deliveries, err := Messages{s.reader}.merged(ctx, states{open: true, settled: true}, sqldb.Where("id > ? AND id <= ?", after, last), sole, "id", math.MaxInt32)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -10,26 +11,35 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// cleanPart is the part of a list that has the clean deliveries. Of those that only wait or only fly there are few beside
-// those that were sent: they are found from where they stand.
+// cleanPart is the part of a list that has the clean deliveries. Of those that only fly there are few beside those that were sent, and
+// most of the time of those that only wait: they are found from where they stand.
 func cleanPart(d *sqldb.Dialect, c *clean, order string, limit int) (text string, args []any, any bool) {
 	if c == nil || !c.pending && !c.sending && !c.sent {
 		return "", nil, false
 	}
-	where := c.where.Text + c.stages()
+	where, args := c.where.Text+c.stages(), slices.Clone(c.where.Args)
 	from := layout.SoleRows(d)
 	switch {
-	case c.pending && !c.sending && !c.sent:
+	case c.pending && !c.sending && !c.sent && !c.crowded:
 		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + layout.SoleMessage(d, "q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
 	case c.sending && !c.pending && !c.sent:
 		where += " AND m.id IN (SELECT " + layout.SoleMessage(d, "j.value") + " FROM " + d.Flown + ")"
 	}
 	by := "m.id"
+	if c.sent && !c.pending && !c.sending {
+		from, by = layout.SoleSent(d), "s.id"
+		if c.low != "" {
+			where, args = where+" AND s.id >= ?", append(args, c.low)
+		}
+		if c.high != "" {
+			where, args = where+" AND s.id <= ?", append(args, c.high)
+		}
+	}
 	if order != "id" {
-		by = "m.id DESC"
+		by += " DESC"
 	}
 	return "SELECT * FROM (SELECT " + layout.SoleColumns(d) + " FROM " + from + " WHERE " + where + " ORDER BY " + by + " LIMIT ?) clean_part",
-		append(append([]interface{}(nil), c.where.Args...), limit), true
+		append(args, limit), true
 }
 
 // stages is the condition of the states.
@@ -56,7 +66,8 @@ func (c *clean) filter(f work.Filter, before string) {
 		c.where.And("m.user_id <> '' AND m.user_id = ?", f.User)
 	}
 	if !f.Since.IsZero() {
-		c.where.And("m.id >= ?", layout.IDAt(f.Since))
+		c.low = layout.IDAt(f.Since)
+		c.where.And("m.id >= ?", c.low)
 	}
 	if !f.Until.IsZero() {
 		c.where.And("m.id < ?", layout.IDAt(f.Until))

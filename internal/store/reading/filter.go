@@ -14,11 +14,13 @@ import (
 type clean struct {
 	where                  sqldb.Condition
 	pending, sending, sent bool
+	crowded                bool   // many wait
+	low, high              string // what the ids of deliveries are between, loosely; empty for no bound
 }
 
 // everyClean wants all of a tenant, whatever their state.
 func everyClean(tenant string) *clean {
-	return &clean{sqldb.Where("m.sole = 1 AND m.tenant = ?", tenant), true, true, true}
+	return &clean{where: sqldb.Where("m.sole = 1 AND m.tenant = ?", tenant), pending: true, sending: true, sent: true}
 }
 
 // below bounds the deliveries from above by the id of one that is not among them.
@@ -31,6 +33,7 @@ func (c *clean) below(id string) {
 		sign = "<="
 	}
 	c.where.And("m.id "+sign+" ?", posthouse.MessageID(id))
+	c.high = posthouse.LastDeliveryID(posthouse.MessageID(id))
 }
 
 // above bounds them from below likewise.
@@ -97,6 +100,9 @@ func stateCondition(where *sqldb.Condition, wanted []posthouse.State) states {
 	}
 	if trouble {
 		where.And(troubleStates)
+	}
+	if allStuck(wanted) {
+		where.And(stuckStates)
 	}
 	where.And("state IN (" + strings.Join(words, ", ") + ")")
 	return in

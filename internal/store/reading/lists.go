@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -22,12 +23,16 @@ func (s Messages) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.De
 		return nil, "", err
 	}
 	size := page.Size(f.Limit)
+	f, rest, err := s.bounded(ctx, "deliveries", f, before)
+	if err != nil {
+		return nil, "", s.db.Coded(err, "list the deliveries")
+	}
 	list, err := s.deliveriesBefore(ctx, f, before, size+1)
 	if err != nil {
 		return nil, "", s.db.Coded(err, "list the deliveries")
 	}
 	list, next := page.Cut(list, size, "deliveries", deliveryID)
-	return list, next, nil
+	return list, cmp.Or(next, rest), nil
 }
 
 // deliveriesBefore lists up to limit deliveries below an id, newest first.
@@ -60,6 +65,12 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 	case work.NeverTried:
 		where.And("(state <> 'pending' OR tries = 0)")
 	}
+	if sole.pending && !sole.sending && !sole.sent {
+		var err error
+		if sole.crowded, err = s.manyDue(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if f.Ref == "" && f.Kind == "" && len(f.Sight.Kinds) == 0 {
 		return s.merged(ctx, in, where, sole, "id DESC", limit)
 	}
@@ -79,7 +90,7 @@ func stopped(where *sqldb.Condition, f work.Filter) {
 // ofMessages lists deliveries whose messages have the filter's kind and ref. It goes through
 // the messages, newest first, a few at a time.
 func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, in states, where sqldb.Condition, sole *clean, limit int) ([]posthouse.Delivery, error) {
-	const step = 64
+	const step = 16 // few enough for each range to be looked up by its own
 	var found []posthouse.Delivery
 	for {
 		ids, err := s.messagesBefore(ctx, f, before, step)
@@ -118,6 +129,10 @@ func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, 
 		return nil, "", err
 	}
 	size := page.Size(f.Limit)
+	f, rest, err := s.bounded(ctx, "messages", f, before)
+	if err != nil {
+		return nil, "", s.db.Coded(err, "list the messages")
+	}
 	ids := s.messagesBefore
 	if f.User+f.Account != "" || len(f.States) > 0 {
 		ids = s.messagesByDelivery
@@ -128,7 +143,7 @@ func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, 
 	}
 	found, next := page.Cut(found, size, "messages", func(id string) string { return id })
 	list, err := s.summaries(ctx, f.Tenant, found)
-	return list, next, s.db.Coded(err, "list the messages")
+	return list, cmp.Or(next, rest), s.db.Coded(err, "list the messages")
 }
 
 // messagesByDelivery finds messages through their deliveries. After each part it goes on below
@@ -163,9 +178,8 @@ func (s Messages) summaries(ctx context.Context, tenant string, ids []string) ([
 	for i := range list {
 		at[list[i].Message.ID] = i
 	}
-	for part := range sqldb.Parts(ids, 100) {
+	for part := range sqldb.Parts(ids, 16) { // few enough for each range to be looked up by its own
 		where := layout.IDRanges("id", part)
-		where.And("tenant = ?", tenant)
 		count := " WHERE " + where.Text + " GROUP BY substr(id, 1, 22), state"
 		sole := everyClean(tenant)
 		clause, args := s.db.Dialect.Among("m.id", part)

@@ -49,6 +49,9 @@ func (s Channels) PutChannel(ctx context.Context, now time.Time, ch posthouse.Ch
 		}
 		was := old.Channel
 		created = !found
+		if err := work.OnlyOf(ctx).Check("channel", ch.Name, tagOf(was, found)); err != nil {
+			return err
+		}
 		ch.Paused, ch.PauseReason, ch.PausedUntil, ch.Version, ch.UpdatedAt = was.Paused, was.PauseReason, was.PausedUntil, was.Version+1, sqldb.TimeOf(at)
 		if created {
 			ch.CreatedAt = ch.UpdatedAt

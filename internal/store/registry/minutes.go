@@ -19,6 +19,7 @@ var minuteKeys = []string{"tenant", "channel", "account", "type", "outcome"}
 
 var (
 	minutesTable = sqldb.NewTable("posthouse_minutes", "minute#", "tenant", "channel", "account", "type", "outcome", "n#", "ms#")
+	pulseTable   = sqldb.NewTable("posthouse_pulse", "minute#", "tenant", "channel", "outcome", "n#")
 	totalsTable  = sqldb.NewTable("posthouse_totals", "tenant", "hour#", "channel", "outcome", "n#")
 	hoursTable   = sqldb.NewTable("posthouse_hours", "hour#", "tenant", "channel", "account", "type", "outcome", "n#", "ms#")
 )
@@ -26,28 +27,52 @@ var (
 // minutesKept is for how long each minute is told from its hour.
 const minutesKept = 90 * 24 * time.Hour
 
-// AddMinutes adds to the counts of minutes, and to the totals of their hours.
+// pulseKept is for how long the totals of minutes are kept: an overview that looks further back counts hours.
+const pulseKept = 24 * time.Hour
+
+// AddMinutes adds to the counts of minutes, and to the totals of their minutes and hours.
 func (s Minutes) AddMinutes(ctx context.Context, now time.Time, list []work.Minute) error {
 	return s.db.Change(ctx, now, "count attempts", func(t *sqldb.Tx) error {
 		if err := addMinutes(t, minutesTable, "minute", list, time.Minute); err != nil {
+			return err
+		}
+		if err := addPulse(t, list); err != nil {
 			return err
 		}
 		return addTotals(t, list)
 	})
 }
 
-// addTotals adds to the totals of hours, in one order for all.
-func addTotals(t *sqldb.Tx, list []work.Minute) error {
-	sums := map[work.MinuteKey]int64{}
+// addPulse adds to the totals of minutes, in one order for all.
+func addPulse(t *sqldb.Tx, list []work.Minute) error {
+	var rows [][]any
+	for _, m := range totals(list, time.Minute) {
+		rows = append(rows, []any{m.At.UnixMicro() / time.Minute.Microseconds(), m.Tenant, m.Channel, m.Outcome, int64(m.N)})
+	}
+	return t.Write(pulseTable, rows, t.DB.Dialect.Add(pulseTable.Name, []string{"minute", "tenant", "channel", "outcome"}, []string{"n"}))
+}
+
+// totals are counts without what tells accounts and contents apart, by a unit of time and in the order of tenants.
+func totals(list []work.Minute, unit time.Duration) []work.Minute {
+	sums := map[work.MinuteKey]int{}
 	for _, m := range list {
-		sums[work.MinuteKey{At: m.At.Truncate(time.Hour), Tenant: m.Tenant, Channel: m.Channel, Outcome: m.Outcome}] += int64(m.N)
+		sums[work.MinuteKey{At: m.At.Truncate(unit), Tenant: m.Tenant, Channel: m.Channel, Outcome: m.Outcome}] += m.N
 	}
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b work.MinuteKey) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), a.At.Compare(b.At), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Outcome, b.Outcome))
 	})
-	rows := make([][]any, len(keys))
+	out := make([]work.Minute, len(keys))
 	for i, k := range keys {
-		rows[i] = []any{k.Tenant, k.At.UnixMicro() / time.Hour.Microseconds(), k.Channel, k.Outcome, sums[k]}
+		out[i] = work.Minute{MinuteKey: k, N: sums[k]}
+	}
+	return out
+}
+
+// addTotals adds to the totals of hours, in one order for all.
+func addTotals(t *sqldb.Tx, list []work.Minute) error {
+	var rows [][]any
+	for _, m := range totals(list, time.Hour) {
+		rows = append(rows, []any{m.Tenant, m.At.UnixMicro() / time.Hour.Microseconds(), m.Channel, m.Outcome, int64(m.N)})
 	}
 	return t.Write(totalsTable, rows, t.DB.Dialect.Add(totalsTable.Name, []string{"tenant", "hour", "channel", "outcome"}, []string{"n"}))
 }
@@ -72,10 +97,11 @@ func (s Minutes) Minutes(ctx context.Context, since time.Time) ([]work.Minute, e
 	return list, s.db.Coded(err, "read the counts of minutes")
 }
 
-// MinutesOf are the counts of a tenant's attempts from since on, by minute, channel and outcome, in the order of the minutes.
+// MinutesOf are the counts of a tenant's attempts from since on, at most a day back, by minute, channel and outcome, in the order of the
+// minutes: a few rows for each minute, however many accounts send.
 func (s Minutes) MinutesOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error) {
 	return s.countsOf(ctx, tenant, since, time.Minute,
-		"SELECT minute, channel, outcome, SUM(n) FROM posthouse_minutes WHERE minute >= ? AND tenant = ? GROUP BY minute, channel, outcome ORDER BY minute, channel, outcome")
+		"SELECT minute, channel, outcome, n FROM posthouse_pulse WHERE minute >= ? AND tenant = ? ORDER BY minute, channel, outcome")
 }
 
 // HoursOf are the same by the hour, from the hour of since on: a few rows for each hour, however far back it is.
@@ -111,6 +137,9 @@ func (s Minutes) FoldMinutes(ctx context.Context, now time.Time, max int) (n int
 		n = 0
 		at, err := t.Now()
 		if err != nil {
+			return err
+		}
+		if _, err := t.Exec("DELETE FROM posthouse_pulse WHERE minute < ?", sqldb.TimeOf(at).Add(-pulseKept).UnixMicro()/time.Minute.Microseconds()); err != nil {
 			return err
 		}
 		old := sqldb.TimeOf(at).Add(-minutesKept).Truncate(time.Hour).UnixMicro() / time.Minute.Microseconds()

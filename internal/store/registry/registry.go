@@ -33,3 +33,14 @@ func Of(db *sqldb.DB, open func(t *sqldb.Tx, tenant, channel string) (int64, err
 		Templates: Templates{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db}, Subscriptions: Subscriptions{db}, Callbacks: Callbacks{db}, Media: Media{db}, People: People{db}, Suppressions: Suppressions{db},
 	}
 }
+
+// tagged is what says by a tag in which state it is.
+type tagged interface{ Tag() string }
+
+// tagOf is the tag of a thing, empty for one that is not there.
+func tagOf(of tagged, found bool) string {
+	if !found {
+		return ""
+	}
+	return of.Tag()
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Rosters say who is on duty.
@@ -37,6 +38,9 @@ func (s Rosters) PutRoster(ctx context.Context, now time.Time, r posthouse.Roste
 		if err != nil {
 			return err
 		}
+		if err := rosterOnly(ctx, t, r.Tenant, r.Name); err != nil {
+			return err
+		}
 		r.UpdatedAt = sqldb.TimeOf(at)
 		if err := t.Put(rostersTable, 2, [][]any{{r.Tenant, r.Name, r.HandOver, r.TimeZone, at}}); err != nil {
 			return err // and the row is locked: others that store this roster wait
@@ -50,6 +54,22 @@ func (s Rosters) PutRoster(ctx context.Context, now time.Time, r posthouse.Roste
 		return t.Insert(rosterEntriesTable, entries)
 	})
 	return r, err
+}
+
+// rosterOnly is an error where a roster is not in the state that the caller wants to replace.
+func rosterOnly(ctx context.Context, t *sqldb.Tx, tenant, name string) error {
+	only := work.OnlyOf(ctx)
+	if only.Any() {
+		return nil
+	}
+	if err := t.Serialize(); err != nil { // a row that is not there yet cannot be locked
+		return err
+	}
+	at, found, err := sqldb.First(t.Query, sqldb.Number, "SELECT updated_at FROM posthouse_rosters WHERE tenant = ? AND name = ?", tenant, name)
+	if err != nil {
+		return err
+	}
+	return only.Check("roster", name, tagOf(posthouse.Roster{UpdatedAt: sqldb.TimeOf(at)}, found))
 }
 
 func clearRoster(t *sqldb.Tx, tenant, name string) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Templates are texts with placeholders, in versions.
@@ -25,6 +26,9 @@ func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthous
 		}
 		latest, found, err := latestTemplate(t.Query, tmpl.Tenant, tmpl.Name)
 		if err != nil {
+			return err
+		}
+		if err := work.OnlyOf(ctx).Check("template", tmpl.Name, tagOf(latest, found)); err != nil {
 			return err
 		}
 		if found && sameTemplate(&latest, &tmpl) {
@@ -70,9 +74,9 @@ func (s Templates) Template(ctx context.Context, tenant, name string, version in
 	var found bool
 	var err error
 	if version == 0 {
-		t, found, err = latestTemplate(s.db.Reads(ctx), tenant, name)
+		t, found, err = latestTemplate(s.db.Often(ctx), tenant, name)
 	} else {
-		t, found, err = sqldb.First(s.db.Reads(ctx), readTemplate,
+		t, found, err = sqldb.First(s.db.Often(ctx), readTemplate,
 			"SELECT "+templateColumns+" FROM posthouse_templates WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
 	}
 	if err != nil {

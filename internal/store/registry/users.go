@@ -23,7 +23,18 @@ var (
 
 // PutUsers stores users of a tenant, all or none; those there are already are replaced with their roles.
 func (s Users) PutUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User) error {
-	return s.db.Change(ctx, now, "store users", func(t *sqldb.Tx) error { return putUsers(t, tenant, users) })
+	return s.db.Change(ctx, now, "store users", func(t *sqldb.Tx) error {
+		if only := work.OnlyOf(ctx); !only.Any() {
+			there, err := directoryOf(t, tenant)
+			if err == nil {
+				err = only.Check("directory of the tenant", tenant, work.DirectoryTag(there))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return putUsers(t, tenant, users)
+	})
 }
 
 func putUsers(t *sqldb.Tx, tenant string, users []posthouse.User) error {
@@ -33,9 +44,10 @@ func putUsers(t *sqldb.Tx, tenant string, users []posthouse.User) error {
 	}
 	place := map[string]int{}
 	roles := map[string][]string{}
+	last := map[string]posthouse.User{}
 	var rows [][]any
 	for _, u := range users {
-		roles[u.ID] = u.Roles
+		roles[u.ID], last[u.ID] = u.Roles, u
 		addresses, _ := json.Marshal(u.Addresses) // strings: cannot fail
 		row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), at}
 		if i, twice := place[u.ID]; twice {
@@ -48,7 +60,10 @@ func putUsers(t *sqldb.Tx, tenant string, users []posthouse.User) error {
 	if err := t.Put(usersTable, 2, rows); err != nil {
 		return err // and the rows are locked: others that store these users wait
 	}
-	return putRoles(t, tenant, roles)
+	if err := putRoles(t, tenant, roles); err != nil {
+		return err
+	}
+	return putWords(t, tenant, last)
 }
 
 // ReplaceUsers makes the directory of a tenant hold these users and no others, and says what that changes. A rehearsal changes
@@ -61,7 +76,12 @@ func (s Users) ReplaceUsers(ctx context.Context, now time.Time, tenant string, u
 			return err
 		}
 		var fresh []posthouse.User
-		done, fresh = work.Compare(there, users)
+		if done, fresh = work.Compare(there, users); !rehearse {
+			err = work.OnlyOf(ctx).Check("directory of the tenant", tenant, done.Tag)
+		}
+		if err != nil {
+			return err
+		}
 		if rehearse {
 			return nil
 		}
@@ -101,7 +121,10 @@ func removeUsers(t *sqldb.Tx, tenant string, ids []string) error {
 			return err
 		}
 	}
-	return clearRoles(t, tenant, ids)
+	if err := clearRoles(t, tenant, ids); err != nil {
+		return err
+	}
+	return clearWords(t, tenant, ids)
 }
 
 // ChangeUser changes one user, whoever else writes it.
@@ -114,12 +137,20 @@ func (s Users) ChangeUser(ctx context.Context, now time.Time, tenant, id string,
 		if !found {
 			return noUser(id)
 		}
+		if err := work.OnlyOf(ctx).Check("user", id, u.Tag()); err != nil {
+			return err
+		}
 		if u.Roles, err = sqldb.All(t.Query, sqldb.Word, "SELECT role FROM posthouse_user_roles WHERE tenant = ? AND user_id = ? ORDER BY role", tenant, id); err != nil {
 			return err
 		}
 		before, after = u, u
 		after.Addresses = maps.Clone(u.Addresses)
 		change(&after)
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		after.UpdatedAt = sqldb.TimeOf(at)
 		return putUsers(t, tenant, []posthouse.User{after})
 	})
 	return before, after, err
@@ -151,31 +182,29 @@ func clearRoles(t *sqldb.Tx, tenant string, users []string) error {
 	return nil
 }
 
-// addRoles fills in the roles of users of one tenant, sorted.
+// addRoles fills in the roles of a page of users of one tenant, sorted. It reads from the first user to the last: for a list of ids SQLite
+// goes through the roles of everybody.
 func (s Users) addRoles(ctx context.Context, tenant string, users []posthouse.User) error {
+	if len(users) == 0 {
+		return nil
+	}
 	place := map[string]int{}
-	var ids []string
+	low, high := users[0].ID, users[0].ID
 	for i := range users {
-		place[users[i].ID] = i
-		ids = append(ids, users[i].ID)
+		place[users[i].ID], low, high = i, min(low, users[i].ID), max(high, users[i].ID)
 	}
-	for part := range sqldb.Parts(ids, 500) {
-		clause, args := s.db.In("user_id", part)
-		err := s.db.Look(ctx, "SELECT user_id, role FROM posthouse_user_roles WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
-			var user, role string
-			err := scan(&user, &role)
-			u := &users[place[user]]
-			u.Roles = append(u.Roles, role)
-			return err
-		})
-		if err != nil {
-			return err
+	err := s.db.Look(ctx, "SELECT user_id, role FROM posthouse_user_roles WHERE tenant = ? AND user_id >= ? AND user_id <= ?", []any{tenant, low, high}, func(scan sqldb.Scanner) error {
+		var user, role string
+		err := scan(&user, &role)
+		if i, wanted := place[user]; wanted {
+			users[i].Roles = append(users[i].Roles, role)
 		}
-	}
+		return err
+	})
 	for i := range users {
 		slices.Sort(users[i].Roles) // databases sort as they like
 	}
-	return nil
+	return err
 }
 
 // UsersOf lists who has roles: by role, sorted. A role that nobody has is missing.
@@ -256,7 +285,10 @@ func (s Users) DeleteUser(ctx context.Context, tenant, id string) error {
 		if err != nil {
 			return err
 		}
-		return clearRoles(t, tenant, []string{id})
+		if err := clearRoles(t, tenant, []string{id}); err != nil {
+			return err
+		}
+		return clearWords(t, tenant, []string{id})
 	})
 }
 
@@ -265,7 +297,7 @@ func (s Users) Addresses(ctx context.Context, tenant, channel string, ids []stri
 	found := map[string]string{}
 	for part := range sqldb.Parts(ids, 500) {
 		clause, args := s.db.In("id", part)
-		err := s.db.Look(ctx, "SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+		err := s.db.Often(ctx)("SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
 			u, err := readUser(scan)
 			if address := u.Addresses[channel]; address != "" {
 				found[u.ID] = address

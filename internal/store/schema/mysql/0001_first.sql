@@ -337,6 +337,16 @@ CREATE TABLE posthouse_hours (
   PRIMARY KEY (hour, tenant, channel, account, type, outcome)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- The counts of minutes without what tells accounts and contents apart: what charts of minutes are drawn from. Kept for a day.
+CREATE TABLE posthouse_pulse (
+  minute bigint NOT NULL,
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  outcome varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  n bigint NOT NULL,
+  PRIMARY KEY (minute, tenant, channel, outcome)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- The same by the hour, without what tells accounts and contents apart: what charts of days and months are drawn from. One row a key and hour
 -- however large a fleet is, written with the minutes, for as long as the database.
 CREATE TABLE posthouse_totals (
@@ -520,6 +530,15 @@ CREATE TABLE posthouse_user_roles (
   user_id varbinary(1020) NOT NULL,
   PRIMARY KEY (tenant, role, user_id),
   KEY posthouse_user_roles_user (tenant, user_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- By which words users are found: lower-case parts of names, and addresses.
+CREATE TABLE posthouse_user_words (
+  tenant varchar(128) NOT NULL,
+  word varbinary(255) NOT NULL,
+  user_id varbinary(1020) NOT NULL,
+  PRIMARY KEY (tenant, word, user_id),
+  KEY posthouse_user_words_user (tenant, user_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- Deliveries that were sent and whose receipts have to be asked for.
@@ -1070,6 +1089,7 @@ DROP TABLE posthouse_people;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;
+DROP TABLE posthouse_user_words;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
@@ -1084,6 +1104,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_pulse;
 DROP TABLE posthouse_totals;
 DROP TABLE posthouse_hours;
 DROP TABLE posthouse_minutes;

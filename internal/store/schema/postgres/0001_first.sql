@@ -133,6 +133,7 @@ CREATE INDEX posthouse_queue_due ON posthouse_queue (tenant, channel, priority, 
 CREATE INDEX posthouse_queue_lease ON posthouse_queue (lease_until) WHERE state = 'sending';
 CREATE INDEX posthouse_queue_unknown ON posthouse_queue (due_at) WHERE state = 'unknown' AND due_at > 0;
 CREATE INDEX posthouse_queue_deadline ON posthouse_queue (deadline) WHERE deadline > 0;
+CREATE INDEX posthouse_queue_stuck ON posthouse_queue (tenant, state, id) WHERE state IN ('unknown', 'quarantined');
 CREATE INDEX posthouse_queue_user ON posthouse_queue (tenant, user_id, id) WHERE user_id <> '';
 
 -- The settled deliveries, in the columns of the queue.
@@ -330,6 +331,16 @@ CREATE TABLE posthouse_hours (
   PRIMARY KEY (hour, tenant, channel, account, type, outcome)
 );
 
+-- The counts of minutes without what tells accounts and contents apart: what charts of minutes are drawn from. Kept for a day.
+CREATE TABLE posthouse_pulse (
+  minute bigint NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  outcome text COLLATE "C" NOT NULL,
+  n bigint NOT NULL,
+  PRIMARY KEY (minute, tenant, channel, outcome)
+);
+
 -- The same by the hour, without what tells accounts and contents apart: what charts of days and months are drawn from. One row a key and hour
 -- however large a fleet is, written with the minutes, for as long as the database.
 CREATE TABLE posthouse_totals (
@@ -514,6 +525,15 @@ CREATE TABLE posthouse_user_roles (
   PRIMARY KEY (tenant, role, user_id)
 );
 CREATE INDEX posthouse_user_roles_user ON posthouse_user_roles (tenant, user_id);
+
+-- By which words users are found: lower-case parts of names, and addresses.
+CREATE TABLE posthouse_user_words (
+  tenant text COLLATE "C" NOT NULL,
+  word text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  PRIMARY KEY (tenant, word, user_id)
+);
+CREATE INDEX posthouse_user_words_user ON posthouse_user_words (tenant, user_id);
 
 -- Deliveries that were sent and whose receipts have to be asked for.
 CREATE TABLE posthouse_awaited (
@@ -1065,6 +1085,7 @@ DROP TABLE posthouse_people;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;
+DROP TABLE posthouse_user_words;
 DROP TABLE posthouse_user_roles;
 DROP TABLE posthouse_plans;
 DROP TABLE posthouse_limits;
@@ -1079,6 +1100,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_pulse;
 DROP TABLE posthouse_totals;
 DROP TABLE posthouse_hours;
 DROP TABLE posthouse_minutes;

@@ -1,8 +1,8 @@
-package console
+package words
 
 // codeWords are the texts of one-time codes.
-func codeWords() map[string]word {
-	return map[string]word{
+func codeWords() map[string]Word {
+	return map[string]Word{
 		"codes":          {"One-time codes", "动态验证码"},
 		"codes_on":       {"Signing in takes a one-time code beside the password or link.", "登录时除密码或链接外，还需要动态验证码。"},
 		"codes_none":     {"Only the password or a link is asked for at the sign-in. A code from your phone makes a stolen password useless.", "目前登录只需要密码或链接。开启动态验证码后，即使密码泄露，别人也无法登录。"},

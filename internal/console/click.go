@@ -1,0 +1,119 @@
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"mime"
+	"net/http"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Clicks remembers which forms were sent, for all processes. store.Answers satisfies it.
+type Clicks interface {
+	Answer(ctx context.Context, tenant, endpoint, key, hash string) ([]byte, bool, error)
+	KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, answer []byte) ([]byte, error)
+}
+
+// What is remembered of a form: that it was taken, and where it led.
+const (
+	clickTaken = "console"
+	clickLed   = "console.led"
+)
+
+// errSent is of a form that was sent before, whose page cannot be shown a second time.
+var errSent = errors.New("the form was sent already")
+
+// once serves a form that was not sent before. A form that was leads to where the first one led.
+func (c *console) once(v *visit, serve func(*visit) error) error {
+	click := clickOf(v)
+	if click == "" {
+		return serve(v)
+	}
+	sum := sha256.Sum256([]byte(v.person.Name + "\x00" + v.r.URL.Path + "\x00" + click))
+	key := hex.EncodeToString(sum[:])
+	leave, err := c.flights.enter(v.r.Context(), key)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	mine := posthouse.NewID()
+	taken, err := c.o.Clicks.KeepAnswer(v.r.Context(), v.tenant, clickTaken, key, "", []byte(mine))
+	if err != nil {
+		return err
+	}
+	if string(taken) != mine {
+		return c.led(v, key)
+	}
+	if err := serve(v); err != nil {
+		return err
+	}
+	if to := v.w.Header().Get("Location"); to != "" {
+		if _, err := c.o.Clicks.KeepAnswer(context.WithoutCancel(v.r.Context()), v.tenant, clickLed, key, "", []byte(to)); err != nil {
+			c.o.Log.Error("where a form led could not be kept: a second click shows an error", "path", v.r.URL.Path, "error", err)
+		}
+	}
+	return nil
+}
+
+// led leads to where a form led that was sent before.
+func (c *console) led(v *visit, key string) error {
+	to, found, err := c.o.Clicks.Answer(v.r.Context(), v.tenant, clickLed, key, "")
+	if err == nil && !found {
+		err = errSent
+	}
+	if err != nil {
+		return err
+	}
+	return v.goTo(string(to))
+}
+
+// clickOf is what tells a form from others, empty for none. Of a form with a file it stands in the address: the file is read as
+// it comes.
+func clickOf(v *visit) string {
+	if v.r.Method != http.MethodPost {
+		return ""
+	}
+	if click := v.query("click"); click != "" {
+		return click
+	}
+	if kind, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return ""
+	}
+	return v.form("click")
+}
+
+// flights are the forms that this process is serving: the second of two clicks waits for what becomes of the first.
+type flights struct {
+	mu    sync.Mutex
+	under map[string]chan struct{}
+}
+
+// enter waits until nobody else serves a form, and has others wait until leave.
+func (f *flights) enter(ctx context.Context, key string) (leave func(), err error) {
+	for {
+		f.mu.Lock()
+		other, busy := f.under[key]
+		if !busy {
+			break
+		}
+		f.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer f.mu.Unlock()
+	done := make(chan struct{})
+	f.under[key] = done
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.under, key)
+		close(done)
+	}, nil
+}

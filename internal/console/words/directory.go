@@ -1,0 +1,30 @@
+package words
+
+// bookWords are the texts of the page of the directory.
+func bookWords() map[string]Word {
+	return map[string]Word{
+		"directory":         {"Directory", "通讯录"},
+		"book_search":       {"Part of an id or name, or an address", "编号或姓名的一部分，或完整地址"},
+		"book_user":         {"User", "用户"},
+		"book_name":         {"Name", "姓名"},
+		"book_type":         {"Type", "类型"},
+		"book_role":         {"Role", "角色"},
+		"book_addresses":    {"Reached at", "联系地址"},
+		"book_lacks":        {"Without an address in", "缺少地址的渠道"},
+		"book_lacks_all":    {"any channel", "所有渠道都没有"},
+		"book_none":         {"no address", "没有地址"},
+		"book_none_help":    {"Without an address a channel reaches the user by the id, where its provider knows it.", "没有地址时，渠道按用户编号发送（前提是平台认识该编号）。"},
+		"book_empty":        {"The directory is empty.", "通讯录是空的。"},
+		"book_none_found":   {"Nobody was found.", "没有找到。"},
+		"book_more":         {"The search has not come to the end of the directory:", "通讯录尚未找完："},
+		"book_import":       {"Import CSV", "导入 CSV"},
+		"book_import_help":  {"The columns are id, name, type, roles (with ; between them), and one for each channel, which holds the address there. Users who are there already are replaced.", "列：id、name、type、roles（多个用 ; 分隔），另为每个渠道加一列，填写该渠道的地址。已有的用户会被替换。"},
+		"book_prune":        {"Delete everybody who is not in the file", "删除文件中没有的用户"},
+		"book_no_file":      {"choose a file, or paste its text", "请选择文件，或粘贴内容"},
+		"book_added":        {"New", "新增"},
+		"book_changed":      {"Changed", "有变化"},
+		"book_removed":      {"Deleted", "将删除"},
+		"book_kept":         {"Stay as they are", "不变"},
+		"book_import_alert": {"It counts at once for messages that are handed in from now on. What is replaced is gone.", "保存后立即对之后受理的消息生效；被替换的内容无法找回。"},
+	}
+}

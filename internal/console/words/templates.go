@@ -1,0 +1,25 @@
+package words
+
+// templateWords are the texts of the page of a template.
+func templateWords() map[string]Word {
+	return map[string]Word{
+		"tpl_versions":   {"Version", "版本"},
+		"tpl_with":       {"Compared with version", "对比版本"},
+		"tpl_compare":    {"Compare", "对比"},
+		"tpl_difference": {"Difference", "差异"},
+		"tpl_same":       {"They say the same.", "内容相同。"},
+		"tpl_first":      {"There is one version.", "只有一个版本。"},
+		"tpl_gone":       {"only in the other version:", "仅在对比版本中："},
+		"tpl_new":        {"only in this version:", "仅在此版本中："},
+		"tpl_try":        {"Text and sample", "内容与预览"},
+		"tpl_payload":    {"Variables (JSON)", "变量（JSON）"},
+		"tpl_bounds":     {"Bounds of the channel", "按渠道的长度限制检查"},
+		"tpl_look":       {"Show what it makes", "预览"},
+		"tpl_made":       {"What the recipient reads", "收件人看到的内容"},
+		"tpl_store":      {"Store as a new version", "保存为新版本"},
+		"tpl_store_help": {"Messages that are handed in from now on read like this. Older ones stay as they are.", "之后受理的消息使用新内容，已受理的不变。"},
+		"tpl_characters": {"characters", "字符"},
+		"tpl_bytes":      {"bytes", "字节"},
+		"tpl_none":       {"none", "不检查"},
+	}
+}
