@@ -64,8 +64,11 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 		Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(), Whole: r.whole(),
 	}
 	for _, p := range w.parts {
+		if p.max == 0 { // permits of calls that others make are no room
+			continue
+		}
 		c.Max, c.Messages, c.Cut = c.Max+p.max, c.Messages+p.messages, p.cut
-		if r.fleet != nil && p.max > 0 {
+		if r.fleet != nil {
 			c.By = append(c.By, work.Share{Account: p.account, Max: p.max, Messages: p.messages, Cut: p.cut})
 		}
 	}
@@ -78,29 +81,20 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	sent := ds.suspects.setApart(r, items, w.at.Add(w.lease))
 	var groups []*group
 	for i, p := range w.parts {
-		units := ds.share(r, p.account, ds.group(r, p.account, ownOf(r, sent, p.account)))
+		own, begun := items, sent
+		if r.fleet != nil {
+			own, begun = work.OwnOf(items, p.account), work.OwnOf(sent, p.account)
+		}
+		units := ds.share(r, p.account, ds.group(r, p.account, begun))
 		for _, g := range units {
 			g.grant = p.grant
 			found.units = append(found.units, g)
 		}
-		groups, found.given[i] = append(groups, units...), given{len(ownOf(r, items, p.account)), len(units)}
+		groups, found.given[i] = append(groups, units...), given{n: len(own), calls: len(units)}
 	}
 	ds.bar(ctx, w, groups)
 	ds.permits.sift(ctx, r, groups)
 	return found, nil
-}
-
-// ownOf are the items that an account of the route sends.
-func ownOf(r *route, items []work.Item, account string) (own []work.Item) {
-	if r.fleet == nil {
-		return items
-	}
-	for i := range items {
-		if items[i].Delivery.Account == account {
-			own = append(own, items[i])
-		}
-	}
-	return own
 }
 
 // bar ends the attempts at addresses to which nothing is sent.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -149,8 +150,8 @@ func (d *dispatcher) start(r *route, rooms []room, shares []share, before time.T
 	may, err := d.permit(r, rooms, wanted(shares))
 	defer func() {
 		unspent(r, shares)
-		for i := range may {
-			r.pool.Began(may[i].senders-may[i].begun.calls, 0, 0)
+		for _, m := range may {
+			r.pool.Began(m.senders-m.begun.calls, 0, 0)
 		}
 	}()
 	if err != nil {
@@ -205,12 +206,13 @@ func (d *dispatcher) spend(r *route, may []permitted, shares []share, before tim
 		if err != nil {
 			return crowded, err
 		}
-		foundAll(r, s, found.n == n)
-		if found.n == n && slices.ContainsFunc(may, func(m permitted) bool { return m.short }) {
+		full := w.filled(found.given)
+		foundAll(r, s, full)
+		if full && slices.ContainsFunc(may, func(m permitted) bool { return m.short }) {
 			r.pool.Short()
 		}
 		switch {
-		case found.n == n, r.whole() && found.n > 0: // there may be more
+		case full, r.whole() && found.n > 0: // there may be more
 			r.restore([]share{s})
 		case !cut, found.more: // or there is something that wants more slots than are free
 			r.restore([]share{s})
@@ -230,8 +232,11 @@ type permitted struct {
 
 // spent notes what was claimed.
 func (m *permitted) spent(r *route, found given) {
-	m.begun.n, m.begun.calls = m.begun.n+found.n, m.begun.calls+found.calls
-	m.used += r.permits(found)
+	m.begun = m.begun.and(found)
+	if r.Settings.ByCalls && r.whole() { // a call takes a permit, not each delivery
+		found.n = found.calls
+	}
+	m.used += found.n
 }
 
 // wish is what may be claimed for a share, how much that is, and whether all of it may hold a part of a message.
@@ -269,14 +274,6 @@ func bySenders(r *route, n, messages, calls int) (most, ofMessages int) {
 		return n, calls
 	}
 	return n, min(messages, calls)
-}
-
-// permits are how many what was claimed takes.
-func (r *route) permits(found given) int {
-	if r.Settings.ByCalls && r.whole() {
-		return found.calls
-	}
-	return found.n
 }
 
 // limited holds the accounts that the limiter gave nothing for now. Where it gave nothing to any, it returns the wait before the
@@ -332,12 +329,10 @@ func (d *dispatcher) claim(w wish) (claimed, error) {
 		r.pool.Began(len(found.units), len(found.units), time.Since(w.at))
 		d.sender.send(r, found.units, w.at.Add(w.lease))
 		all.n, all.more = all.n+found.n, all.more || found.more
-		if all.at.IsZero() {
-			all.at = found.at
-		}
+		all.at = cmp.Or(all.at, found.at)
 		for i, g := range found.given {
 			tempo{r}.spend(w.parts[i].account, g.calls)
-			all.given[i].n, all.given[i].calls = all.given[i].n+g.n, all.given[i].calls+g.calls
+			all.given[i] = all.given[i].and(g)
 		}
 		if w = w.less(found.given); w.max() == 0 {
 			break

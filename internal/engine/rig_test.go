@@ -21,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
@@ -41,6 +42,7 @@ type rig struct {
 	kinds    []kind // that are claimed beside deliveries
 	sends    Campaigns
 	shapes   posthouse.Shapes
+	senders  senders.Settings
 }
 
 // provider is the other side of a driver: it answers each send as the test says and remembers it.
@@ -136,7 +138,7 @@ func (r *rig) between(s database) {
 // restart starts an engine, as a process that finds the database as it is.
 func (r *rig) restart() {
 	r.Helper()
-	e, err := New(Options{Stores: parts(cmp.Or(r.front, database(storetest.All(r.store)))), Rosters: r.store.Rosters, Limiter: limit.SQL{Rows: r.store.Limits}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh, Campaigns: r.sends, Shapes: r.shapes})
+	e, err := New(Options{Stores: parts(cmp.Or(r.front, database(storetest.All(r.store)))), Rosters: r.store.Rosters, Limiter: limit.SQL{Rows: r.store.Limits}, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Poll: 2 * time.Second, RescueEvery: 5 * time.Second, Tracer: r.tracer, Sealer: r.sealer, Refresh: r.refresh, Campaigns: r.sends, Shapes: r.shapes, Senders: r.senders})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -57,6 +57,7 @@ func (s *segments) claimFor(ctx context.Context, w wish, by *portion, own *given
 	r := w.route
 	most := min(by.max, s.holder.Share(slotsOf(r, by.account), r.Settings.MaxInflight))
 	lane := work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority}
+	defer func() { own.full = own.n > 0 && own.n >= most }()
 	for own.n < most && (by.messages == 0 || own.calls < by.messages) {
 		st, err := s.holder.Next(ctx, lane, w.at, w.lease)
 		if err != nil || st == nil {

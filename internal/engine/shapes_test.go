@@ -131,7 +131,7 @@ func (th *throng) claim(_ context.Context, w wish) (found claimed, err error) {
 		}
 		found.units, found.n = append(found.units, o), found.n+1
 	}
-	found.given = []given{{found.n, found.n}}
+	found.given = []given{{n: found.n, calls: found.n}}
 	return found, nil
 }
 

@@ -78,6 +78,16 @@ type wish struct {
 	at       time.Time     // when it was asked for: the lease can only end later than we think
 }
 
+// filled reports whether each account has all that was asked for: there may be more.
+func (w *wish) filled(found []given) bool {
+	for i, p := range w.parts {
+		if g := found[i]; !g.full && !(work.Share{Max: p.max, Messages: p.messages}).Filled(g.n, g.calls) {
+			return false
+		}
+	}
+	return true
+}
+
 // portion is what is claimed for one account, by permits of its own.
 type portion struct {
 	account  string
@@ -104,8 +114,15 @@ type claimed struct {
 	given []given   // to each portion
 }
 
-// given is how many messages an account was given, and the calls that send them.
-type given struct{ n, calls int }
+// given is how many messages an account was given, and the calls that send them; full says that it is all that the account may have.
+type given struct {
+	n, calls int
+	full     bool
+}
+
+func (g given) and(more given) given {
+	return given{g.n + more.n, g.calls + more.calls, g.full || more.full}
+}
 
 // insist repeats a write of results until the database takes it. write says whether it has stored anything.
 type insist func(results int, write func(began time.Time) (stored bool, err error)) error

@@ -47,7 +47,7 @@ func (l *leaflets) claim(_ context.Context, w wish) (claimed, error) {
 		found.units, found.n, l.due = append(found.units, u), found.n+len(u.to), l.due[1:]
 		l.inUse += len(u.to)
 	}
-	found.given = []given{{found.n, len(found.units)}}
+	found.given = []given{{n: found.n, calls: len(found.units)}}
 	found.more = len(l.due) > 0 && w.priority == posthouse.Normal
 	l.most = max(l.most, l.inUse)
 	return found, nil

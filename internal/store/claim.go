@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -32,7 +31,7 @@ func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.I
 		}
 	}
 	items, err := begin(ctx, now, c)
-	if !took(&c, items) || err != nil || !others {
+	if !c.Took(items) || err != nil || !others {
 		return items, err
 	}
 	var more []work.Item
@@ -47,86 +46,30 @@ func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.I
 	return append(items, more...), nil //nolint:nilerr // what we have is ours, and the other claim's fault shows at the next
 }
 
-// took takes off a claim what it has, and reports whether there is room for more.
-func took(c *work.Claim, items []work.Item) bool {
-	c.By = leftOf(c.By, items)
-	if c.Max -= len(items); c.Messages == 0 {
-		return c.Max > 0
-	}
-	c.Messages -= messagesOf(items)
-	return c.Max > 0 && c.Messages > 0
-}
-
-// leftOf are the shares of accounts less what these were given.
-func leftOf(by []work.Share, items []work.Item) []work.Share {
-	left := by[:0:0]
-	for _, share := range by {
-		own := ownOf(items, share.Account)
-		bounded := share.Messages > 0
-		share.Max, share.Messages = share.Max-len(own), share.Messages-messagesOf(own)
-		if share.Max > 0 && (!bounded || share.Messages > 0) {
-			share.Messages = max(0, share.Messages)
-			left = append(left, share)
-		}
-	}
-	return left
-}
-
-// ownOf are the items that an account was given.
-func ownOf(items []work.Item, account string) (own []work.Item) {
-	for i := range items {
-		if items[i].Delivery.Account == account {
-			own = append(own, items[i])
-		}
-	}
-	return own
-}
-
-// messagesOf is how many messages items are of, which stand together.
-func messagesOf(items []work.Item) (n int) {
-	for i := range items {
-		if i == 0 || items[i].Delivery.Message != items[i-1].Delivery.Message {
-			n++
-		}
-	}
-	return n
-}
-
-// claimRows claims the deliveries that have a row of their own in posthouse_queue, for one account after the other until one
-// finds less than its share.
+// claimRows claims the deliveries that have a row of their own in posthouse_queue: for several accounts in one step, and what
+// has no seat in that for one account after the other, until one finds less than its share.
 func (s Queue) claimRows(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, err error) {
-	for _, one := range single(c) {
-		found, err := claimSince(&s.lows, one, func(c work.Claim, from place) ([]work.Item, error) { return s.claimFrom(ctx, now, c, from) })
+	if seats, _ := c.Seats(); len(c.By) > 1 && len(seats) > 0 {
+		if items, err = s.claimStep(ctx, now, c); err != nil || !c.Took(items) || !c.Whole && len(items) < len(seats) {
+			return items, err
+		}
+	}
+	for _, one := range c.Each() {
+		found, err := s.claimStep(ctx, now, one)
 		if err != nil && len(items) == 0 {
 			return nil, err
 		}
 		items = append(items, found...)
-		if err != nil || len(found) < one.Max {
+		if err != nil || one.Took(found) {
 			return items, nil //nolint:nilerr // what we have is ours, whatever became of the rest
 		}
 	}
 	return items, nil
 }
 
-// single are the claims that one of several accounts is made of.
-func single(c work.Claim) []work.Claim {
-	if len(c.By) < 2 {
-		return []work.Claim{c}
-	}
-	list := make([]work.Claim, len(c.By))
-	for i, share := range c.By {
-		list[i] = c
-		list[i].By, list[i].Max, list[i].Messages, list[i].Cut = c.By[i:i+1], share.Max, share.Messages, share.Cut
-	}
-	return list
-}
-
-// accountOf is the account of a claim that is of one.
-func accountOf(c *work.Claim) string {
-	if len(c.By) == 0 {
-		return ""
-	}
-	return c.By[0].Account
+func (s Queue) claimStep(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
+	c.Cut = c.Cut && len(c.By) < 2
+	return claimSince(&s.lows, c, func(c work.Claim, from place) ([]work.Item, error) { return s.claimFrom(ctx, now, c, from) })
 }
 
 // claimSince claims from the place where a lane has anything left, and again from the beginning where that may not be all.
@@ -141,7 +84,7 @@ func claimSince(lows *lows, c work.Claim, claim func(c work.Claim, from place) (
 	if from == (place{}) || !mayHaveLeft(&c, len(items)) {
 		return items, nil
 	}
-	if !took(&c, items) {
+	if !c.Took(items) {
 		return items, nil
 	}
 	rest, err := claim(c, place{})
@@ -206,6 +149,9 @@ func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {
 	if err == nil {
 		items, err = t.wholeOf(items, c, now)
 	}
+	if err == nil {
+		items = boarded(&c, items)
+	}
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
@@ -213,6 +159,19 @@ func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {
 		return nil, err
 	}
 	return items, t.attachMessages(items)
+}
+
+// boarded are the items of a claim with the accounts by which they are sent.
+func boarded(c *work.Claim, items []work.Item) []work.Item {
+	if len(c.By) > 1 {
+		return c.Board(items)
+	}
+	for i := range items {
+		for _, share := range c.By {
+			items[i].Delivery.Account = share.Account
+		}
+	}
+	return items
 }
 
 // wholeOf drops the messages of which more is due than was taken: the claim was full, or another process has
@@ -267,7 +226,7 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	for i := range items {
 		now = later(now, &items[i].Delivery)
 	}
-	lease, account := now+c.Lease.Microseconds(), accountOf(&c)
+	lease := now + c.Lease.Microseconds()
 	ids := make([]string, len(items))
 	events := make([][]any, len(items))
 	told := t.news()
@@ -276,7 +235,6 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 		ids[i] = d.ID
 		d.State, d.Version, d.Token = posthouse.Sending, d.Version+1, d.Token+1
 		d.LeaseUntil, d.LeaseOwner, d.UpdatedAt, d.StartedAt, d.Epoch = sqldb.TimeOf(lease), c.Owner, sqldb.TimeOf(now), sqldb.TimeOf(now), c.Epoch
-		d.Account = cmp.Or(account, d.Account)
 		d.Attempts++
 		if d.FirstStartAt.IsZero() {
 			d.FirstStartAt = sqldb.TimeOf(now)
@@ -292,8 +250,12 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 	set := "UPDATE posthouse_queue" + t.DB.Dialect.By(sqldb.Primary) + ` SET state = 'sending', version = version + 1, token = token + 1, lease_until = ?, lease_owner = ?,
 		updated_at = ?, started_at = ?, epoch = ?, attempts = attempts + 1, first_start_at = CASE WHEN first_start_at = 0 THEN ? ELSE first_start_at END`
 	args := []any{lease, c.Owner, now, now, c.Epoch, now}
-	if account != "" {
-		set, args = set+", account = ?", append(args, account)
+	switch {
+	case len(c.By) == 1:
+		set, args = set+", account = ?", append(args, c.By[0].Account)
+	case len(c.By) > 1:
+		text, values := boardText(items)
+		set, args = set+", account = "+text, append(args, values...)
 	}
 	clause, more := t.Among("id", ids)
 	n, err := t.Exec(set+" WHERE "+clause+" AND state = 'pending'", append(args, more...)...)
@@ -307,6 +269,20 @@ func (t claiming) hold(items []work.Item, c work.Claim, now int64) error {
 		return err
 	}
 	return t.tell(told)
+}
+
+// boardText is an expression for the accounts of deliveries. As with IN, the number of its placeholders is rounded up, so that few
+// texts stay prepared.
+func boardText(items []work.Item) (text string, args []any) {
+	size := 1
+	for size < len(items) {
+		size *= 2
+	}
+	for i := range size {
+		d := &items[min(i, len(items)-1)].Delivery
+		args = append(args, d.ID, d.Account)
+	}
+	return "CASE id" + strings.Repeat(" WHEN ? THEN ?", size) + " ELSE account END", args
 }
 
 // attachMessages reads the messages of claimed deliveries, each once.

@@ -22,7 +22,7 @@ const claimOnce = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_
 	ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED),%s
 claimed AS (
 	UPDATE posthouse_queue q SET state = 'sending', version = q.version + 1, token = q.token + 1, lease_until = clock.now + ?::bigint,
-		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, account = COALESCE(NULLIF(?, ''), q.account), attempts = q.attempts + 1, started_at = GREATEST(clock.now, q.updated_at),
+		lease_owner = ?, updated_at = GREATEST(clock.now, q.updated_at), epoch = ?, account = COALESCE(%s, q.account), attempts = q.attempts + 1, started_at = GREATEST(clock.now, q.updated_at),
 		first_start_at = CASE WHEN q.first_start_at = 0 THEN GREATEST(clock.now, q.updated_at) ELSE q.first_start_at END
 	FROM due, clock WHERE q.id = due.id RETURNING q.*),
 logged AS (
@@ -35,21 +35,48 @@ ORDER BY c.due_at, c.id`
 // claimWhole leaves of what was found what wholeOf leaves.
 const claimWhole = `
 stems AS MATERIALIZED (
-	SELECT g.stem, g.taken = (
+	SELECT g.stem, g.taken <= ?::bigint AND g.taken = (
 		SELECT count(*) FROM posthouse_queue q WHERE q.id > g.stem || '0000' AND q.id <= g.stem || 'ZZZZ' AND q.state = 'pending'
 			AND q.due_at <= (SELECT now FROM clock) AND (q.deadline = 0 OR q.deadline > (SELECT now FROM clock))) AS whole, g.due_at
 	FROM (SELECT substr(id, 1, 22) AS stem, count(*) AS taken, min(due_at) AS due_at FROM found GROUP BY 1) g),
 due AS MATERIALIZED (
-	SELECT f.id FROM found f JOIN (SELECT *, row_number() OVER (PARTITION BY whole ORDER BY due_at, stem) AS nth FROM stems) g
+	SELECT f.id, g.nth::int - 1 AS seat FROM found f JOIN (SELECT *, row_number() OVER (PARTITION BY whole ORDER BY due_at, stem) AS nth FROM stems) g
 		ON g.stem = substr(f.id, 1, 22) WHERE g.whole AND g.nth <= ?::bigint
 		OR ? AND (SELECT count(*) FROM found) = ? AND NOT (SELECT bool_or(whole) FROM stems)
 			AND g.stem = (SELECT substr(id, 1, 22) FROM found ORDER BY due_at, id LIMIT 1)),`
 
-// claimTexts are the statements, by whether messages stay whole and by whether the claim goes into the feed.
-var claimTexts = map[bool]map[bool]string{
-	false: {false: fmt.Sprintf(claimOnce, "due", "", "", claimOnceColumns()), true: fmt.Sprintf(claimOnce, "due", "", claimedFed, claimOnceColumns())},
-	true:  {false: fmt.Sprintf(claimOnce, "found", claimWhole, "", claimOnceColumns()), true: fmt.Sprintf(claimOnce, "found", claimWhole, claimedFed, claimOnceColumns())},
-}
+// claimSeats numbers what was found, for the accounts that are to send it.
+const claimSeats = `
+due AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY due_at, id)::int - 1 AS seat FROM found),`
+
+// claimForm is what the statements differ by: whether messages stay whole, whether several accounts share what is claimed, and
+// whether the claim goes into the feed.
+type claimForm struct{ whole, several, fed bool }
+
+var claimTexts = func() map[claimForm]string {
+	texts := map[claimForm]string{}
+	for _, whole := range []bool{false, true} {
+		for _, several := range []bool{false, true} {
+			for _, fed := range []bool{false, true} {
+				name, choice, account, feed := "due", "", "NULLIF(?, '')", ""
+				switch {
+				case whole:
+					name, choice = "found", claimWhole
+				case several:
+					name, choice = "found", claimSeats
+				}
+				if several {
+					account = "?::jsonb ->> due.seat"
+				}
+				if fed {
+					feed = claimedFed
+				}
+				texts[claimForm{whole, several, fed}] = fmt.Sprintf(claimOnce, name, choice, account, feed, claimOnceColumns())
+			}
+		}
+	}
+	return texts
+}()
 
 // claimedFed writes what was claimed into the feed.
 const claimedFed = `,
@@ -83,20 +110,28 @@ func mostMessages(c *work.Claim) int64 {
 // is lost, the leases end and the rescuer finds what was claimed.
 func (s Queue) claimAtOnce(ctx context.Context, c work.Claim, from place) (items []work.Item, err error) {
 	fed := s.feed.on()
-	query := claimTexts[c.Whole][fed]
+	several := len(c.By) > 1
 	bound := int64(math.MaxInt64)
 	if !c.DueBefore.IsZero() {
 		bound = sqldb.Micros(c.DueBefore)
 	}
 	args := []any{c.Tenant, c.Channel, sqldb.PriorityNumber(c.Priority), string(c.Pin), from.due, from.id, bound, fmt.Sprint(c.Epoch), c.Max}
-	if c.Whole {
-		args = append(args, mostMessages(&c), c.Cut, c.Max)
+	account, size := "", int64(math.MaxInt64)
+	if len(c.By) > 0 {
+		account = c.By[0].Account
 	}
-	args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, accountOf(&c))
+	if several {
+		seats, most := c.Seats()
+		account, size = layout.Accounts(seats), int64(most)
+	}
+	if c.Whole {
+		args = append(args, size, mostMessages(&c), c.Cut, c.Max)
+	}
+	args = append(args, c.Lease.Microseconds(), c.Owner, c.Epoch, account)
 	if fed {
 		args = append(args, posthouse.NewID())
 	}
-	err = s.db.ReadAtOnce(ctx, "claim rows", query, args, func(rows sqldb.Found) (err error) {
+	err = s.db.ReadAtOnce(ctx, "claim rows", claimTexts[claimForm{c.Whole, several, fed}], args, func(rows sqldb.Found) (err error) {
 		items, err = scanClaimed(rows)
 		return err
 	})

@@ -102,6 +102,86 @@ func TestAClaimWritesTheAccountItIsFor(t *testing.T) {
 	})
 }
 
+// FLEET-12: what several accounts claim of rows, they claim in one step, each as much as its share.
+func TestSeveralAccountsClaimRowsInOneStep(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(5)) // of several recipients: each has a row
+		items, err := s.Queue.Claim(t.Context(), at(), work.Claim{
+			Lane: lane, Max: 4, By: []work.Share{{Account: "north", Max: 3}, {Account: "south", Max: 1}}, Owner: "w1", Lease: time.Minute, Epoch: 1,
+		})
+		if err != nil || len(items) != 4 {
+			t.Fatalf("claimed %d, %v; want 4", len(items), err)
+		}
+		for i := range items {
+			if at := items[i].Delivery.StartedAt; !at.Equal(items[0].Delivery.StartedAt) {
+				t.Errorf("delivery %d started at %v, the first at %v: that is another step", i, at, items[0].Delivery.StartedAt)
+			}
+			want := "north"
+			if i == 3 {
+				want = "south"
+			}
+			stored, err := s.Messages.Delivery(t.Context(), "t1", items[i].Delivery.ID)
+			if err != nil || items[i].Delivery.Account != want || stored.Account != want || stored.Token != items[i].Delivery.Token {
+				t.Errorf("delivery %d: claimed for %s, stored %+v, %v; want %s", i, items[i].Delivery.Account, stored, err, want)
+			}
+			events, err := s.History.Events(t.Context(), "t1", items[i].Delivery.ID)
+			if err != nil || events[len(events)-1].Account != want {
+				t.Errorf("events %+v, %v; want the start for %s", events, err, want)
+			}
+		}
+	})
+}
+
+// Whole messages are shared by several accounts, each of which makes so many calls; what no seat holds, one account takes in parts.
+func TestSeveralAccountsShareWholeMessages(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		accept(t, s, entry(2))
+		accept(t, s, entry(3))
+		accept(t, s, entry(5)) // larger than a call
+		accept(t, s, entry(2))
+		taken := map[string]map[string]int{} // by account and message
+		claim := work.Claim{
+			Lane: lane, Max: 12, Messages: 4, Owner: "w1", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true,
+			By: []work.Share{{Account: "north", Max: 6, Messages: 2, Cut: true}, {Account: "south", Max: 6, Messages: 2, Cut: true}},
+		}
+		for range 3 {
+			items, err := s.Queue.Claim(t.Context(), at(), claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := map[string]map[string]bool{}
+			for i := range items {
+				d := &items[i].Delivery
+				if taken[d.Account] == nil {
+					taken[d.Account] = map[string]int{}
+				}
+				if calls[d.Account] == nil {
+					calls[d.Account] = map[string]bool{}
+				}
+				taken[d.Account][d.Message]++
+				calls[d.Account][d.Message] = true
+			}
+			for account, of := range calls {
+				if len(of) > 2 {
+					t.Errorf("%s was given %d messages in one claim, want 2 at most", account, len(of))
+				}
+			}
+		}
+		if taken[""] != nil || len(taken["north"]) == 0 || len(taken["south"]) == 0 {
+			t.Errorf("taken: %v; want some of both accounts and of no other", taken)
+		}
+		sum := 0
+		for _, of := range taken {
+			for _, n := range of {
+				sum += n
+			}
+		}
+		if sum != 12 {
+			t.Errorf("%d deliveries were taken, want all 12: %v", sum, taken)
+		}
+	})
+}
+
 // FLOW-11: a message that does not fit into what is left of a claim stays for the next one, whole.
 func TestWholeClaimsLeaveTheMessageThatDoesNotFit(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
@@ -148,8 +228,8 @@ func TestAClaimOfSomeMessagesTakesTheFirst(t *testing.T) {
 		taken := 0
 		for i, want := range []int{2, 2, 1, 0} {
 			items, err := s.Queue.Claim(t.Context(), at(), work.Claim{Lane: lane, Max: 10, Owner: "w", Lease: time.Minute, Epoch: 1, Whole: true, Cut: true, Messages: 2})
-			if err != nil || messagesOf(items) != want {
-				t.Errorf("claim %d: %d deliveries of %d messages, %v; want %d messages", i, len(items), messagesOf(items), err, want)
+			if err != nil || work.MessagesOf(items) != want {
+				t.Errorf("claim %d: %d deliveries of %d messages, %v; want %d messages", i, len(items), work.MessagesOf(items), err, want)
 			}
 			taken += len(items)
 		}

@@ -56,8 +56,9 @@ type boarding struct {
 
 func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, from place) (items []work.Item, others bool, err error) {
 	lane := work.Lane{Tenant: c.Tenant, Channel: c.Channel, Priority: c.Priority}
+	seats, _ := c.Seats()
 	b := &boarding{
-		Claim: c, by: seats(c.By), from: from, others: s.lows.from(lane, time.Now()),
+		Claim: c, by: seats, from: from, others: s.lows.from(lane, time.Now()),
 		made: &flight{Flight: layout.Flight{ID: posthouse.NewID(), Owner: c.Owner, Epoch: c.Epoch}, pinned: map[string]string{}},
 	}
 	if s.db.Dialect.AtOnce {
@@ -77,14 +78,6 @@ func (s Queue) claimCleanFrom(ctx context.Context, now time.Time, c work.Claim, 
 		s.db.Log.Error("deliveries whose messages are gone could not be set aside", "deliveries", len(b.orphans), "error", err)
 	}
 	return b.items, b.more || len(b.items) == 0, nil
-}
-
-// seats are the accounts of shares, each as often as its share is large.
-func seats(by []work.Share) (list []string) {
-	for _, share := range by {
-		list = append(list, slices.Repeat([]string{share.Account}, share.Max)...)
-	}
-	return list
 }
 
 // adopt gives rows of their own to deliveries whose message is gone: the engine quarantines what it cannot read.

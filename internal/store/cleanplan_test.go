@@ -98,7 +98,7 @@ func TestHotStatementsGoIntoFewPartitions(t *testing.T) {
 		args       []any
 	}{
 		{"claim, clean", flyTexts[true], b.flyArgs(true)},
-		{"claim", claimTexts[false][false], []any{lane.Tenant, lane.Channel, sqldb.PriorityNumber(lane.Priority), string(lane.Pin), 0, "", int64(math.MaxInt64), "1", 100, 1, "w1", 1, ""}},
+		{"claim", claimTexts[claimForm{}], []any{lane.Tenant, lane.Channel, sqldb.PriorityNumber(lane.Priority), string(lane.Pin), 0, "", int64(math.MaxInt64), "1", 100, 1, "w1", 1, ""}},
 		{"look-up by ids", "SELECT id FROM posthouse_messages WHERE " + among, args},
 		{"record, expanded", fmt.Sprintf(expandSole, among), args},
 	} {

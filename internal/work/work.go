@@ -69,33 +69,6 @@ type Lane struct {
 	Pulled, Again bool
 }
 
-// Claim asks for due deliveries of a lane.
-type Claim struct {
-	Lane
-	Max int
-	// By are the accounts by which what is taken is sent, each as much as its share, in this order; together they are Max and
-	// Messages. Nil where a channel has one account without a name.
-	By    []Share
-	Owner string
-	Lease time.Duration
-	// DueBefore bounds what a run takes. Zero means now.
-	DueBefore time.Time
-	// Whole takes of a message all that is due or nothing, so that one call can hold all of it. Cut allows a
-	// claim that is full to hold a part of one message: it may be larger than any claim.
-	Whole, Cut bool
-	// Messages bounds how many messages what is taken may be of. Defaults to 0, no bound.
-	Messages int
-	// Epoch is the epoch this process was started in; a claim in another finds nothing.
-	Epoch int64
-}
-
-// Share is what one account is given of a claim, in the words of that.
-type Share struct {
-	Account       string
-	Max, Messages int
-	Cut           bool
-}
-
 // Item is one claimed delivery with its message.
 type Item struct {
 	Delivery posthouse.Delivery

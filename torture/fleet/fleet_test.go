@@ -81,7 +81,7 @@ func run(t *testing.T, db house.Database, s size) {
 		h.Produce(t, house.Load{Messages: s.messages, Draft: func(n int) posthouse.Draft { return draft(n, s) }})
 	})
 	for n := range s.kills {
-		house.Until(t, "more to arrive", func() bool { return arrived(t, h) >= int64((n+1)*s.messages/(s.kills+1)) })
+		house.UntilMore(t, "arrivals", int64((n+1)*s.messages/(s.kills+1)), func() int64 { return arrived(t, h) })
 		victims := rand.Perm(len(h.Members))[:1+rand.IntN(len(h.Members))]
 		for _, v := range victims {
 			h.Members[v].Kill(t)

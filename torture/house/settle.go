@@ -38,7 +38,7 @@ func closeStore(t testing.TB, st *store.Store) {
 // errQuarantined ends the wait for what will never settle by itself.
 var errQuarantined = errors.New("deliveries are in quarantine")
 
-// Settle waits until no delivery is pending or sending; those of the given states, such as unknown under
+// Settle waits until no delivery is pending or sending, for as long as their number changes; those of the given states, such as unknown under
 // a policy of hold, may stay. A delivery in quarantine that may not stay ends the test.
 func (h *House) Settle(t testing.TB, may ...posthouse.State) {
 	t.Helper()
@@ -50,22 +50,23 @@ func (h *House) Settle(t testing.TB, may ...posthouse.State) {
 	}
 	var left []work.Depth
 	var stop error
-	err := waitFor(t.Context(), patience, func() bool {
+	open := int64(-1)
+	err := waitMore(t.Context(), func() (int64, bool) {
 		depths, err := st.Queue.Depths(t.Context())
 		if err != nil {
-			return false // the database may be away; patience ends it
+			return open, false // the database may be away; patience ends it
 		}
-		left = left[:0]
+		left, open = left[:0], 0
 		for _, d := range depths {
 			if stays[d.State] {
 				continue
 			}
-			left = append(left, d)
+			left, open = append(left, d), open+int64(d.Count)
 			if d.State == posthouse.Quarantined {
 				stop = errQuarantined
 			}
 		}
-		return len(left) == 0 || stop != nil
+		return open, len(left) == 0 || stop != nil
 	})
 	if err = errors.Join(err, stop); err != nil {
 		t.Fatalf("not settled: %v: %+v\n%s\n%s", err, left, h.Stories(t, st, 3), h.logs())
