@@ -77,10 +77,7 @@ func (q SQL) Each(ctx context.Context, asks []Ask) (grants []Grant, err error) {
 	if len(keys) == 0 {
 		return unlimited(asks), nil
 	}
-	err = q.update(ctx, "take", keys, func(now time.Time, states []*State) bool {
-		grants = each(now, asks, keys, states)
-		return slices.ContainsFunc(grants, func(g Grant) bool { return len(g.Stamps) > 0 })
-	})
+	err = q.update(ctx, "take", keys, func(now time.Time, states []*State) { grants = each(now, asks, keys, states) })
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +119,7 @@ func (q SQL) RefundEach(ctx context.Context, list []Back) error {
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	return q.update(ctx, "refund", keys, func(_ time.Time, states []*State) bool {
+	return q.update(ctx, "refund", keys, func(_ time.Time, states []*State) {
 		for _, b := range list {
 			n, _ := b.Grant.back(b.N)
 			for _, stamp := range b.Grant.Stamps {
@@ -131,7 +128,6 @@ func (q SQL) RefundEach(ctx context.Context, list []Back) error {
 				}
 			}
 		}
-		return true
 	})
 }
 

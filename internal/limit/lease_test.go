@@ -186,3 +186,32 @@ func BenchmarkLeasedFleet(b *testing.B) {
 		}
 	}
 }
+
+// FLEET-9: who asks in vain for a key that another process holds, along with keys that are free, leaves that lease as it is. Its row was
+// written anew with them, and what the holder had reserved counted as granted.
+func TestOthersThatAskLeaveALeaseAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		table := new(rows)
+		holder, other := leased(t, table), leased(t, table)
+		bounds := func(key string) []limit.Bound {
+			return []limit.Bound{{Key: key, Lease: true, Windows: []posthouse.Limit{per(8, time.Second), per(300, time.Minute)}}}
+		}
+		granted, asked := 0, 0
+		for ; asked < 250; asked++ {
+			g, err := holder.Take(t.Context(), bounds("held"), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			granted += g.N
+			asks := []limit.Ask{{Bounds: bounds("held"), Want: 1}, {Bounds: []limit.Bound{{Key: "free", Windows: []posthouse.Limit{per(1000, time.Minute)}}}, Want: 1}}
+			if got, err := other.Each(t.Context(), asks); err != nil || got[0].N != 0 || got[1].N != 1 {
+				t.Fatalf("the other was granted %+v, %v; want none of what is held, and one of what is free", got, err)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		if granted != asked {
+			t.Errorf("the holder was granted %d of %d, where the windows hold 300", granted, asked)
+		}
+	})
+}

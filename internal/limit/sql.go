@@ -37,10 +37,7 @@ func (q SQL) Take(ctx context.Context, bounds []Bound, want int) (g Grant, err e
 	if len(bounds) == 0 {
 		return Grant{N: max(0, want)}, nil
 	}
-	err = q.update(ctx, "take", keysOf(bounds), func(now time.Time, states []*State) bool {
-		g = take(now, bounds, states, want)
-		return g.N > 0
-	})
+	err = q.update(ctx, "take", keysOf(bounds), func(now time.Time, states []*State) { g = take(now, bounds, states, want) })
 	if err != nil {
 		return Grant{}, err
 	}
@@ -53,11 +50,10 @@ func (q SQL) Refund(ctx context.Context, g Grant, n int) error {
 	if !some {
 		return nil
 	}
-	return q.update(ctx, "refund", g.keys(), func(_ time.Time, states []*State) bool {
+	return q.update(ctx, "refund", g.keys(), func(_ time.Time, states []*State) {
 		for i, s := range states {
 			s.Refund(g.Stamps[i].At, n)
 		}
-		return true
 	})
 }
 
@@ -69,10 +65,7 @@ func (q SQL) Peek(ctx context.Context, bounds []Bound) (g Grant, err error) {
 	if len(bounds) == 0 {
 		return Grant{N: maxMax}, nil
 	}
-	keys, look := keysOf(bounds), func(now time.Time, states []*State) bool {
-		g = peek(now, bounds, states)
-		return false
-	}
+	keys, look := keysOf(bounds), func(now time.Time, states []*State) { g = peek(now, bounds, states) }
 	looker, ok := q.Rows.(Looker)
 	if !ok {
 		err = q.update(ctx, "peek", keys, look)
@@ -85,16 +78,16 @@ func (q SQL) Peek(ctx context.Context, bounds []Bound) (g Grant, err error) {
 	return g, failed("peek", keys, err)
 }
 
-// update reads the states of the keys, lets change look at them, and writes them back
-// where change says that it changed them.
-func (q SQL) update(ctx context.Context, verb string, keys []string, change func(now time.Time, states []*State) bool) error {
+// update reads the states of the keys, lets change look at them, and writes back those that it changed. The others stay as they
+// are to the byte: a row may be another process's lease, which knows it by its text, and what that had reserved would be lost.
+func (q SQL) update(ctx context.Context, verb string, keys []string, change func(now time.Time, states []*State)) error {
 	return failed(verb, keys, q.Rows.UpdateLimits(ctx, keys, func(now time.Time, texts [][]byte) ([][]byte, error) {
 		return changed(now, keys, texts, change)
 	}))
 }
 
 // changed are the texts after a change, nil where there was none.
-func changed(now time.Time, keys []string, texts [][]byte, change func(now time.Time, states []*State) bool) ([][]byte, error) {
+func changed(now time.Time, keys []string, texts [][]byte, change func(now time.Time, states []*State)) ([][]byte, error) {
 	states := make([]*State, len(texts))
 	for i, text := range texts {
 		states[i] = new(State)
@@ -102,11 +95,12 @@ func changed(now time.Time, keys []string, texts [][]byte, change func(now time.
 			return nil, fmt.Errorf("the row of %q: %w", keys[i], err)
 		}
 	}
+	change(now, states)
 	after := make([][]byte, len(texts))
-	if !change(now, states) {
-		return after, nil
-	}
 	for i, s := range states {
+		if !s.touched {
+			continue
+		}
 		text, err := s.MarshalText()
 		if err != nil {
 			return nil, err

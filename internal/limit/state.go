@@ -29,6 +29,7 @@ const maxBack = int64(time.Minute / time.Microsecond)
 type State struct {
 	latest  int64 // the latest time seen, µs since 1970
 	windows []window
+	touched bool // something was granted or given back since it was read
 }
 
 type window struct {
@@ -68,7 +69,7 @@ func (s *State) Refund(at time.Time, n int) {
 		return
 	}
 	for i := range s.windows {
-		s.windows[i].refund(t, n)
+		s.touched = s.windows[i].refund(t, n) || s.touched
 	}
 }
 
@@ -88,7 +89,7 @@ func (s *State) clone() *State {
 	for i := range windows {
 		windows[i].runs = slices.Clone(windows[i].runs)
 	}
-	return &State{s.latest, windows}
+	return &State{latest: s.latest, windows: windows}
 }
 
 // advance brings the state to the given time and limits, and returns the time
@@ -157,6 +158,7 @@ func (s *State) source(per int64) []run {
 
 // add notes n permits in all windows.
 func (s *State) add(t int64, n int) {
+	s.touched = true
 	for i := range s.windows {
 		s.windows[i].add(t, n)
 	}
@@ -223,12 +225,12 @@ func (w *window) add(t int64, n int) {
 
 // refund takes n from the run of the time t. A run of another stamp is never
 // touched: taken from a younger one, the older would count too short.
-func (w *window) refund(t int64, n int) {
+func (w *window) refund(t int64, n int) (found bool) {
 	i, found := slices.BinarySearchFunc(w.runs, ceil(t, w.step), func(r run, stamp int64) int {
 		return cmp.Compare(r.stamp, stamp)
 	})
 	if !found {
-		return
+		return false
 	}
 	n = min(n, w.runs[i].n)
 	w.sum -= n
@@ -236,6 +238,7 @@ func (w *window) refund(t int64, n int) {
 	if w.runs[i].n == 0 {
 		w.runs = slices.Delete(w.runs, i, i+1)
 	}
+	return true
 }
 
 // free is when fewer than limit permits count.
