@@ -7,7 +7,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/campaign"
-	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -25,25 +24,25 @@ func (a *asked) Suppressions(ctx context.Context, tenant string, of work.Suppres
 
 // CAMP-10: a plan counts who is suppressed, each once, and asks no more often because the audience is large.
 func TestAPlanCountsWhoIsSuppressedWithoutAskingForEach(t *testing.T) {
-	t.Parallel()
-	h := openHall(t, dbtest.SQLite(t))
-	_, made := h.spring(people(9000), 100)
-	now := time.Now()
-	err := h.store.Suppressions.Suppress(t.Context(), now, []posthouse.Suppression{
-		{Tenant: "t1", Channel: "c", Address: "o0"}, {Tenant: "t1", Address: "o0"}, {Tenant: "t1", Address: "o1", Until: now.Add(time.Hour)}, {Tenant: "t1", Address: "o8003"},
-		{Tenant: "t1", Channel: "d", Address: "o2"}, {Tenant: "t2", Address: "o3"}, {Tenant: "t1", Address: "o4", Until: now.Add(-time.Hour)}, {Tenant: "t1", Address: "stranger"},
+	eachDB(t, func(t *testing.T, h *hall) {
+		_, made := h.spring(people(9000), 100)
+		now := time.Now()
+		err := h.store.Suppressions.Suppress(t.Context(), now, []posthouse.Suppression{
+			{Tenant: "t1", Channel: "c", Address: "o0"}, {Tenant: "t1", Address: "o0"}, {Tenant: "t1", Address: "o1", Until: now.Add(time.Hour)}, {Tenant: "t1", Address: "o8003"},
+			{Tenant: "t1", Channel: "d", Address: "o2"}, {Tenant: "t2", Address: "o3"}, {Tenant: "t1", Address: "o4", Until: now.Add(-time.Hour)}, {Tenant: "t1", Address: "stranger"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := &asked{OptedOut: h.store.Suppressions}
+		ch := &state.Channel{}
+		d := campaign.NewDesk(campaign.Options{
+			Campaigns: h.store.Campaigns, History: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
+			Suppressed: from, Channel: func(string, string) *state.Channel { return ch },
+		})
+		plan, err := d.Plan(t.Context(), "t1", made.Name)
+		if err != nil || plan.Suppressed != 3 || from.times != 1 {
+			t.Errorf("%d are suppressed, asked %d times, %v; want o0, o1 and o8003 by one question", plan.Suppressed, from.times, err)
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	from := &asked{OptedOut: h.store.Suppressions}
-	ch := &state.Channel{}
-	d := campaign.NewDesk(campaign.Options{
-		Campaigns: h.store.Campaigns, History: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
-		Suppressed: from, Channel: func(string, string) *state.Channel { return ch },
-	})
-	plan, err := d.Plan(t.Context(), "t1", made.Name)
-	if err != nil || plan.Suppressed != 3 || from.times != 1 {
-		t.Errorf("%d are suppressed, asked %d times, %v; want o0, o1 and o8003 by one question", plan.Suppressed, from.times, err)
-	}
 }

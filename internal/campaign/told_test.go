@@ -142,31 +142,31 @@ func (m *meanwhile) CampaignsSince(ctx context.Context, tenant, channel string, 
 
 // CAMP-9: of two campaigns that are started at once, the one whose start is written later leaves out whom the other tells.
 func TestWhoIsToldByACampaignThatStartsMeanwhileIsLeftOut(t *testing.T) {
-	t.Parallel()
-	h := openHall(t, dbtest.SQLite(t))
-	d := h.desk()
-	h.making(d, "first", week, "o1", "o2")
-	h.making(d, "later", week, "o2", "o3")
-	between := h.deskOver(&meanwhile{h.store.Campaigns, func() { h.acting(d, "first", campaign.Start) }})
-	h.acting(between, "later", campaign.Start)
-	h.round(h.steward(), time.Now())
-	if diff := cmp.Diff(map[string]string{"o2": "suppressed TOLD_RECENTLY", "o3": "unsent"}, h.where(d, "later")); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"o1": "unsent", "o2": "unsent"}, h.where(d, "first")); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	// A tenant that is removed takes the marks along.
-	h.acting(d, "first", campaign.Cancel)
-	h.acting(d, "later", campaign.Cancel)
-	h.round(h.steward(), time.Now())
-	if err := h.store.Tenants.RemoveTenant(t.Context(), time.Now(), "t1", true); err != nil {
-		t.Fatal(err)
-	}
-	var left int
-	if err := dbtest.SQL(h, h.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posthouse_audience_blocks").Scan(&left); err != nil || left != 0 {
-		t.Errorf("%d blocks are left, %v", left, err)
-	}
+	eachDB(t, func(t *testing.T, h *hall) {
+		d := h.desk()
+		h.making(d, "first", week, "o1", "o2")
+		h.making(d, "later", week, "o2", "o3")
+		between := h.deskOver(&meanwhile{h.store.Campaigns, func() { h.acting(d, "first", campaign.Start) }})
+		h.acting(between, "later", campaign.Start)
+		h.round(h.steward(), time.Now())
+		if diff := cmp.Diff(map[string]string{"o2": "suppressed TOLD_RECENTLY", "o3": "unsent"}, h.where(d, "later")); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string]string{"o1": "unsent", "o2": "unsent"}, h.where(d, "first")); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		// A tenant that is removed takes the marks along.
+		h.acting(d, "first", campaign.Cancel)
+		h.acting(d, "later", campaign.Cancel)
+		h.round(h.steward(), time.Now())
+		if err := h.store.Tenants.RemoveTenant(t.Context(), time.Now(), "t1", true); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := dbtest.SQL(h, h.dsn).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posthouse_audience_blocks").Scan(&left); err != nil || left != 0 {
+			t.Errorf("%d blocks are left, %v", left, err)
+		}
+	})
 }
 
 // CAMP-9: of a campaign for the same stored list the numbers say whom it has told: its addresses are not read, and whoever stands twice
