@@ -139,10 +139,10 @@ type ChannelSettings struct {
 	// Rate has each account go as fast as its provider bears, within the limits. Defaults to none: as fast as
 	// the limits allow.
 	Rate *RateSettings `json:"rate,omitempty"`
-	// MaxInflight is how many attempts may be under way in one process: also the
-	// bound on what a crash can leave unknown. Defaults to 32 where the provider has
-	// no idempotency key, else 256, and to a batch where that is more. Low priority leaves
-	// an eighth of them free.
+	// MaxInflight is how many attempts may be under way in one process, by each account
+	// of several, which have 4,096 together: also the bound on what a crash can leave
+	// unknown. Defaults to 32 where the provider has no idempotency key, else 256, and to a
+	// batch where that is more. Low priority leaves an eighth of them free.
 	MaxInflight int `json:"max_inflight,omitempty"`
 	// Batch is how many recipients of one message go in one provider call, at
 	// most the driver's own maximum. Defaults to that maximum.

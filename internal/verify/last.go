@@ -262,9 +262,10 @@ func (p *epochs) mayHaveFrozen(s *suspicion, slack time.Duration) bool {
 
 // losses are the attempts that one process was lost with.
 type losses struct {
-	count   int
-	subject string
-	excerpt []string
+	count    int
+	accounts map[string]bool // by which they went
+	subject  string
+	excerpt  []string
 }
 
 // judgeLosses counts the leases that each process lost (I15). Agents are none.
@@ -276,16 +277,20 @@ func (c remains) judgeLosses(h history) {
 		}
 		l := c.losses[e.Owner]
 		if l == nil {
-			l = &losses{subject: h.id, excerpt: h.show(i)()}
+			l = &losses{accounts: map[string]bool{}, subject: h.id, excerpt: h.show(i)()}
 			c.losses[e.Owner] = l
 		}
 		l.count++
+		l.accounts[e.Account] = true
 	}
 }
 
 // defaultInflight is the most attempts that a channel has under way in one process where nobody says:
 // posthouse.ChannelSettings, MaxInflight.
 const defaultInflight = 256
+
+// mostInflight is the most by all accounts of a channel: each has a bound of its own.
+const mostInflight = 4096
 
 // finishLosses holds the leases that a killed process lost against what it may have had under way. It
 // judges only runs whose faults end a process: one that is paused, or cut off, loses leases again and
@@ -300,12 +305,16 @@ func (c remains) finishLosses() {
 		}
 		return
 	}
-	most := 0
-	for i := range c.in.Channels {
-		most += cmp.Or(c.in.Channels[i].MaxInflight, defaultInflight)
-	}
 	for _, owner := range slices.Sorted(maps.Keys(c.losses)) {
-		if l := c.losses[owner]; l.count > most {
+		l, most := c.losses[owner], 0
+		for i := range c.in.Channels {
+			one := cmp.Or(c.in.Channels[i].MaxInflight, defaultInflight)
+			if c.in.Channels[i].Accounts {
+				one = min(one*len(l.accounts), mostInflight)
+			}
+			most += one
+		}
+		if l.count > most {
 			c.fail(bounded, "process "+owner, func() []string { return l.excerpt }, "it was lost with %s under way, and %d are the most", words.Plural(l.count, "attempt"), most)
 		}
 	}

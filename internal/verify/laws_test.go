@@ -380,6 +380,11 @@ var lawCases = []struct {
 		h := newHand(posthouse.Retry).accept().start().leaseLost().resend().start().leaseLost().killed(1)
 		return h
 	}},
+	{law: "I15", holds: func() *hand { // of several accounts each has a bound of its own
+		return newHand(posthouse.Hold).accept().start().leaseLost().by("", "a").killed(1).ofSeveral()
+	}, breaks: func() *hand {
+		return newHand(posthouse.Retry).accept().start().leaseLost().resend().start().leaseLost().by("", "a").killed(1).ofSeveral()
+	}},
 	{law: "I16", holds: func() *hand {
 		return doubted(posthouse.Hold).do(posthouse.EventResolve, posthouse.Pending, reason("operator_retry")).wait().start().arrived(verify.ArrivalAccepted).sent()
 	}, breaks: func() *hand {
@@ -698,6 +703,12 @@ func (h *hand) killed(inflight int) *hand {
 	return h
 }
 
+// ofSeveral says that the channel has several accounts.
+func (h *hand) ofSeveral() *hand {
+	h.several = true
+	return h
+}
+
 // again repeats the call with a body.
 func (h *hand) again(body string) *hand {
 	line := h.calls[0]
@@ -729,7 +740,7 @@ func (h *hand) journals() verify.Inputs {
 		in.Suppressed = func(string, string, string, string) (verify.Barred, bool) { return *h.barred, true }
 	}
 	if h.inflight > 0 {
-		in.Channels = []posthouse.Channel{{ChannelSettings: posthouse.ChannelSettings{MaxInflight: h.inflight, Tries: 100}}}
+		in.Channels = []posthouse.Channel{{ChannelSettings: posthouse.ChannelSettings{MaxInflight: h.inflight, Tries: 100, Accounts: h.several}}}
 	}
 	return in
 }

@@ -31,7 +31,8 @@ type run struct {
 	stored   map[string]map[posthouse.State]int
 	counts   map[string]verify.Count
 	messages int
-	inflight int // of each channel, 0 for none
+	inflight int  // of each channel, 0 for none
+	several  bool // of the channel's accounts
 	rows     []verify.Stored
 	refs     []verify.Reference
 	seals    []verify.Seal
