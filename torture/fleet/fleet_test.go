@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/house"
 )
+
+var messages = flag.Int("fleet.messages", 200_000, "how many `MESSAGES` the long form sends")
 
 // size is how much a run does.
 type size struct {
@@ -39,7 +42,7 @@ func bears(n int, d time.Duration) simulator.Limit {
 func sizes() size {
 	if house.Full() {
 		return size{
-			accounts: 200, weak: 20, messages: 200_000, kills: 12, people: 20_000,
+			accounts: 200, weak: 20, messages: *messages, kills: 12, people: 20_000,
 			windows:   []posthouse.Limit{per(8, time.Second), per(300, time.Minute), per(1_500, time.Hour), per(5_000, 24*time.Hour)},
 			markdown:  []posthouse.Limit{per(4, time.Second)},
 			bears:     []simulator.Limit{bears(16, time.Second), bears(315, time.Minute), bears(1_500, time.Hour), bears(5_000, 24*time.Hour)},
