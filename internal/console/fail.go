@@ -69,6 +69,11 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 	case posthouse.CodeUnavailable:
 		t.Word, t.Again = "away", v.r.Method == http.MethodGet
 		v.w.Header().Set("Retry-After", "5")
+		if v.r.Header.Get("HX-Request") != "" { // the page stays, says so on its top, and goes on asking: the next refresh that is answered takes the word away
+			v.w.Header().Set("HX-Retarget", "#away")
+			v.w.Header().Set("HX-Reswap", "innerHTML")
+			v.w.Header().Set("HX-Reselect", "[role=alert]")
+		}
 		return http.StatusServiceUnavailable, t
 	case posthouse.CodeConflict:
 		t.Word = "conflict"
