@@ -39,10 +39,13 @@ func bears(n int, d time.Duration) simulator.Limit {
 
 // sizes are those of the short form and of the long one. A second's window is the one that the way to the provider
 // blurs: the provider bears more in it than is configured, and no more in the others.
+//
+// An account's hour must hold what it sends, a quarter more than the mean at the busiest, and what kills cost it: 32 permits of
+// a lease for each of them. One that has used it up rightly waits for the next hour, and the test would not.
 func sizes() size {
 	if house.Full() {
 		return size{
-			accounts: 200, weak: 20, messages: *messages, kills: 12, people: 20_000,
+			accounts: 250, weak: 20, messages: *messages, kills: 12, people: 20_000,
 			windows:   []posthouse.Limit{per(8, time.Second), per(300, time.Minute), per(1_500, time.Hour), per(5_000, 24*time.Hour)},
 			markdown:  []posthouse.Limit{per(4, time.Second)},
 			bears:     []simulator.Limit{bears(16, time.Second), bears(315, time.Minute), bears(1_500, time.Hour), bears(5_000, 24*time.Hour)},
@@ -80,6 +83,11 @@ func run(t *testing.T, db house.Database, s size) {
 	began, killed := time.Now(), 0
 	var load sync.WaitGroup
 	t.Cleanup(load.Wait) // where a kill ends the test
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(busiest(h.Provider.Arrivals(t)))
+		}
+	})
 	load.Go(func() {
 		h.Produce(t, house.Load{Messages: s.messages, Draft: func(n int) posthouse.Draft { return draft(n, s) }})
 	})

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -128,4 +130,20 @@ func TestTheJournalShowsWhatIsWrong(t *testing.T) {
 	if want := (findings{accounts: 5, over: 2, dropped: 1, punished: 2, strong: 1, twice: 1, refused: 4, messages: len(list)}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+}
+
+// busiest tells how many calls each account has made, those with the most first: one that has used up its hour waits for the
+// next, and nothing moves meanwhile.
+func busiest(arrivals []simulator.Arrival) string {
+	calls := map[string]int{}
+	for _, a := range arrivals {
+		calls[a.Account]++
+	}
+	names := slices.Collect(maps.Keys(calls))
+	slices.SortFunc(names, func(a, b string) int { return calls[b] - calls[a] })
+	text := "calls by account:"
+	for _, name := range names {
+		text += fmt.Sprintf(" %s=%d", name, calls[name])
+	}
+	return text
 }
