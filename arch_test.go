@@ -123,17 +123,18 @@ var floors = map[string]floor{
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.
-	"internal/web":           {layer: 2, never: []string{"internal/store", "internal/engine"}},
-	"internal/read":          {layer: 3, never: []string{"internal/store"}},
-	"internal/api":           {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
-	"internal/console/words": {layer: 3, never: []string{"internal/store"}}, // the texts of pages
-	"internal/api/terms":     {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document
-	"internal/front/*":       {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
-	"internal/channels":      {layer: 3, never: []string{"internal/store"}},                                                      // the configured channels, opened and tested
-	"internal/people":        {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}},                    // lets people into the console
-	"internal/oidc":          {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is
-	"internal/console":       {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
-	"simulator":              {layer: 3, never: []string{"internal/store", "internal/engine"}},
+	"internal/web":                {layer: 2, never: []string{"internal/store", "internal/engine"}},
+	"internal/read":               {layer: 3, never: []string{"internal/store"}},
+	"internal/api":                {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
+	"internal/console/words":      {layer: 3, never: []string{"internal/store"}}, // the texts of pages
+	"internal/console/difference": {layer: 3, never: []string{"internal/store"}}, // how a text came to be another
+	"internal/api/terms":          {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document
+	"internal/front/*":            {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
+	"internal/channels":           {layer: 3, never: []string{"internal/store"}},                                                      // the configured channels, opened and tested
+	"internal/people":             {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}},                    // lets people into the console
+	"internal/oidc":               {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is
+	"internal/console":            {layer: 3, beside: []string{"internal/read", "internal/console/difference", "internal/console/words"}, never: []string{"internal/store"}},
+	"simulator":                   {layer: 3, never: []string{"internal/store", "internal/engine"}},
 
 	// 4: the whole program as a value; the only place where things meet.
 	"server": {layer: 4},

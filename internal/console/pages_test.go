@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"encoding/csv"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,6 +46,38 @@ func TestFromTheSearchToADecision(t *testing.T) {
 	h.api("GET", "/v1/audit?action=messages.cancel", "", &log)
 	if len(log.Items) != 1 || log.Items[0].Key != "person:operator" || log.Items[0].Note != "工单 4711" || log.Items[0].Source != "192.0.2.1" {
 		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// All that a search finds is saved as a file: each delivery once, no cell a formula, and nothing of another tenant.
+func TestASearchIsSavedAsAFile(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	for range 2 {
+		h.waiting("hello")
+		h.api("POST", "/v1/messages", `{"channel":"later","to":[{"user":"=1+1"}],"content":{"text":"x"},"kind":"leave","ref":"9"}`, nil)
+	}
+	saved := func(role, at string) [][]string {
+		got := h.ask(role, at, nil)
+		text, marked := strings.CutPrefix(got.body, "\ufeff")
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if got.status != http.StatusOK || !marked || err != nil {
+			t.Fatalf("%s is answered with %d, %v:\n%s", at, got.status, err, got.body)
+		}
+		return rows
+	}
+	const at = "/console/t/default/search"
+	h.shows(h.page("viewer", at+"?q=u1"), `href="`+at+`.csv?q=u1"`)
+	for query, want := range map[string]int{"": 4, "q=u1": 2, "q=leave/9": 2, "q==1%2B1&kind=leave": 2, "q=nobody": 0, "state=failed": 0, "channel=later": 4} {
+		if got := saved("viewer", at+".csv?"+query); len(got) != want+1 {
+			t.Errorf("%q finds %d: %q", query, len(got)-1, got)
+		}
+	}
+	if got := saved("viewer", at+".csv?q=leave/9"); got[1][3] != "'=1+1" {
+		t.Errorf("the user is written as %q", got[1][3])
+	}
+	if got := saved("other", "/console/t/other/search.csv"); len(got) != 1 {
+		t.Errorf("another tenant saves %q", got)
 	}
 }
 

@@ -28,6 +28,7 @@ func routes() []route {
 		{"GET", "start", web.Use{Scope: admin, Action: "channels.put"}, showGuide},
 		acts("start", "channels.put", takeStep),
 		looks("search", "deliveries.read", showSearch),
+		looks("search.csv", "deliveries.read", saveFound),
 		looks("messages/{id}", "messages.read", showMessage),
 		looks("deliveries/{id}", "deliveries.read", showDelivery),
 		acts("deliveries/{id}/reveal", "contents.reveal", revealContent),

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,10 +22,16 @@ type found struct {
 	Next    string // the query of the next page
 	Short   bool   // the page is short of what is behind it: nothing newer fits
 	Any     bool   // something was asked
+	File    string // the query of the file of all pages
+}
+
+// asked is what the query of a visit asks for.
+func asked(v *visit) found {
+	return found{Asked: v.query("q"), Channel: v.query("channel"), Kind: v.query("kind"), State: v.query("state"), States: posthouse.States()}
 }
 
 func showSearch(v *visit) error {
-	f := found{Asked: v.query("q"), Channel: v.query("channel"), Kind: v.query("kind"), State: v.query("state"), States: posthouse.States()}
+	f := asked(v)
 	f.Any = f.Asked+f.Channel+f.Kind+f.State != ""
 	if posthouse.ValidID(posthouse.MessageID(f.Asked)) {
 		if to := v.byID(f.Asked); to != "" {
@@ -36,6 +41,9 @@ func showSearch(v *visit) error {
 	if err := v.search(&f); err != nil {
 		return err
 	}
+	q := v.r.URL.Query()
+	q.Del("cursor")
+	f.File = "?" + q.Encode()
 	return v.show("search", "search", f)
 }
 
@@ -55,10 +63,8 @@ const mostUsers = 5
 
 // search looks for deliveries: of a user by the id, of users of the directory by name or address, and by the ref of a kind.
 func (v *visit) search(f *found) error {
-	filter := client.Filter{Channel: f.Channel, Kind: f.Kind, Cursor: v.query("cursor"), Limit: pageLength}
-	if s := posthouse.State(f.State); s.Valid() {
-		filter.States = []posthouse.State{s}
-	}
+	filter := f.filter()
+	filter.Cursor, filter.Limit = v.query("cursor"), pageLength
 	if f.Asked == "" {
 		return v.list(f, filter)
 	}
@@ -67,17 +73,31 @@ func (v *visit) search(f *found) error {
 		return err
 	}
 	filter.User = ""
-	if kind, ref, ok := strings.Cut(f.Asked, "/"); ok || f.Kind != "" {
-		if !ok {
-			kind, ref = f.Kind, f.Asked
-		}
-		of := filter
-		of.Kind, of.Ref = kind, ref
+	if of, ok := f.byRef(filter); ok {
 		if err := v.append(f, of); err != nil {
 			return err
 		}
 	}
 	return v.byDirectory(f, filter)
+}
+
+// filter is what is asked for besides the words.
+func (f *found) filter() client.Filter {
+	filter := client.Filter{Channel: f.Channel, Kind: f.Kind}
+	if s := posthouse.State(f.State); s.Valid() {
+		filter.States = []posthouse.State{s}
+	}
+	return filter
+}
+
+// byRef asks for what the words name, if they may be a kind and a ref.
+func (f *found) byRef(filter client.Filter) (client.Filter, bool) {
+	kind, ref, ok := strings.Cut(f.Asked, "/")
+	if !ok {
+		kind, ref = f.Kind, f.Asked
+	}
+	filter.Kind, filter.Ref = kind, ref
+	return filter, kind != ""
 }
 
 // list fills in a page of what a filter selects.
@@ -99,8 +119,7 @@ func (v *visit) list(f *found, filter client.Filter) error {
 func (v *visit) append(f *found, filter client.Filter) error {
 	filter.Cursor = ""
 	page, err := v.call().Deliveries.List(v.ctx(), filter)
-	var coded *posthouse.Error
-	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
+	if posthouse.CodeOf(err) == posthouse.CodeInvalid {
 		return nil // what was asked for is nothing that a filter takes
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"github.com/posthouse/posthouse/internal/console/difference"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ type sheet struct {
 // texts is how one version differs from another.
 type texts struct {
 	Version     int
-	Title, Text []change
+	Title, Text []difference.Change
 }
 
 func showTemplate(v *visit) error {
@@ -66,7 +67,7 @@ func (s *sheet) read(v *visit, version, with int) (err error) {
 		if err != nil {
 			return err
 		}
-		s.Other = &texts{with, difference(other.Title, s.Title), difference(other.Text, s.Text)}
+		s.Other = &texts{with, difference.Lines(other.Title, s.Title), difference.Lines(other.Text, s.Text)}
 	}
 	s.Channels, err = v.call().Channels.List(v.ctx())
 	if s.Payload == "" {
@@ -162,7 +163,7 @@ func storeTemplate(v *visit) error {
 // both shows how the version that somebody else has stored meanwhile differs from what was typed.
 func (s *sheet) both(v *visit) error {
 	s.Moved = true
-	s.Other = &texts{s.Version, difference(s.Title, s.Draft.Title), difference(s.Text, s.Draft.Text)}
+	s.Other = &texts{s.Version, difference.Lines(s.Title, s.Draft.Title), difference.Lines(s.Text, s.Draft.Text)}
 	return v.draw(http.StatusConflict, "template", "templates", s)
 }
 
@@ -182,4 +183,16 @@ func (s *sheet) Typed() posthouse.Template {
 		return *s.Draft
 	}
 	return s.Template
+}
+
+// Changed reports whether anything differs.
+func (t *texts) Changed() bool {
+	for _, list := range [][]difference.Change{t.Title, t.Text} {
+		for _, c := range list {
+			if c.Mark != "" {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -88,6 +88,7 @@ func pageWords() map[string]Word {
 		"delivery":    {"Delivery", "投递"},
 		"deliveries":  {"Deliveries", "投递"},
 		"message":     {"Message", "消息"},
+		"found_file":  {"Save all that was found as CSV", "将全部结果另存为 CSV"},
 		"none_found":  {"Nothing was found.", "没有找到。"},
 		"none_hint":   {"Look whether the id is the one that the message was sent to, or search for kind/ref, such as leave/4711.", "请确认编号与发送时所用的一致，或用 业务类型/业务主键 查询，例如 leave/4711。"},
 		"none_yet":    {"No message has been handed in yet.", "还没有受理过消息。"},

@@ -1,9 +1,10 @@
-package console
+// Package difference tells how a text came to be another.
+package difference
 
 import "strings"
 
-// change is a line of a difference.
-type change struct {
+// Change is a line of a difference.
+type Change struct {
 	Line string
 	Mark string // "+" only in the new text, "-" only in the old one, "" in both
 }
@@ -11,8 +12,8 @@ type change struct {
 // mostCompared bounds the lines of each text that are compared: the time goes with their product.
 const mostCompared = 1000
 
-// difference is how a text came to be another, line by line, by the longest sequence of lines that both have.
-func difference(from, to string) []change {
+// Lines is how a text came to be another, line by line, by the longest sequence of lines that both have.
+func Lines(from, to string) []Change {
 	a, b := linesOf(from), linesOf(to)
 	long := make([][]int, len(a)+1) // the length of that sequence from here on
 	for i := range long {
@@ -27,18 +28,18 @@ func difference(from, to string) []change {
 			}
 		}
 	}
-	var out []change
+	var out []Change
 	i, j := 0, 0
 	for i < len(a) || j < len(b) {
 		switch {
 		case i < len(a) && j < len(b) && a[i] == b[j]:
-			out = append(out, change{a[i], ""})
+			out = append(out, Change{a[i], ""})
 			i, j = i+1, j+1
 		case j == len(b) || i < len(a) && long[i+1][j] >= long[i][j+1]:
-			out = append(out, change{a[i], "-"})
+			out = append(out, Change{a[i], "-"})
 			i++
 		default:
-			out = append(out, change{b[j], "+"})
+			out = append(out, Change{b[j], "+"})
 			j++
 		}
 	}
@@ -51,16 +52,4 @@ func linesOf(text string) []string {
 		return nil
 	}
 	return strings.SplitN(text, "\n", mostCompared)
-}
-
-// Changed reports whether anything differs.
-func (t *texts) Changed() bool {
-	for _, list := range [][]change{t.Title, t.Text} {
-		for _, c := range list {
-			if c.Mark != "" {
-				return true
-			}
-		}
-	}
-	return false
 }
