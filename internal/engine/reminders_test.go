@@ -227,6 +227,31 @@ func TestADedupKeyNamesOneOpenReminder(t *testing.T) {
 	})
 }
 
+// lateReader reads plans a minute after it was asked, when slots of theirs have come.
+type lateReader struct {
+	intake.Known
+	r *rig
+}
+
+func (l lateReader) Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (work.Plan, bool, error) {
+	l.r.pass(time.Minute)
+	return l.Known.Plan(ctx, tenant, kind, id)
+}
+
+// TestAReminderIsAnsweredAsItWasMade, though its first slot, which is due at once, comes before it is read back.
+func TestAReminderIsAnsweredAsItWasMade(t *testing.T) {
+	reminding(t, func(r *rig) {
+		r.engine.Reminders.Store = lateReader{r.engine.Reminders.Store, r}
+		got := r.remind(posthouse.Reminder{Draft: posthouse.Draft{DedupKey: "k"}, Repeat: &posthouse.Repeat{Every: min15}})
+		if got.Fired != 0 || got.Version != 1 || !got.UpdatedAt.Equal(got.CreatedAt) || got.Message != "" {
+			r.Errorf("%+v", got)
+		}
+		if now := r.reminderOf("k"); now.Fired != 1 || now.Version != 2 {
+			r.Errorf("stored: %+v", now)
+		}
+	})
+}
+
 func TestAReminderIsJudgedBeforeItsFirstSlot(t *testing.T) {
 	reminding(t, func(r *rig) {
 		later := &posthouse.Countdown{To: time.Now().Add(time.Hour)}

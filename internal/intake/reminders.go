@@ -68,6 +68,10 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 		switch {
 		case err == nil:
 			stored, err := rem.reminder(ctx, req.Tenant, answer.Accepted[0].ID)
+			if made := r.Version + 1; err == nil && !answer.Replayed && stored.Version > made {
+				r.Version = made // its first slot has come meanwhile: it is answered as it was made
+				return r, false, answer, nil
+			}
 			return stored, false, answer, err
 		case posthouse.CodeOf(err) != posthouse.CodeConflict || try == amendTries:
 			return r, false, answer, err
