@@ -133,8 +133,12 @@ var floors = map[string]floor{
 	"internal/channels":           {layer: 3, never: []string{"internal/store"}},                                                      // the configured channels, opened and tested
 	"internal/people":             {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}},                    // lets people into the console
 	"internal/oidc":               {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is
-	"internal/console":            {layer: 3, beside: []string{"internal/read", "internal/console/difference", "internal/console/words"}, never: []string{"internal/store"}},
+	"internal/console":            {layer: 3, beside: []string{"internal/read", "internal/console/*"}, never: []string{"internal/store"}},
+	"internal/console/host":       {layer: 3, beside: []string{"internal/console/words"}, never: []string{"internal/store"}},                          // what the console and groups of pages hand to each other
+	"internal/console/rosters":    {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of who is on duty
 	"simulator":                   {layer: 3, never: []string{"internal/store", "internal/engine"}},
+
+	"internal/console/consoletest": {layer: 5, tests: true},
 
 	// 4: the whole program as a value; the only place where things meet.
 	"server": {layer: 4},

@@ -17,6 +17,11 @@ type trouble struct {
 	Details []posthouse.Problem
 }
 
+// problemAt is a problem of a field.
+func problemAt(path, message string) []posthouse.Problem {
+	return []posthouse.Problem{{Path: path, Message: message}}
+}
+
 // nowhere answers an address that is not there, and one of another tenant in just the same words.
 func nowhere(v *visit) error {
 	return posthouse.Errorf(posthouse.CodeNotFound, "there is nothing here")

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -68,17 +70,13 @@ func TestEachRouteNeedsItsRole(t *testing.T) {
 func TestEveryWordIsThere(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for page := range templatesOf(t) {
-		text, err := files.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, part := range strings.Split(string(text), `.T "`)[1:] {
+	for page, text := range templatesOf(t) {
+		for _, part := range strings.Split(text, `.T "`)[1:] {
 			name, _, _ := strings.Cut(part, `"`)
 			names[name] = true
 		}
 		for _, bad := range []string{"<style", " style=", "javascript:", " onclick", " onload", "<script>", "hx-on", "hx-vals=\"js"} {
-			if strings.Contains(string(text), bad) {
+			if strings.Contains(text, bad) {
 				t.Errorf("%s has %q, which the policy of pages forbids", page, bad)
 			}
 		}
@@ -137,21 +135,63 @@ func TestEveryWordIsThere(t *testing.T) {
 	}
 }
 
-func templatesOf(t *testing.T) map[string]bool {
+// templatesOf are the texts of all templates, by where they are.
+func templatesOf(t *testing.T) map[string]string {
 	t.Helper()
-	out := map[string]bool{}
-	for _, folder := range []string{"pages", "pages/parts"} {
-		list, err := files.ReadDir(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range list {
-			if !f.IsDir() {
-				out[folder+"/"+f.Name()] = true
+	out := map[string]string{}
+	read := func(of string, from fs.FS) {
+		for _, pattern := range []string{"pages/*.html", "pages/parts/*.html"} {
+			list, err := fs.Glob(from, pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range list {
+				text, err := fs.ReadFile(from, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[of+name] = string(text)
 			}
 		}
 	}
+	read("", files)
+	for _, g := range groups() {
+		read(g.Routes[0].Path+"/", g.Files)
+	}
 	return out
+}
+
+// No page, part or word of a group stands in the place of another's, and no two routes are the same.
+func TestGroupsShareNoNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	take := func(kind, name string) {
+		if seen[kind+name] {
+			t.Errorf("there are two of the %s %q", kind, name)
+		}
+		seen[kind+name] = true
+	}
+	for _, table := range slices.Concat(words.Tables(), []map[string]word{phoneWords(), guideWords(), chartWords(), zoneWords()}) {
+		for name := range table {
+			take("word", name)
+		}
+	}
+	for _, g := range groups() {
+		for name := range g.Words {
+			take("word", name)
+		}
+	}
+	for at, text := range templatesOf(t) {
+		take(path.Base(path.Dir(at)), path.Base(at)) // of pages, and of parts
+		for _, part := range strings.Split(text, `{{define "`)[1:] {
+			if name, _, _ := strings.Cut(part, `"`); name != "main" && name != "head" {
+				take("part", name)
+			}
+		}
+	}
+	if len(seen) < 500 {
+		t.Errorf("only %d names were found", len(seen))
+	}
 }
 
 // What is embedded, and what a first view loads.
@@ -168,8 +208,7 @@ func TestTheConsoleStaysSmall(t *testing.T) {
 			first += len(a.packed)
 		}
 	}
-	for page := range templatesOf(t) {
-		text, _ := files.ReadFile(page)
+	for _, text := range templatesOf(t) {
 		embedded += len(text)
 	}
 	if embedded > 1_500_000 || embedded < 100_000 {

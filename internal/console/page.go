@@ -20,20 +20,40 @@ type pages map[string]*template.Template
 
 // readPages parses each page together with the frame that all share.
 func readPages() (pages, error) {
-	names, err := fs.Glob(files, "pages/*.html")
-	if err != nil {
+	out := pages{}
+	if err := out.read(files); err != nil {
 		return nil, err
 	}
-	out := pages{}
-	for _, name := range names {
-		// Of each form as it is drawn there is one click: whatever the form decides, it decides once.
-		t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID}).ParseFS(files, "pages/parts/*.html", name)
-		if err != nil {
+	for _, g := range groups() {
+		if err := out.read(g.Files); err != nil {
 			return nil, err
 		}
-		out[strings.TrimSuffix(strings.TrimPrefix(name, "pages/"), ".html")] = t
 	}
 	return out, nil
+}
+
+// read parses the pages of a folder, each with the frame and the parts beside it.
+func (p pages) read(from fs.FS) error {
+	names, err := fs.Glob(from, "pages/*.html")
+	if err != nil {
+		return err
+	}
+	parts, err := fs.Glob(from, "pages/parts/*.html")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		// Of each form as it is drawn there is one click: whatever the form decides, it decides once.
+		t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID}).ParseFS(files, "pages/parts/*.html")
+		if err == nil {
+			t, err = t.ParseFS(from, append(slices.Clone(parts), name)...)
+		}
+		if err != nil {
+			return err
+		}
+		p[strings.TrimSuffix(strings.TrimPrefix(name, "pages/"), ".html")] = t
+	}
+	return nil
 }
 
 // frame is what every page is drawn with.

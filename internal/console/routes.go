@@ -23,7 +23,7 @@ func routes() []route {
 	sends := func(method, path, action string, serve func(*visit) error) route {
 		return route{method, path, web.Use{Scope: posthouse.ScopeSend, Action: action}, serve}
 	}
-	return []route{
+	return append(groupRoutes(), []route{
 		looks("{$}", "overview.read", showOverview),
 		{"GET", "start", web.Use{Scope: admin, Action: "channels.put"}, showGuide},
 		acts("start", "channels.put", takeStep),
@@ -67,12 +67,6 @@ func routes() []route {
 		looks("templates/{name}", "templates.read", showTemplate),
 		{"POST", "templates/{name}/preview", web.Use{Scope: reads, Action: "templates.preview"}, tryTemplate},
 		acts("templates/{name}", "templates.put", storeTemplate),
-		looks("rosters", "rosters.read", showRosters),
-		acts("rosters", "rosters.put", changeRoster),
-		looks("rosters/{name}", "rosters.read", showRoster),
-		acts("rosters/{name}", "rosters.put", changeRoster),
-		acts("rosters/{name}/override", "rosters.override", overrideRoster),
-		looks("rosters/{name}/file", "rosters.read", saveRoster),
 		looks("phones", "agents.read", showPhones),
 		looks("phones/{id}", "agents.read", showPhone),
 		acts("phones/{id}/pause", "agents.pause", phoneActs()["pause"]),
@@ -87,7 +81,7 @@ func routes() []route {
 		{"GET", "audit", web.Use{Scope: admin, Action: "audit.read"}, showAudit},
 		{"GET", "keys", web.Use{Scope: admin, Action: "keys.read", Whole: true}, showKeys},
 		{"GET", "people", web.Use{Scope: admin, Action: "people.read", Whole: true}, showPeople},
-	}
+	}...)
 }
 
 // entry is one of the menu.

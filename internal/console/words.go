@@ -21,5 +21,5 @@ func say(name string, zh bool) string {
 
 // ownWords are the texts that one page alone has.
 func ownWords() []map[string]word {
-	return []map[string]word{phoneWords(), guideWords(), chartWords(), zoneWords()}
+	return []map[string]word{phoneWords(), guideWords(), chartWords(), zoneWords(), groupWords()}
 }

@@ -26,5 +26,9 @@ func bookWords() map[string]Word {
 		"book_removed":      {"Deleted", "将删除"},
 		"book_kept":         {"Stay as they are", "不变"},
 		"book_import_alert": {"It counts at once for messages that are handed in from now on. What is replaced is gone.", "保存后立即对之后受理的消息生效；被替换的内容无法找回。"},
+		"csv_file":          {"File, in UTF-8", "文件（UTF-8 编码）"},
+		"csv_text":          {"or its text", "或直接粘贴内容"},
+		"would_change":      {"What it will change", "将要变更"},
+		"nothing_changes":   {"Nothing would change.", "没有任何变化。"},
 	}
 }

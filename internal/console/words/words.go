@@ -15,7 +15,7 @@ func (w Word) In(zh bool) string {
 
 // Tables are all texts of this package.
 func Tables() []map[string]Word {
-	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), rosterWords(), wizardWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords()}
+	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), wizardWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords()}
 }
 
 func frameWords() map[string]Word {

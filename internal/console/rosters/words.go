@@ -1,8 +1,10 @@
-package words
+package rosters
 
-// rosterWords are the texts of the pages of rosters.
-func rosterWords() map[string]Word {
-	return map[string]Word{
+import "github.com/posthouse/posthouse/internal/console/words"
+
+// texts are the words of the pages of rosters.
+func texts() map[string]words.Word {
+	return map[string]words.Word{
 		"rosters":          {"Rosters", "值班"},
 		"roster":           {"Roster", "值班表"},
 		"no_roster":        {"There is no roster yet.", "还没有值班表。"},
@@ -46,14 +48,10 @@ func rosterWords() map[string]Word {
 		"zone_own":         {"Time zone, such as Asia/Shanghai; the server's without it", "时区，例如 Asia/Shanghai；不填则用服务的时区"},
 		"import_csv":       {"Import CSV", "导入 CSV"},
 		"import_csv_help":  {"The columns are day and user; a day is 1 to 7, Mon, 周一, or a date. All days and dates that there were are replaced.", "两列：星期,用户；星期可写 1 至 7、Mon、周一，或某个日期。原有的安排和调整会全部被替换。"},
-		"csv_file":         {"File, in UTF-8", "文件（UTF-8 编码）"},
-		"csv_text":         {"or its text", "或直接粘贴内容"},
 		"export":           {"Export", "导出"},
 		"calendar_file":    {"calendar (iCal)", "日历（iCal）"},
 		"subscribe":        {"Subscribe in a calendar", "在日历中订阅"},
 		"subscribe_help":   {"Calendars read this address; the password is a key that may do nothing else, any user name will do:", "在日历应用中订阅此地址；用户名任意，密码用一把只能读值班表的密钥："},
-		"would_change":     {"What it will change", "将要变更"},
-		"nothing_changes":  {"Nothing would change.", "没有任何变化。"},
 		"before":           {"Before", "变更前"},
 		"after":            {"After", "变更后"},
 		"usual":            {"usual", "默认"},

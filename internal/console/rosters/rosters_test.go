@@ -1,4 +1,4 @@
-package console_test
+package rosters_test
 
 import (
 	"bytes"
@@ -11,61 +11,58 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/console/consoletest"
 	"github.com/posthouse/posthouse/wire"
 )
 
 const atNight = "/console/t/default/rosters/night"
 
+// house is a consoletest.House whose rosters are read.
+type house struct{ *consoletest.House }
+
 // night is a house with a roster that has days and a date of its own.
-func night(t *testing.T) *house {
-	h := open(t, false)
-	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"],"2":["wang.fang"],"4":["<b>"]},"overrides":{"2099-11-25":["zhao.min"],"2099-11-27":[]}}`, nil)
+func night(t *testing.T) house {
+	h := house{consoletest.Open(t, false)}
+	h.API("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"],"2":["wang.fang"],"4":["<b>"]},"overrides":{"2099-11-25":["zhao.min"],"2099-11-27":[]}}`, nil)
 	return h
 }
 
-func (h *house) roster(name string) (r posthouse.Roster) {
+func (h house) roster(name string) (r posthouse.Roster) {
 	h.Helper()
-	h.api("GET", "/v1/rosters/"+name, "", &r)
+	h.API("GET", "/v1/rosters/"+name, "", &r)
 	return r
-}
-
-// versionOf is the version that a look hands on.
-func versionOf(page string) string {
-	_, rest, _ := strings.Cut(page, `name="version" value="`)
-	version, _, _ := strings.Cut(rest, `"`)
-	return version
 }
 
 // The month and the week of a roster show who is on duty, the days with nobody, and who is on duty elsewhere too.
 func TestARosterIsACalendar(t *testing.T) {
 	t.Parallel()
 	h := night(t)
-	h.api("PUT", "/v1/rosters/day", `{"days":{"1":["li.na","x"]},"overrides":{"2099-11-24":["wang.fang"]}}`, nil)
-	month := h.page("viewer", atNight+"?date=2099-11-24")
-	h.shows(month, "<h2>2099-11</h2>", "date=2099-10-01", "date=2099-12-01", `datetime="2099-11-30"`, "&lt;b&gt;", "wang.fang is also on duty in day", "li.na is also on duty in day", "zhao.min", "other than its day of the week", "On duty now", "Nobody is on duty, and nobody is told, on 2099-11-01, 2099-11-04,")
+	h.API("PUT", "/v1/rosters/day", `{"days":{"1":["li.na","x"]},"overrides":{"2099-11-24":["wang.fang"]}}`, nil)
+	month := h.Page("viewer", atNight+"?date=2099-11-24")
+	h.Shows(month, "<h2>2099-11</h2>", "date=2099-10-01", "date=2099-12-01", `datetime="2099-11-30"`, "&lt;b&gt;", "wang.fang is also on duty in day", "li.na is also on duty in day", "zhao.min", "other than its day of the week", "On duty now", "Nobody is on duty, and nobody is told, on 2099-11-01, 2099-11-04,")
 	if strings.Contains(month, "2099-11-25, 2099-11-26") || strings.Contains(month, "Look first") {
 		t.Error("a day with users of its own counts as empty, or a viewer gets forms")
 	}
 	if n := strings.Count(month, "<td class="); n != 42 { // Monday, October 26th, to Sunday, December 6th
 		t.Errorf("the month has %d days", n)
 	}
-	week := h.page("admin", atNight+"?view=week&date=2099-11-24", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") })
-	h.shows(week, "2099-11-23 – 2099-11-29", "2099-11-26, 2099-11-27, 2099-11-28, 2099-11-29"[12:], "换班", "周一", "先预览")
+	week := h.Page("admin", atNight+"?view=week&date=2099-11-24", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") })
+	h.Shows(week, "2099-11-23 – 2099-11-29", "2099-11-26, 2099-11-27, 2099-11-28, 2099-11-29"[12:], "换班", "周一", "先预览")
 	if n := strings.Count(week, "<td class="); n != 7 {
 		t.Errorf("the week has %d days", n)
 	}
-	h.shows(h.page("viewer", atNight+"?view=x&date=0000-99"), `aria-current="date"`)
-	h.shows(h.page("viewer", "/console/t/default/rosters"), ">night</a>", ">day</a>", "Asia/Shanghai")
+	h.Shows(h.Page("viewer", atNight+"?view=x&date=0000-99"), `aria-current="date"`)
+	h.Shows(h.Page("viewer", "/console/t/default/rosters"), ">night</a>", ">day</a>", "Asia/Shanghai")
 	for as, want := range map[string]string{"csv": "2099-11-25,zhao.min", "ics": "BEGIN:VCALENDAR"} {
-		got := h.ask("viewer", atNight+"/file?as="+as, nil)
-		h.shows(got.body, want)
-		if got.header.Get("Content-Disposition") != "attachment; filename=night."+as {
-			t.Errorf("the file is %v", got.header)
+		got := h.Ask("viewer", atNight+"/file?as="+as, nil)
+		h.Shows(got.Body, want)
+		if got.Header.Get("Content-Disposition") != "attachment; filename=night."+as {
+			t.Errorf("the file is %v", got.Header)
 		}
 	}
 	for _, path := range []string{atNight + "/file?as=exe", "/console/t/default/rosters/none", "/console/t/default/rosters/none/file"} {
-		if got := h.ask("viewer", path, nil); got.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, got.status)
+		if got := h.Ask("viewer", path, nil); got.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.Status)
 		}
 	}
 }
@@ -81,19 +78,19 @@ func TestARosterIsChangedAfterALook(t *testing.T) {
 		if form.Get("do") == "date" || form.Get("do") == "swap" || form.Get("do") == "clear" { // a person on night duty does these
 			who, at = "operator", atNight+"/override"
 		}
-		look := h.ask(who, at, form)
-		h.shows(look.body, append(seen, "What it will change", "On duty then", `action="`+at+`"`)...)
+		look := h.Ask(who, at, form)
+		h.Shows(look.Body, append(seen, "What it will change", "On duty then", `action="`+at+`"`)...)
 		if now := h.roster("night"); !now.UpdatedAt.Equal(before.UpdatedAt) {
 			t.Fatalf("%v: a look has stored it", form)
 		}
 		form.Set("step", "store")
-		form.Set("version", versionOf(look.body))
+		form.Set("version", consoletest.VersionOf(look.Body))
 		form.Set("note", "as agreed")
-		if got := h.ask(who, at, form); got.to() != atNight+"?said=stored" {
-			t.Fatalf("%v: %d\n%s", form, got.status, got.body)
+		if got := h.Ask(who, at, form); got.To() != atNight+"?said=stored" {
+			t.Fatalf("%v: %d\n%s", form, got.Status, got.Body)
 		}
-		if got := h.ask(who, at, form); got.status/100 != 4 {
-			t.Errorf("%v: a second click gets %d", form, got.status)
+		if got := h.Ask(who, at, form); got.Status/100 != 4 {
+			t.Errorf("%v: a second click gets %d", form, got.Status)
 		}
 		return h.roster("night")
 	}
@@ -118,11 +115,11 @@ func TestARosterIsChangedAfterALook(t *testing.T) {
 		t.Errorf("imported: %+v", r)
 	}
 	var log struct{ Items []wire.AuditEntry }
-	h.api("GET", "/v1/audit?target=night&key=person:admin", "", &log)
+	h.API("GET", "/v1/audit?target=night&key=person:admin", "", &log)
 	if len(log.Items) != 2 || log.Items[0].Note != "as agreed" || log.Items[0].Action != "rosters.put" {
 		t.Errorf("the audit log has %+v", log.Items)
 	}
-	h.api("GET", "/v1/audit?target=night&key=person:operator", "", &log)
+	h.API("GET", "/v1/audit?target=night&key=person:operator", "", &log)
 	if len(log.Items) != 3 || log.Items[0].Note != "as agreed" || log.Items[0].Action != "rosters.override" {
 		t.Errorf("the audit log has %+v", log.Items)
 	}
@@ -132,8 +129,8 @@ func TestARosterIsChangedAfterALook(t *testing.T) {
 func TestAnOperatorChangesSingleDates(t *testing.T) {
 	t.Parallel()
 	h := night(t)
-	page := h.page("operator", atNight)
-	h.shows(page, `action="`+atNight+`/override"`, "Swap")
+	page := h.Page("operator", atNight)
+	h.Shows(page, `action="`+atNight+`/override"`, "Swap")
 	if strings.Contains(page, `name="day1"`) || strings.Contains(page, `name="csv"`) {
 		t.Error("an operator gets the forms of the whole roster")
 	}
@@ -141,15 +138,15 @@ func TestAnOperatorChangesSingleDates(t *testing.T) {
 	for _, form := range []url.Values{{"do": {"week"}, "day1": {"me"}}, {"do": {"import"}, "csv": {"day,user\n1,me\n"}}, {}} {
 		form.Set("step", "store")
 		form.Set("version", before.Tag())
-		if got := h.ask("operator", atNight+"/override", form); got.status != http.StatusUnprocessableEntity {
-			t.Errorf("%v: %d", form, got.status)
+		if got := h.Ask("operator", atNight+"/override", form); got.Status != http.StatusUnprocessableEntity {
+			t.Errorf("%v: %d", form, got.Status)
 		}
-		if got := h.ask("operator", atNight, form); got.status != http.StatusForbidden {
-			t.Errorf("%v by the form of the whole roster: %d", form, got.status)
+		if got := h.Ask("operator", atNight, form); got.Status != http.StatusForbidden {
+			t.Errorf("%v by the form of the whole roster: %d", form, got.Status)
 		}
 	}
 	past := url.Values{"do": {"date"}, "date": {"2020-01-01"}, "users": {"me"}}
-	h.shows(h.ask("operator", atNight+"/override", past).body, "<code>dates.2020-01-01</code>", "is over")
+	h.Shows(h.Ask("operator", atNight+"/override", past).Body, "<code>dates.2020-01-01</code>", "is over")
 	if now := h.roster("night"); now.Tag() != before.Tag() {
 		t.Errorf("the roster is %+v", now)
 	}
@@ -160,17 +157,17 @@ func TestTheSecondOfTwoSeesWhatTheFirstChanged(t *testing.T) {
 	t.Parallel()
 	h := night(t)
 	form := url.Values{"do": {"week"}, "day1": {"mine"}, "step": {"store"}, "version": {h.roster("night").Tag()}}
-	h.api("PUT", "/v1/rosters/night", `{"days":{"2":["theirs"]}}`, nil)
-	both := h.ask("admin", atNight, form)
-	if h.shows(both.body, "Somebody else has changed this roster", "theirs", "mine"); both.status != http.StatusConflict {
-		t.Errorf("status %d", both.status)
+	h.API("PUT", "/v1/rosters/night", `{"days":{"2":["theirs"]}}`, nil)
+	both := h.Ask("admin", atNight, form)
+	if h.Shows(both.Body, "Somebody else has changed this roster", "theirs", "mine"); both.Status != http.StatusConflict {
+		t.Errorf("status %d", both.Status)
 	}
 	if r := h.roster("night"); len(r.Days["1"]) != 0 {
 		t.Fatal("a colleague's change was overwritten")
 	}
-	form.Set("version", versionOf(both.body))
-	if got := h.ask("admin", atNight, form); got.to() != atNight+"?said=stored" {
-		t.Errorf("confirmed: %d\n%s", got.status, got.body)
+	form.Set("version", consoletest.VersionOf(both.Body))
+	if got := h.Ask("admin", atNight, form); got.To() != atNight+"?said=stored" {
+		t.Errorf("confirmed: %d\n%s", got.Status, got.Body)
 	}
 }
 
@@ -193,20 +190,20 @@ func TestAWrongRosterFormSaysWhatIsWrong(t *testing.T) {
 		"<code>line 2</code>":                                           {"do": {"import"}, "csv": {"day,user\nFreitag,q\n"}},
 		"<code>line 1</code> the first line must be &#34;day,user&#34;": {"do": {"import"}},
 	} {
-		got := h.ask("admin", atNight, form)
-		h.shows(got.body, want)
-		if got.status != http.StatusUnprocessableEntity || !h.roster("night").UpdatedAt.Equal(before.UpdatedAt) {
-			t.Errorf("%v: %d", form, got.status)
+		got := h.Ask("admin", atNight, form)
+		h.Shows(got.Body, want)
+		if got.Status != http.StatusUnprocessableEntity || !h.roster("night").UpdatedAt.Equal(before.UpdatedAt) {
+			t.Errorf("%v: %d", form, got.Status)
 		}
 	}
 	form := url.Values{"do": {"date"}, "date": {"2099-12-01"}, "users": {"a"}, "step": {"back"}}
-	h.shows(h.ask("admin", atNight, form).body, ">a</textarea>", "Look first")
+	h.Shows(h.Ask("admin", atNight, form).Body, ">a</textarea>", "Look first")
 	form.Set("step", "store")
-	if got := h.ask("admin", atNight, form); got.status != http.StatusConflict {
-		t.Errorf("over a roster that was not shown: %d", got.status)
+	if got := h.Ask("admin", atNight, form); got.Status != http.StatusConflict {
+		t.Errorf("over a roster that was not shown: %d", got.Status)
 	}
-	if got := h.ask("operator", atNight, form); got.status != http.StatusForbidden {
-		t.Errorf("an operator: %d", got.status)
+	if got := h.Ask("operator", atNight, form); got.Status != http.StatusForbidden {
+		t.Errorf("an operator: %d", got.Status)
 	}
 }
 
@@ -224,17 +221,17 @@ func TestARosterIsMadeOfAFile(t *testing.T) {
 	}
 	_, _ = file.Write([]byte("\ufeff星期,用户\r\n周一,李娜\r\n"))
 	_ = w.Close()
-	look := h.ask("admin", at, url.Values{}, func(r *http.Request) {
+	look := h.Ask("admin", at, url.Values{}, func(r *http.Request) {
 		sent := httptest.NewRequest(http.MethodPost, at, &body)
 		r.Body, r.ContentLength = sent.Body, sent.ContentLength
 		r.Header.Set("Content-Type", w.FormDataContentType())
 	})
-	h.shows(look.body, "李娜", `name="version" value=""`, `name="name" value="branch"`)
-	_, rest, _ := strings.Cut(look.body, `name="csv" value="`)
+	h.Shows(look.Body, "李娜", `name="version" value=""`, `name="name" value="branch"`)
+	_, rest, _ := strings.Cut(look.Body, `name="csv" value="`)
 	csv, _, _ := strings.Cut(rest, `"`)
 	form := url.Values{"do": {"new"}, "name": {"branch"}, "csv": {csv}, "step": {"store"}}
-	if got := h.ask("admin", at, form); got.to() != at+"/branch?said=stored" {
-		t.Fatalf("storing: %d\n%s", got.status, got.body)
+	if got := h.Ask("admin", at, form); got.To() != at+"/branch?said=stored" {
+		t.Fatalf("storing: %d\n%s", got.Status, got.Body)
 	}
 	if got := h.roster("branch").Days["1"]; !slices.Equal(got, []string{"李娜"}) {
 		t.Errorf("Monday has %v", got)
@@ -242,8 +239,8 @@ func TestARosterIsMadeOfAFile(t *testing.T) {
 	for want, form := range map[string]url.Values{
 		"There is a roster of this name already": form, "<code>name</code> is missing": {"csv": {"x"}}, "<code>name</code>": {"name": {"a\tb/c"}, "step": {"store"}},
 	} {
-		if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, want) {
-			t.Errorf("%v: %d, want %q\n%s", form, got.status, want, got.body)
+		if got := h.Ask("admin", at, form); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, want) {
+			t.Errorf("%v: %d, want %q\n%s", form, got.Status, want, got.Body)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package console
+package rosters
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/rule"
 	"github.com/posthouse/posthouse/wire"
@@ -54,8 +55,8 @@ type shifted struct {
 // mostShifted bounds how many days a look shows.
 const mostShifted = 62
 
-// changeRoster shows what a form would change, and stores it when it is confirmed: over the roster that was shown and no other.
-func changeRoster(v *visit) error {
+// change shows what a form would change, and stores it when it is confirmed: over the roster that was shown and no other.
+func change(v *host.Visit) error {
 	d := duty{v}
 	ask := wishOf(v)
 	before, err := d.rosterOf(ask)
@@ -69,14 +70,14 @@ func changeRoster(v *visit) error {
 	if problems = append(problems, rule.Validate(next)...); len(problems) > 0 {
 		return d.again(before, ask, nil, problems)
 	}
-	switch v.form("step") {
+	switch v.Form("step") {
 	case "store":
 	case "back":
 		return d.again(before, ask, nil, nil)
 	default:
 		return d.again(before, ask, lookOf(before, next), d.wrongDates(ask, before, next))
 	}
-	if v.form("version") != (watch{Roster: before}).Version() {
+	if v.Form("version") != (watch{Roster: before}).Version() {
 		return d.moved(before, ask, next)
 	}
 	err = d.store(ask, before, next)
@@ -97,30 +98,30 @@ func changeRoster(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.goTo(v.at("rosters", next.Name) + "?said=stored")
+	return v.GoTo(v.At("rosters", next.Name) + "?said=stored")
 }
 
 // rosterOf is the roster that a form is about, without a name where there is none yet.
 func (d duty) rosterOf(ask wish) (posthouse.Roster, error) {
 	if ask.Do != "new" {
-		return d.v.call().Rosters.Get(d.v.ctx(), cmp.Or(d.v.r.PathValue("name"), ask.Name))
+		return d.v.API.Rosters.Get(d.v.Ctx(), cmp.Or(d.v.R.PathValue("name"), ask.Name))
 	}
 	if ask.Name == "" {
 		return posthouse.Roster{}, nil
 	}
-	r, err := d.v.call().Rosters.Get(d.v.ctx(), ask.Name)
+	r, err := d.v.API.Rosters.Get(d.v.Ctx(), ask.Name)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return posthouse.Roster{}, nil
 	}
 	return r, err
 }
 
-// overrideRoster is changeRoster of those who may change single dates alone.
-func overrideRoster(v *visit) error {
+// override is change of those who may change single dates alone.
+func override(v *host.Visit) error {
 	if !wishOf(v).single() {
-		return posthouse.Invalid("only single dates are changed here", problemAt("do", say("wish_nothing", v.zh)))
+		return posthouse.Invalid("only single dates are changed here", problemAt("do", v.Say("wish_nothing")))
 	}
-	return changeRoster(v)
+	return change(v)
 }
 
 // single reports whether a form changes single dates, as everybody on duty may.
@@ -132,18 +133,18 @@ func (d duty) wrongDates(ask wish, before, next posthouse.Roster) []posthouse.Pr
 	if change.DryRun = true; !ask.single() || len(change.Dates)+len(change.Clear) == 0 {
 		return nil
 	}
-	_, err := d.v.call().Rosters.Override(d.v.ctx(), before.Name, change)
+	_, err := d.v.API.Rosters.Override(d.v.Ctx(), before.Name, change)
 	return web.ProblemsOf(err)
 }
 
 // store stores a roster, of a form for single dates those dates alone.
 func (d duty) store(ask wish, before, next posthouse.Roster) error {
-	ctx := withNote(onlyOver(d.v.ctx(), before), d.v.form("note"))
+	ctx := onlyOver(d.v.Noted(), before)
 	if !ask.single() {
-		_, err := d.v.call().Rosters.Put(ctx, next)
+		_, err := d.v.API.Rosters.Put(ctx, next)
 		return err
 	}
-	_, err := d.v.call().Rosters.Override(ctx, before.Name, datesOf(before, next))
+	_, err := d.v.API.Rosters.Override(ctx, before.Name, datesOf(before, next))
 	return err
 }
 
@@ -202,25 +203,25 @@ func (d duty) again(r posthouse.Roster, ask wish, will *look, problems []posthou
 		status = http.StatusConflict
 	}
 	for i := range problems {
-		problems[i].Message = say(problems[i].Message, d.v.zh) // those that are no words stay
+		problems[i].Message = d.v.Say(problems[i].Message) // those that are no words stay
 		status = http.StatusUnprocessableEntity
 	}
-	return d.v.draw(status, "roster", "rosters", c)
+	return d.v.Draw(status, "roster", "rosters", c)
 }
 
 // wishOf reads the form.
-func wishOf(v *visit) wish {
+func wishOf(v *host.Visit) wish {
 	w := wish{
-		Do: v.form("do"), Name: v.form("name"), Date: v.form("date"), Users: v.form("users"), User: v.form("user"), With: v.form("with"),
-		WithDate: v.form("with_date"), HandOver: v.form("hand_over"), TimeZone: v.form("time_zone"), CSV: v.form("csv"), View: v.form("view"),
+		Do: v.Form("do"), Name: v.Form("name"), Date: v.Form("date"), Users: v.Form("users"), User: v.Form("user"), With: v.Form("with"),
+		WithDate: v.Form("with_date"), HandOver: v.Form("hand_over"), TimeZone: v.Form("time_zone"), CSV: v.Form("csv"), View: v.Form("view"),
 	}
 	for i := range w.Days {
-		w.Days[i] = v.form("day" + strconv.Itoa(i))
+		w.Days[i] = v.Form("day" + strconv.Itoa(i))
 	}
-	if v.r.PathValue("name") == "" {
+	if v.R.PathValue("name") == "" {
 		w.Do = "new"
 	}
-	if file, _, err := v.r.FormFile("file"); err == nil {
+	if file, _, err := v.R.FormFile("file"); err == nil {
 		defer file.Close()
 		if text, err := io.ReadAll(file); err == nil && len(text) > 0 {
 			w.CSV = string(text)

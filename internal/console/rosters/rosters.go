@@ -1,6 +1,9 @@
-package console
+// Package rosters is the console's pages of who is on duty: the list of rosters, a roster as a calendar, and the forms that change
+// it after a look. What a roster means is package rule's.
+package rosters
 
 import (
+	"embed"
 	"fmt"
 	"maps"
 	"mime"
@@ -8,8 +11,27 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/rule"
 )
+
+//go:embed pages
+var files embed.FS
+
+// Pages are the pages of rosters.
+func Pages() host.Pages {
+	return host.Pages{
+		Files: files, Words: texts(),
+		Routes: []host.Route{
+			host.Looks("rosters", "rosters.read", showAll),
+			host.Acts("rosters", "rosters.put", change),
+			host.Looks("rosters/{name}", "rosters.read", show),
+			host.Acts("rosters/{name}", "rosters.put", change),
+			host.Acts("rosters/{name}/override", "rosters.override", override),
+			host.Looks("rosters/{name}/file", "rosters.read", save),
+		},
+	}
+}
 
 // watch is a line of the list of rosters.
 type watch struct {
@@ -23,10 +45,10 @@ type watch struct {
 const emptyAhead = 28
 
 // duty is what reads and changes rosters on a visit.
-type duty struct{ v *visit }
+type duty struct{ v *host.Visit }
 
-func showRosters(v *visit) error {
-	list, err := v.call().Rosters.List(v.ctx())
+func showAll(v *host.Visit) error {
+	list, err := v.API.Rosters.List(v.Ctx())
 	if err != nil {
 		return err
 	}
@@ -36,12 +58,12 @@ func showRosters(v *visit) error {
 			return err
 		}
 	}
-	return v.show("rosters", "rosters", watches)
+	return v.Show("rosters", "rosters", watches)
 }
 
 // watchOf is who is on duty by a roster, now and next.
 func (d duty) watchOf(r posthouse.Roster) (w watch, err error) {
-	zone, err := rule.Zone(r, d.v.o.Zone.String())
+	zone, err := rule.Zone(r, d.v.Zone.String())
 	if err != nil {
 		return w, err
 	}
@@ -87,16 +109,16 @@ type square struct {
 // elsewhere says that somebody is on duty by another roster on the same day.
 type elsewhere struct{ User, Roster string }
 
-func showRoster(v *visit) error {
-	r, err := v.call().Rosters.Get(v.ctx(), v.r.PathValue("name"))
+func show(v *host.Visit) error {
+	r, err := v.API.Rosters.Get(v.Ctx(), v.R.PathValue("name"))
 	if err != nil {
 		return err
 	}
-	c, err := duty{v}.calendarOf(r, v.query("view"), v.query("date"))
+	c, err := duty{v}.calendarOf(r, v.Query("view"), v.Query("date"))
 	if err != nil {
 		return err
 	}
-	return v.show("roster", "rosters", c)
+	return v.Show("roster", "rosters", c)
 }
 
 // calendarOf is the month or week of a roster in which a date lies, today's without one.
@@ -164,7 +186,7 @@ func inZone(day time.Time, zone *time.Location) time.Time {
 
 // others are the other rosters that have users on duty, by date and user.
 func (d duty) others(name string, first time.Time, days int) (map[string]map[string][]string, error) {
-	list, err := d.v.call().Rosters.List(d.v.ctx())
+	list, err := d.v.API.Rosters.List(d.v.Ctx())
 	if err != nil {
 		return nil, err
 	}
@@ -212,24 +234,24 @@ func (c calendar) Weekdays() []int { return []int{1, 2, 3, 4, 5, 6, 7} }
 // Dates are the dates that have users of their own, in order.
 func (c calendar) Dates() []string { return slices.Sorted(maps.Keys(c.Overrides)) }
 
-// saveRoster answers a roster as a file.
-func saveRoster(v *visit) error {
-	name, as := v.r.PathValue("name"), v.query("as")
-	read, kind := v.call().Rosters.Export, "text/csv; charset=utf-8"
+// save answers a roster as a file.
+func save(v *host.Visit) error {
+	name, as := v.R.PathValue("name"), v.Query("as")
+	read, kind := v.API.Rosters.Export, "text/csv; charset=utf-8"
 	switch as {
 	case "", "csv":
 		as = "csv"
 	case "ics":
-		read, kind = v.call().Rosters.Calendar, "text/calendar; charset=utf-8"
+		read, kind = v.API.Rosters.Calendar, "text/calendar; charset=utf-8"
 	default:
-		return nowhere(v)
+		return posthouse.Errorf(posthouse.CodeNotFound, "there is no such form of a roster")
 	}
-	text, err := read(v.ctx(), name)
+	text, err := read(v.Ctx(), name)
 	if err != nil {
 		return err
 	}
-	v.w.Header().Set("Content-Type", kind)
-	v.w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s.%s", name, as)}))
-	_, _ = v.w.Write(text) // a browser that left is no error of ours
+	v.W.Header().Set("Content-Type", kind)
+	v.W.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s.%s", name, as)}))
+	_, _ = v.W.Write(text) // a browser that left is no error of ours
 	return nil
 }

@@ -1,0 +1,53 @@
+package console
+
+import (
+	"context"
+	"maps"
+
+	"github.com/posthouse/posthouse/internal/console/host"
+	"github.com/posthouse/posthouse/internal/console/rosters"
+)
+
+// groups are the groups of pages that are packages of their own.
+func groups() []host.Pages {
+	return []host.Pages{rosters.Pages()}
+}
+
+// groupRoutes are their routes.
+func groupRoutes() (list []route) {
+	for _, g := range groups() {
+		for _, r := range g.Routes {
+			list = append(list, route{r.Method, r.Path, r.Use, func(v *visit) error { return r.Serve(v.hosted()) }})
+		}
+	}
+	return list
+}
+
+// groupWords are their texts.
+func groupWords() map[string]word {
+	all := map[string]word{}
+	for _, g := range groups() {
+		maps.Copy(all, g.Words)
+	}
+	return all
+}
+
+// hosted is a visit as groups of pages see it.
+func (v *visit) hosted() *host.Visit {
+	return &host.Visit{Frame: surroundings{v}, W: v.w, R: v.r, API: v.api, Zone: v.o.Zone}
+}
+
+// surroundings are a host.Frame.
+type surroundings struct{ v *visit }
+
+func (s surroundings) Ctx() context.Context      { return s.v.ctx() }
+func (s surroundings) Noted() context.Context    { return withNote(s.v.ctx(), s.v.form("note")) }
+func (s surroundings) Form(name string) string   { return s.v.form(name) }
+func (s surroundings) Query(name string) string  { return s.v.query(name) }
+func (s surroundings) Say(name string) string    { return say(name, s.v.zh) }
+func (s surroundings) At(parts ...string) string { return s.v.at(parts...) }
+func (s surroundings) GoTo(address string) error { return s.v.goTo(address) }
+
+func (s surroundings) Draw(status int, name, title string, data any) error {
+	return s.v.draw(status, name, title, data)
+}
