@@ -134,10 +134,10 @@ type Type struct {
 	// A driver whose batch depends on its configuration answers it in BatchSize.
 	MaxBatch  int
 	BatchSize func(Config) int
-	// Shares reports whether a delivery to an address may share a call with deliveries of other messages that have the same
-	// Content, Template, TemplateID and Payload: SendBatch looks at nothing else of a message, and who is one recipient
-	// cannot be another as well. Defaults to never.
-	Shares func(address string) bool
+	// Shares reports whether a delivery of a content to an address may share a call with deliveries of other messages that have
+	// the same Content, Template, TemplateID and Payload: SendBatch looks at nothing else of a message, and who is one
+	// recipient cannot be another as well. Defaults to never.
+	Shares func(content posthouse.Content, address string) bool
 	// Everyone reports whether an address is that of everybody whom the channel reaches: such a message counts against the quota
 	// of mention_all. Defaults to never.
 	Everyone func(address string) bool

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Callback is a request that a provider made to us, as it came. Nothing in it is to be believed before a [Receiver] has
@@ -52,6 +54,18 @@ type Heard struct {
 	Reports []Report
 	// Consents are who wants to be reached by the channel's account, or no more.
 	Consents []Consent
+	// Events are what else the provider tells, for whoever follows what happens.
+	Events []Event
+}
+
+// Event is what a provider tells by itself that is no receipt.
+type Event struct {
+	// Once tells it apart from all others that are told at the same address: a provider that is not answered in time tells it
+	// again, and signs it anew.
+	Once string
+	// Delivery is the first delivery of the call that it is about, as Outgoing had it; empty where the provider does not say.
+	Delivery string
+	posthouse.CallbackEvent
 }
 
 // Consent says that somebody does not want to be reached any more, or wants to again.

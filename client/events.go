@@ -22,6 +22,8 @@ type Events struct{ api *caller }
 type EventFilter struct {
 	Channel, Kind, Ref string
 	States             []posthouse.State
+	// Types are types of events, or the first words of them: delivery.sent, callback.
+	Types []string
 	// Since begins with what happened at a time, Behind behind the event with an id. Defaults to now.
 	Since  time.Time
 	Behind string
@@ -41,6 +43,9 @@ func (f EventFilter) query() url.Values {
 	if len(states) > 0 {
 		q.Set("state", strings.Join(states, ","))
 	}
+	if len(f.Types) > 0 {
+		q.Set("type", strings.Join(f.Types, ","))
+	}
 	if !f.Since.IsZero() {
 		q.Set("since", f.Since.Format(time.RFC3339Nano))
 	}
@@ -49,7 +54,7 @@ func (f EventFilter) query() url.Values {
 
 // Follow calls each with every event as it happens, in order, until each fails or ctx ends. Where the connection breaks or the
 // server restarts, it connects again behind the last event that each took: none is missed, and one may come twice.
-func (c Events) Follow(ctx context.Context, f EventFilter, each func(posthouse.StatusEvent) error) error {
+func (c Events) Follow(ctx context.Context, f EventFilter, each func(posthouse.FeedEvent) error) error {
 	last := f.Behind
 	for try := 1; ; try++ {
 		before := last
@@ -85,7 +90,7 @@ type stopped struct{ cause error }
 func (s *stopped) Error() string { return s.cause.Error() }
 
 // follow reads one connection to its end.
-func (c Events) follow(ctx context.Context, f EventFilter, last *string, each func(posthouse.StatusEvent) error) error {
+func (c Events) follow(ctx context.Context, f EventFilter, last *string, each func(posthouse.FeedEvent) error) error {
 	read, write := io.Pipe()
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
@@ -104,7 +109,7 @@ func (c Events) follow(ctx context.Context, f EventFilter, last *string, each fu
 
 // eachEvent reads server-sent events: their id, and one line of data. After an error nothing more is read, which ends the
 // connection.
-func eachEvent(r *io.PipeReader, last *string, each func(posthouse.StatusEvent) error) error {
+func eachEvent(r *io.PipeReader, last *string, each func(posthouse.FeedEvent) error) error {
 	defer func() { _ = r.Close() }() // never fails
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -124,7 +129,7 @@ func eachEvent(r *io.PipeReader, last *string, each func(posthouse.StatusEvent) 
 			continue
 		}
 		if data != "" && kind != "end" {
-			var e posthouse.StatusEvent
+			var e posthouse.FeedEvent
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
 				return fmt.Errorf("an event of the stream is not what the API promises: %w", err)
 			}

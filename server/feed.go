@@ -27,7 +27,7 @@ func followerOf(s *Server) feed.Follower { return feed.Follower{Log: s.events, D
 // id that was told goes on from there after a restart, and gets every event at least once, as long as Options.EventsKeep lasts. The
 // first one ever to follow, by Go, webhook or stream, gets what happens from five seconds later on: until then processes do
 // not write what nobody reads.
-func (s *Server) Follow(ctx context.Context, after string, tell func(events []posthouse.StatusEvent) error) error {
+func (s *Server) Follow(ctx context.Context, after string, tell func(events []posthouse.FeedEvent) error) error {
 	f := followerOf(s)
 	from, _, err := f.Begin(ctx, after, time.Time{})
 	if err != nil {
@@ -37,9 +37,9 @@ func (s *Server) Follow(ctx context.Context, after string, tell func(events []po
 		if len(list) == 0 {
 			return nil
 		}
-		events := make([]posthouse.StatusEvent, len(list))
+		events := make([]posthouse.FeedEvent, len(list))
 		for i := range list {
-			events[i] = list[i].StatusEvent
+			events[i] = list[i].FeedEvent
 		}
 		return tell(events)
 	})

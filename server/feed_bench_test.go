@@ -61,11 +61,11 @@ func flowOf(b *testing.B, dsn string, following bool) {
 	told := make(chan struct{})
 	if following {
 		begun, cancel := context.WithTimeout(b.Context(), time.Second)
-		_ = s.Follow(begun, "", func([]posthouse.StatusEvent) error { return nil }) // from here on the feed is written
+		_ = s.Follow(begun, "", func([]posthouse.FeedEvent) error { return nil }) // from here on the feed is written
 		cancel()
 		go func() {
 			n := 0
-			_ = s.Follow(b.Context(), posthouse.FeedPosition{}.String(), func(events []posthouse.StatusEvent) error {
+			_ = s.Follow(b.Context(), posthouse.FeedPosition{}.String(), func(events []posthouse.FeedEvent) error {
 				if n += len(events); n >= 3*b.N {
 					close(told)
 					return io.EOF

@@ -26,11 +26,11 @@ type post struct {
 	body   []byte
 }
 
-func (p post) event(t *testing.T) posthouse.StatusEvent {
+func (p post) event(t *testing.T) posthouse.FeedEvent {
 	t.Helper()
 	var e struct {
-		Type string                `json:"type"`
-		Data posthouse.StatusEvent `json:"data"`
+		Type string              `json:"type"`
+		Data posthouse.FeedEvent `json:"data"`
 	}
 	if err := json.Unmarshal(p.body, &e); err != nil || e.Type != e.Data.Type() || e.Data.ID != p.header.Get("Webhook-Id") {
 		t.Fatalf("posted %s as %s, %v", p.body, p.header.Get("Webhook-Id"), err)
@@ -82,11 +82,11 @@ func TestWhatHappensIsToldToEverybodyWhoFollows(t *testing.T) {
 		if out, err := c.Subscriptions.Test(ctx, made.ID); err != nil || !out.Taken || !(<-posts).signedBy(t, made.Secret) {
 			t.Fatalf("the test was answered with %+v, %v", out, err)
 		}
-		hooked := make(chan posthouse.StatusEvent, 100)
+		hooked := make(chan posthouse.FeedEvent, 100)
 		following, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() {
-			ended <- s.Follow(following, posthouse.FeedPosition{}.String(), func(events []posthouse.StatusEvent) error {
+			ended <- s.Follow(following, posthouse.FeedPosition{}.String(), func(events []posthouse.FeedEvent) error {
 				for _, e := range events {
 					hooked <- e
 				}
@@ -98,7 +98,7 @@ func TestWhatHappensIsToldToEverybodyWhoFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 		first, second := (<-posts), (<-posts)
-		var told []posthouse.StatusEvent
+		var told []posthouse.FeedEvent
 		for _, p := range []post{first, second} {
 			told = append(told, p.event(t))
 			if !p.signedBy(t, made.Secret) {
@@ -110,7 +110,7 @@ func TestWhatHappensIsToldToEverybodyWhoFollows(t *testing.T) {
 		}
 		var states []string
 		for range 3 {
-			var e posthouse.StatusEvent
+			var e posthouse.FeedEvent
 			select {
 			case e = <-hooked:
 			case err := <-ended:
@@ -139,7 +139,7 @@ func TestWhatHappensIsToldToEverybodyWhoFollows(t *testing.T) {
 		}
 
 		enough := errors.New("enough")
-		err = c.Events.Follow(ctx, client.EventFilter{Behind: told[0].ID, States: []posthouse.State{posthouse.Sent}}, func(e posthouse.StatusEvent) error {
+		err = c.Events.Follow(ctx, client.EventFilter{Behind: told[0].ID, States: []posthouse.State{posthouse.Sent}}, func(e posthouse.FeedEvent) error {
 			if e.ID != told[1].ID {
 				t.Errorf("the stream behind %s told %s", told[0].ID, e.ID)
 			}

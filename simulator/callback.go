@@ -69,6 +69,13 @@ func (c *caller) set(ctx context.Context, to Callback) error {
 	return nil
 }
 
+// calls reports whether somebody is called.
+func (c *caller) calls() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.to.URL != ""
+}
+
 // tell posts an event, and again where it is not taken.
 func (c *caller) tell(event string) {
 	c.mu.Lock()
@@ -178,8 +185,8 @@ func (t *Callback) seal(text string) (string, error) {
 	return base64.StdEncoding.EncodeToString(plain), nil
 }
 
-// CallBack has a provider tell what becomes of messages from now on, after a look at the address. Of the providers wechat
-// tells, and wecom looks only.
+// CallBack has a provider tell what becomes of messages from now on, after a look at the address: wechat whether they arrived, wecom
+// what members press on template cards (Press).
 func (s *Simulator) CallBack(ctx context.Context, provider string, to Callback) error {
 	f, err := s.fake(provider)
 	if err != nil {

@@ -29,6 +29,7 @@ func (p panel) routes() *http.ServeMux {
 		"PUT /faults/{provider}":    p.putFaults,
 		"DELETE /faults/{provider}": p.deleteFaults,
 		"PUT /callbacks/{provider}": p.putCallback,
+		"POST /wecom/press":         p.pressCard,
 		"GET /messages":             p.listMessages,
 		"DELETE /messages":          p.deleteMessages,
 		"GET /counts":               p.listCounts,

@@ -196,6 +196,10 @@ func (c *wecomCall) words(f *files) (title, text string, ref *refusal) {
 	case "news":
 		text = string(c.News)
 	case "template_card":
+		var card wecomTemplate
+		if err := json.Unmarshal(c.Template, &card); err == nil && card.asks() && card.Task == "" {
+			return "", "", malformed("template_card.task_id is missing")
+		}
 		text = string(c.Template)
 	case "image", "voice", "video", "file":
 		return f.words(c.Type, map[string]wecomFile{"image": c.Image, "voice": c.Voice, "video": c.Video, "file": c.File}[c.Type])

@@ -14,7 +14,8 @@ type NewSubscription struct {
 	Kinds       []string          `json:"kinds,omitempty" doc:"Only events of messages of these kinds. Defaults to all."`
 	Refs        []string          `json:"refs,omitempty" doc:"Only events of messages with these refs. Defaults to all."`
 	States      []posthouse.State `json:"states,omitempty" doc:"Only events that lead to these states. Defaults to all."`
-	Batch       int               `json:"batch,omitempty" doc:"How many events one call may hold, 1 to 500. Above 1, data is a list, and type is deliveries.changed. Defaults to 1."`
+	Types       []string          `json:"types,omitempty" doc:"Only events of these types, or whose type begins with these words: delivery for status changes, callback for what providers tell by themselves, callback.template_card_event. Defaults to all."`
+	Batch       int               `json:"batch,omitempty" doc:"How many events one call may hold, 1 to 500. Above 1, data is a list, and type is deliveries.changed, or callbacks.told. Defaults to 1."`
 	Since       time.Time         `json:"since,omitzero" doc:"Begin with what happened at this time, as far as events are kept. Defaults to now."`
 	Behind      string            `json:"behind,omitempty" doc:"Begin behind the event with this id."`
 }
@@ -28,6 +29,7 @@ type Subscription struct {
 	Kinds       []string           `json:"kinds,omitempty" doc:"Only events of messages of these kinds."`
 	Refs        []string           `json:"refs,omitempty" doc:"Only events of messages with these refs."`
 	States      []posthouse.State  `json:"states,omitempty" doc:"Only events that lead to these states."`
+	Types       []string           `json:"types,omitempty" doc:"Only events of these types, or whose type begins with these words."`
 	Batch       int                `json:"batch" doc:"How many events one call may hold."`
 	State       string             `json:"state" doc:"active or paused."`
 	Reason      string             `json:"reason,omitempty" doc:"Why it is paused: by a person, or gone, where the address has answered 410."`

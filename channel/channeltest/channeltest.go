@@ -427,7 +427,7 @@ func (c Case) shared(t *testing.T, p *Provider, many channel.BatchDriver, outs [
 	many.SendBatch(t.Context(), outs)
 	for i := range outs {
 		outs[i].Message, outs[i].Kind, outs[i].Ref, outs[i].Priority = posthouse.NewID(), "another", strconv.Itoa(i), posthouse.Low
-		if !c.Type.Shares(outs[i].Recipient.Address) {
+		if !c.Type.Shares(outs[i].Content, outs[i].Recipient.Address) {
 			t.Errorf("a delivery to %q may share no call", outs[i].Recipient.Address)
 		}
 	}

@@ -104,7 +104,7 @@ func Work() channel.Type {
 		DocZH:        "以企业内部应用的名义发送工作通知，并在稍后向钉钉查询送达结果。",
 		Fields:       workFields(),
 		MaxBatch:     workBatch,
-		Shares:       func(address string) bool { return address != "" },
+		Shares:       func(_ posthouse.Content, address string) bool { return address != "" },
 		OwnAddresses: true,
 		Timeout:      10 * time.Second,
 		Limits:       []posthouse.Limit{{Max: workPerMinute, Per: posthouse.Duration(time.Minute)}},

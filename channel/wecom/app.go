@@ -48,7 +48,7 @@ func App() channel.Type {
 		Fields:            appFields(),
 		MaxBatch:          appBatch,
 		BatchSize:         func(c channel.Config) int { return c.Int("batch") },
-		Shares:            isMember,
+		Shares:            shares,
 		Everyone:          func(address string) bool { return address == everyone },
 		IdempotencyWindow: appWindow,
 		Timeout:           10 * time.Second,
@@ -125,6 +125,12 @@ const (
 // them and would get one message where there are two.
 func isMember(address string) bool {
 	return address != "" && address != everyone && !strings.HasPrefix(address, party) && !strings.HasPrefix(address, tag)
+}
+
+// shares reports whether a delivery may share a call: not one of a card that the driver names, since what is pressed on it is known
+// by the message that it names.
+func shares(c posthouse.Content, address string) bool {
+	return isMember(address) && (c.Kind() != posthouse.TemplateContent || !unnamed(cardMembers(c.Extra)))
 }
 
 // appAddress is a member's id, party: or tag: and its number, or @all.
@@ -238,7 +244,7 @@ func (a *app) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.
 // tell makes one call. stale is the id of a file that WeCom has refused; the one that is returned, that of the file that it
 // has refused now.
 func (a *app) tell(ctx context.Context, to []channel.Outgoing, stale string) (results []channel.Result, refused string) {
-	message, file, err := a.message(ctx, to[0].Content, stale)
+	message, file, err := a.message(ctx, to[0], stale)
 	if err != nil {
 		return slices.Repeat([]channel.Result{failedBy(err, a.client)}, len(to)), ""
 	}

@@ -61,9 +61,10 @@ func parts(to []channel.Outgoing) (users, parties, tags string) {
 	return strings.Join(lists[0], "|"), strings.Join(lists[1], "|"), strings.Join(lists[2], "|")
 }
 
-// message is what a call says, without its recipients, and the id of the file in it. stale is one that WeCom has refused. The
-// error is a *mediaError or one of the access.
-func (a *app) message(ctx context.Context, c posthouse.Content, stale string) (m appMessage, id string, err error) {
+// message is what a call says that begins with a delivery, without its recipients, and the id of the file in it. stale is one that
+// WeCom has refused. The error is a *mediaError or one of the access.
+func (a *app) message(ctx context.Context, first channel.Outgoing, stale string) (m appMessage, id string, err error) {
+	c := first.Content
 	m = appMessage{Type: string(kindOf(c, a.format)), Agent: a.agent}
 	if a.safe {
 		m.Safe = 1
@@ -93,7 +94,7 @@ func (a *app) message(ctx context.Context, c posthouse.Content, stale string) (m
 	case posthouse.NewsContent:
 		m.News = c.Extra
 	case posthouse.TemplateContent:
-		m.Type, m.Template = "template_card", c.Extra
+		m.Type, m.Template = "template_card", named(c.Extra, first.Delivery)
 	case posthouse.CardContent:
 		text, err := cardOf(c)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +36,8 @@ const (
 
 func (e events) routes() []web.Route {
 	return web.Tagged("events",
-		web.Get("/v1/events/stream", reads, "What happens to deliveries, as it happens (server-sent events). A reader that comes again with Last-Event-ID misses nothing.", e.stream).
-			Query("channel", "kind", "ref", "state", "since", "behind").Sighted())
+		web.Get("/v1/events/stream", reads, "What happens to deliveries, and what providers tell by themselves, as it happens (server-sent events). A reader that comes again with Last-Event-ID misses nothing.", e.stream).
+			Query("channel", "kind", "ref", "state", "type", "since", "behind").Sighted())
 }
 
 // stream begins where the reader left off.
@@ -45,6 +46,14 @@ func (e events) stream(c *web.Call) (any, error) {
 	for name, list := range map[string]*[]string{"channel": &f.Channels, "kind": &f.Kinds, "ref": &f.Refs} {
 		if word := c.Query.Get(name); word != "" {
 			*list = []string{word}
+		}
+	}
+	if types := c.Query.Get("type"); types != "" {
+		f.Types = strings.Split(types, ",")
+	}
+	for _, typ := range f.Types {
+		if problem := feed.CheckType(typ); problem != "" {
+			c.Refuse("query.type", "%s", problem)
 		}
 	}
 	behind, since := c.Query.Get("behind"), c.Moment("since")
@@ -131,7 +140,7 @@ func (r *reader) run(ctx context.Context) error {
 func (r *reader) tell(list []work.FeedEvent) error {
 	var b bytes.Buffer
 	for i := range list {
-		e := &list[i].StatusEvent
+		e := &list[i].FeedEvent
 		if !r.filter.Wants(e) {
 			continue
 		}

@@ -95,7 +95,7 @@ func (s subscriptions) shown(ctx context.Context, sub *work.Subscription, err er
 		return wire.Subscription{}, err
 	}
 	out := wire.Subscription{
-		ID: sub.ID, URL: sub.URL, Description: sub.Description, Channels: sub.Channels, Kinds: sub.Kinds, Refs: sub.Refs, States: sub.States, Batch: max(sub.Batch, 1),
+		ID: sub.ID, URL: sub.URL, Description: sub.Description, Channels: sub.Channels, Kinds: sub.Kinds, Refs: sub.Refs, States: sub.States, Types: sub.Types, Batch: max(sub.Batch, 1),
 		State: sub.State, Reason: sub.Reason, Failures: sub.Failures, LastError: sub.LastError, LastToldAt: sub.ToldAt, Told: sub.Told, Dead: sub.Dead, CreatedAt: sub.CreatedAt,
 	}
 	if sub.Failures > 0 {
@@ -142,7 +142,7 @@ func (s subscriptions) create(c *web.Call, in wire.NewSubscription) (out wire.Su
 		return out, err
 	}
 	sub := work.Subscription{ID: posthouse.NewID(), Tenant: c.Tenant(), State: work.SubscriptionActive, At: from, Target: work.Target{
-		URL: in.URL, Description: in.Description, Channels: in.Channels, Kinds: in.Kinds, Refs: in.Refs, States: in.States, Batch: in.Batch,
+		URL: in.URL, Description: in.Description, Channels: in.Channels, Kinds: in.Kinds, Refs: in.Refs, States: in.States, Types: in.Types, Batch: in.Batch,
 	}}
 	out.Secret, out.Since = hook.NewSecret(), since
 	if sub.Secrets, err = (feed.Secrets{{Key: out.Secret}}).Seal(s.events.Poster.Sealer, sub.ID); err != nil {
@@ -161,7 +161,7 @@ func checkSubscription(c *web.Call, in *wire.NewSubscription) {
 		c.RefuseNew("url", "is no URL of http or https with a host, without a password, of at most %d bytes", maxURL)
 	}
 	c.CheckWord("description", in.Description, 255)
-	for name, list := range map[string][]string{"channels": in.Channels, "kinds": in.Kinds, "refs": in.Refs} {
+	for name, list := range map[string][]string{"channels": in.Channels, "kinds": in.Kinds, "refs": in.Refs, "types": in.Types} {
 		if len(list) > maxLimits {
 			c.RefuseNew(name, "has %d entries: at most %d are allowed", len(list), maxLimits)
 		}
@@ -172,6 +172,11 @@ func checkSubscription(c *web.Call, in *wire.NewSubscription) {
 	for i, state := range in.States {
 		if !slices.Contains(posthouse.States(), state) {
 			c.RefuseNew(fmt.Sprintf("states[%d]", i), "is %.40q: there is no such state", state)
+		}
+	}
+	for i, typ := range in.Types {
+		if problem := feed.CheckType(typ); problem != "" {
+			c.RefuseNew(fmt.Sprintf("types[%d]", i), "%s", problem)
 		}
 	}
 	if in.Batch < 0 || in.Batch > maxTold {

@@ -47,6 +47,18 @@ type Consents interface {
 	Hear(ctx context.Context, tenant, channel string, told []channel.Consent) error
 }
 
+// Feed hands on what providers tell that is no receipt, to whoever follows what happens.
+type Feed interface {
+	// Tell writes what is not known yet by its id, and says how many that were: none where nobody follows.
+	Tell(ctx context.Context, now time.Time, list []work.Told) (told int, err error)
+}
+
+// Messages finds what a provider tells of.
+type Messages interface {
+	Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error)
+	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
+}
+
 // Options makes a Desk. Addresses, Book, Channel and Again are required.
 type Options struct {
 	Addresses Addresses
@@ -57,6 +69,9 @@ type Options struct {
 	Members Members
 	// Consents takes who wants to be reached, or no more. Defaults to nobody: it is not kept.
 	Consents Consents
+	// Feed takes what else providers tell, and Messages finds which delivery it is about. Defaults to nobody: it is not kept.
+	Feed     Feed
+	Messages Messages
 	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
 	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
 	// Registry takes the metrics. Defaults to one of its own.
@@ -74,6 +89,7 @@ type Desk struct {
 	kept     string // behind which place Run looks on
 	calls    *prometheus.CounterVec
 	receipts *prometheus.CounterVec
+	events   *prometheus.CounterVec
 }
 
 // Bounds of a callback: its body, and how many reports one may bring.
@@ -104,6 +120,7 @@ func New(o Options) (*Desk, error) {
 		o: o, known: known{from: o.Addresses, found: map[string]remembered{}, calls: map[string]*metre{}},
 		calls:    counter("callbacks_total", "Calls of providers, by channel and what became of them: taken, repeated, refused, crowded or failed. Those to no address of ours have no channel."),
 		receipts: counter("callback_receipts_total", "Receipts that providers brought by themselves: delivered, undelivered, later where no delivery waits for it yet, or lost where none ever did."),
+		events:   counter("callback_events_total", "What providers told that is no receipt: told to whoever follows, or dropped, since it was known or nobody follows."),
 	}, nil
 }
 
@@ -216,13 +233,16 @@ func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAdd
 			return refused
 		}
 	}
-	if n := len(heard.Reports) + len(heard.Consents); n > maxReports {
+	if n := len(heard.Reports) + len(heard.Consents) + len(heard.Events); n > maxReports {
 		log.Warn("a callback was refused", "why", "it has too many reports", "reports", n)
 		return refused
 	}
 	err := d.hear(ctx, whose, heard.Reports, now)
 	if err == nil && len(heard.Consents) > 0 && d.o.Consents != nil {
 		err = d.o.Consents.Hear(ctx, whose.Tenant, whose.Channel, heard.Consents)
+	}
+	if err == nil && len(heard.Events) > 0 && d.o.Feed != nil {
+		err = d.tell(ctx, whose, heard.Events, now)
 	}
 	if err != nil {
 		log.Error("what a provider told cannot be written: it is asked to come again", "error", err)

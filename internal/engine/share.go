@@ -76,7 +76,7 @@ func saysOf(r *route, g *group) (says string, may bool) {
 	}
 	for i := range g.items {
 		d := &g.items[i].Delivery
-		if state.Doubtful(*d) || d.ClaimLosses > 0 || !r.Opened.Shares(addressOf(r, g, i)) {
+		if state.Doubtful(*d) || d.ClaimLosses > 0 || !r.Opened.Shares(m.Content, addressOf(r, g, i)) {
 			return "", false
 		}
 	}

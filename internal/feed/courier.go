@@ -149,9 +149,9 @@ func (r *round) run(ctx context.Context) {
 // tell posts the events of a page that the subscriber wants, in order, and reports whether the lease still holds. Where one is not
 // taken, those behind it wait.
 func (r *round) tell(ctx context.Context, list []work.FeedEvent, next posthouse.FeedPosition) bool {
-	f := Filter{Tenant: r.sub.Tenant, Channels: r.sub.Channels, Kinds: r.sub.Kinds, Refs: r.sub.Refs, States: r.sub.States}
+	f := Filter{Tenant: r.sub.Tenant, Channels: r.sub.Channels, Kinds: r.sub.Kinds, Refs: r.sub.Refs, States: r.sub.States, Types: r.sub.Types}
 	for wanted := f.of(list); len(wanted) > 0; {
-		part := wanted[:min(len(wanted), max(r.sub.Batch, 1))]
+		part := alike(wanted[:min(len(wanted), max(r.sub.Batch, 1))])
 		wanted = wanted[len(part):]
 		failed := r.c.Poster.events(ctx, r.sub, part)
 		if ctx.Err() != nil {
@@ -169,6 +169,16 @@ func (r *round) tell(ctx context.Context, list []work.FeedEvent, next posthouse.
 	}
 	r.sub.At = next
 	return true
+}
+
+// alike are the first of a list that are of one sort: deliveries', or providers'.
+func alike(list []work.FeedEvent) []work.FeedEvent {
+	for i := range list {
+		if (list[i].Callback == nil) != (list[0].Callback == nil) {
+			return list[:i]
+		}
+	}
+	return list
 }
 
 // failed goes down the ladder: what is not taken at its end is a dead letter, and what follows is tried.

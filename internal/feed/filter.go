@@ -1,7 +1,9 @@
 package feed
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
@@ -14,12 +16,37 @@ type Filter struct {
 	Sight                 work.Sight
 	Channels, Kinds, Refs []string
 	States                []posthouse.State
+	// Types are types of events, or the first words of them: delivery.sent, callback.
+	Types []string
 }
 
 // Wants reports whether an event passes.
-func (f *Filter) Wants(e *posthouse.StatusEvent) bool {
+func (f *Filter) Wants(e *posthouse.FeedEvent) bool {
 	return (f.Tenant == "" || f.Tenant == e.Tenant) && f.Sight.Covers(e.Channel, e.Kind) &&
-		among(f.Channels, e.Channel) && among(f.Kinds, e.Kind) && among(f.Refs, e.Ref) && among(f.States, e.To)
+		among(f.Channels, e.Channel) && among(f.Kinds, e.Kind) && among(f.Refs, e.Ref) && among(f.States, e.To) && f.wantsType(e)
+}
+
+func (f *Filter) wantsType(e *posthouse.FeedEvent) bool {
+	if len(f.Types) == 0 {
+		return true
+	}
+	typ := e.Type()
+	return slices.ContainsFunc(f.Types, func(want string) bool {
+		rest, is := strings.CutPrefix(typ, want)
+		return is && (rest == "" || rest[0] == '.')
+	})
+}
+
+// CheckType says what is wrong with a type that somebody wants, empty for nothing.
+func CheckType(want string) string {
+	sort, what, more := strings.Cut(want, ".")
+	switch {
+	case sort == posthouse.OfCallback && (!more || what != ""):
+		return ""
+	case sort == posthouse.OfDelivery && (!more || slices.Contains(posthouse.States(), posthouse.State(what))):
+		return ""
+	}
+	return fmt.Sprintf("is %.60q: want %s or %s, or one type of them, such as delivery.sent or callback.template_card_event", want, posthouse.OfDelivery, posthouse.OfCallback)
 }
 
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }

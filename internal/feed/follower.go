@@ -71,12 +71,12 @@ func (f Follower) want(ctx context.Context) {
 // of are the events that pass. The list itself is shared.
 func (f *Filter) of(list []work.FeedEvent) []work.FeedEvent {
 	for i := range list {
-		if f.Wants(&list[i].StatusEvent) {
+		if f.Wants(&list[i].FeedEvent) {
 			continue
 		}
 		kept := append([]work.FeedEvent(nil), list[:i]...)
 		for j := i + 1; j < len(list); j++ {
-			if f.Wants(&list[j].StatusEvent) {
+			if f.Wants(&list[j].FeedEvent) {
 				kept = append(kept, list[j])
 			}
 		}

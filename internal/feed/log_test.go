@@ -50,7 +50,7 @@ func (b *book) Events(_ context.Context, rows []work.FeedRow) (list []work.FeedE
 		for i, id := range r.Deliveries {
 			if !b.lose[r.Pos] {
 				at := posthouse.FeedPosition{Row: r.Pos, Index: i}
-				list = append(list, work.FeedEvent{Pos: at, StatusEvent: posthouse.StatusEvent{ID: at.String(), Delivery: id, Tenant: "t" + id[1:2], To: posthouse.Sent}})
+				list = append(list, work.FeedEvent{Pos: at, FeedEvent: posthouse.FeedEvent{ID: at.String(), Delivery: id, Tenant: "t" + id[1:2], To: posthouse.Sent}})
 			}
 		}
 	}
@@ -194,9 +194,9 @@ func TestReadersEndWithTheServer(t *testing.T) {
 func TestAFilterKeepsTenantsApart(t *testing.T) {
 	t.Parallel()
 	list := []work.FeedEvent{
-		{StatusEvent: posthouse.StatusEvent{Delivery: "1", Tenant: "a", Channel: "c", Kind: "k", Ref: "r", To: posthouse.Sent}},
-		{StatusEvent: posthouse.StatusEvent{Delivery: "2", Tenant: "b", Channel: "c", Kind: "k", Ref: "r", To: posthouse.Sent}},
-		{StatusEvent: posthouse.StatusEvent{Delivery: "3", Tenant: "a", Channel: "d", Kind: "l", Ref: "s", To: posthouse.Failed}},
+		{FeedEvent: posthouse.FeedEvent{Delivery: "1", Tenant: "a", Channel: "c", Kind: "k", Ref: "r", To: posthouse.Sent}},
+		{FeedEvent: posthouse.FeedEvent{Delivery: "2", Tenant: "b", Channel: "c", Kind: "k", Ref: "r", To: posthouse.Sent}},
+		{FeedEvent: posthouse.FeedEvent{Delivery: "3", Tenant: "a", Channel: "d", Kind: "l", Ref: "s", To: posthouse.Failed}},
 	}
 	for want, f := range map[string]Filter{
 		"1 2 3 ": {}, "1 3 ": {Tenant: "a"}, "1 ": {Tenant: "a", Channels: []string{"c"}}, "3 ": {Tenant: "a", Kinds: []string{"l", "m"}}, "2 ": {Tenant: "b"},

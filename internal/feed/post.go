@@ -35,10 +35,11 @@ type envelope struct {
 	Data      any       `json:"data"`
 }
 
-// typeBatch is the type of a body with several events, typeTest that of a test.
+// The types of a body with several events, of deliveries or of providers, and that of a test.
 const (
-	typeBatch = "deliveries.changed"
-	typeTest  = "posthouse.test"
+	typeChanged = "deliveries.changed"
+	typeTold    = "callbacks.told"
+	typeTest    = "posthouse.test"
 )
 
 // failure is why a subscriber did not take something.
@@ -48,17 +49,21 @@ type failure struct {
 	after time.Duration // it asked to wait so long
 }
 
-// events posts events, one alone or several as a list.
+// events posts events of one sort, one alone or several as a list.
 func (p *Poster) events(ctx context.Context, sub *work.Subscription, list []work.FeedEvent) *failure {
 	first, last := &list[0], &list[len(list)-1]
 	if len(list) == 1 && sub.Batch <= 1 {
-		return p.post(ctx, sub, first.ID, envelope{first.Type(), first.At, first.StatusEvent})
+		return p.post(ctx, sub, first.ID, envelope{first.Type(), first.At, first.FeedEvent})
 	}
-	events := make([]*posthouse.StatusEvent, len(list))
+	events := make([]*posthouse.FeedEvent, len(list))
 	for i := range list {
-		events[i] = &list[i].StatusEvent
+		events[i] = &list[i].FeedEvent
 	}
-	return p.post(ctx, sub, first.ID+"-"+last.ID, envelope{typeBatch, last.At, events})
+	typ := typeChanged
+	if first.Callback != nil {
+		typ = typeTold
+	}
+	return p.post(ctx, sub, first.ID+"-"+last.ID, envelope{typ, last.At, events})
 }
 
 // Test posts a test, and says what is wrong with the answer.

@@ -37,8 +37,8 @@ type Opened struct {
 	Content func(content posthouse.Content) []posthouse.Problem
 	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
 	Address func(address string) (string, error)
-	// Shares is the driver's: whether a delivery to an address may share a call with those of other messages. Nil for never.
-	Shares func(address string) bool
+	// Shares is the driver's: whether a delivery of a content to an address may share a call with those of other messages. Nil for never.
+	Shares func(content posthouse.Content, address string) bool
 	// Everyone is the driver's: whether an address is that of everybody. Nil for never.
 	Everyone func(address string) bool
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -329,11 +330,11 @@ func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
 		return rows.Err()
 	})
 	if err == nil && fed && len(b.items) > 0 {
-		told := news{of: map[int64]*tidings{}}
+		told := news{of: map[int64]*reading.Tidings{}}
 		for i := range b.items {
 			told.started(&b.items[i])
 		}
-		s.feed.tell([]tidings{*told.of[2]}, true)
+		s.feed.tell([]reading.Tidings{*told.of[2]}, true)
 	}
 	return err
 }

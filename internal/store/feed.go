@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -9,13 +10,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // The feed says what happened to deliveries in one order, for whoever follows it. It holds no event, only which deliveries
-// reached which version: the event is in the history, where it was written by the same transaction. Where nobody follows,
-// nothing is written.
+// reached which version: the event is in the history, where it was written by the same transaction. What providers tell by
+// themselves has version 0, and stands in a table of its own. Where nobody follows, nothing is written.
 //
 // A position is given after the commit. Where one process writes into a file, transactions commit one after the other, and
 // each takes the next position. Elsewhere they commit in another order than they began in: they write into an inbox, and
@@ -32,11 +34,13 @@ type feedSwitch struct {
 	checked atomic.Int64 // when it was last looked up, in nanoseconds since made
 	wanted  atomic.Bool
 	made    time.Time
-	recent  recentEvents
+	recent  *reading.Recent
 	news    chan struct{} // holds a token where something was written that has no reader yet
 }
 
-func newFeedSwitch() *feedSwitch { return &feedSwitch{made: time.Now(), news: make(chan struct{}, 1)} }
+func newFeedSwitch(recent *reading.Recent) *feedSwitch {
+	return &feedSwitch{made: time.Now(), recent: recent, news: make(chan struct{}, 1)}
+}
 
 // feedStale is how old an answer may be before the feed counts as followed.
 const feedStale = 3 * time.Second
@@ -59,6 +63,15 @@ func (f *feedSwitch) set(wanted bool) {
 	f.checked.Store(max(1, int64(time.Since(f.made))))
 }
 
+// tell says that the feed has grown. Of a database that others write to as well, only what was committed is held: another
+// process may have done what this one has tried.
+func (f *feedSwitch) tell(told []reading.Tidings, shared bool) {
+	if shared {
+		f.recent.Put(told)
+	}
+	f.poke()
+}
+
 // poke says that there is something new.
 func (f *feedSwitch) poke() {
 	select {
@@ -67,20 +80,10 @@ func (f *feedSwitch) poke() {
 	}
 }
 
-// feedRow bounds the deliveries of one row of the feed.
-const feedRow = 500
-
 // news collects which deliveries reached which version in one transaction; nil is nobody's.
 type news struct {
 	versions []int64
-	of       map[int64]*tidings
-}
-
-// tidings are those of one version. The events are there where they can be told without reading them back.
-type tidings struct {
-	version int64
-	ids     []string
-	events  []posthouse.StatusEvent
+	of       map[int64]*reading.Tidings
 }
 
 // news begins to collect, where somebody wants to know.
@@ -88,7 +91,7 @@ func (t *tx) news() *news {
 	if !t.feed.on() {
 		return nil
 	}
-	return &news{of: map[int64]*tidings{}}
+	return &news{of: map[int64]*reading.Tidings{}}
 }
 
 // add notes an event of a delivery, with its message where that is at hand.
@@ -98,12 +101,12 @@ func (n *news) add(d *posthouse.Delivery, e *posthouse.Event, m *posthouse.Messa
 	}
 	of := n.of[e.Version]
 	if of == nil {
-		of = &tidings{version: e.Version}
+		of = &reading.Tidings{Version: e.Version}
 		n.of[e.Version], n.versions = of, append(n.versions, e.Version)
 	}
-	of.ids = append(of.ids, d.ID)
+	of.IDs = append(of.IDs, d.ID)
 	if m != nil {
-		of.events = append(of.events, statusOf(e, &about{d.Channel, m.Kind, m.Ref, d.User}))
+		of.Events = append(of.Events, reading.EventOf(e, &reading.About{Channel: d.Channel, Kind: m.Kind, Ref: m.Ref, User: d.User}))
 	}
 }
 
@@ -147,12 +150,12 @@ func (t *tx) announce(b *sqldb.Bundle, n *news) error {
 	var rows [][]any
 	for _, version := range n.versions {
 		of := n.of[version]
-		known := len(of.events) == len(of.ids)
-		for part := range sqldb.Parts(of.ids, feedRow) {
+		known := len(of.Events) == len(of.IDs)
+		for part := range sqldb.Parts(of.IDs, reading.FeedRow) {
 			rows = append(rows, []any{posthouse.NewID(), version, at, layout.IDList(part)})
-			told := tidings{version: version, ids: part}
+			told := reading.Tidings{Version: version, IDs: part}
 			if known {
-				told.events, of.events = of.events[:len(part)], of.events[len(part):]
+				told.Events, of.Events = of.Events[:len(part)], of.Events[len(part):]
 			}
 			t.told = append(t.told, told)
 		}
@@ -161,7 +164,7 @@ func (t *tx) announce(b *sqldb.Bundle, n *news) error {
 		b.Insert(inboxTable, rows)
 		return nil
 	}
-	t.feed.recent.put(t.told) // readers see the rows as soon as they are committed
+	t.feed.recent.Put(t.told) // readers see the rows as soon as they are committed
 	for _, row := range rows {
 		if _, err := t.Exec(appendToFeed, row[1:]...); err != nil {
 			return err
@@ -290,3 +293,77 @@ func (s Feed) Want(ctx context.Context, now time.Time, lasts time.Duration) (sin
 
 // News holds a token where this process has written something into the feed since it was last empty.
 func (s Feed) News() <-chan struct{} { return s.feed.news }
+
+// Tell writes what providers told by themselves, each once: what has the same id is the same. It returns how many were new;
+// where nobody follows the feed, none is written.
+func (s Feed) Tell(ctx context.Context, now time.Time, list []work.Told) (told int, err error) {
+	if !s.feed.on() {
+		return 0, nil
+	}
+	write := func() error {
+		return s.change(ctx, now, "write what a provider told", func(t *tx) (err error) {
+			told, err = t.tellOnce(list)
+			return err
+		})
+	}
+	err = write()
+	for try := 1; try < sqldb.BusyTries && s.db.Taken(err); try++ {
+		err = write() // another process was told the same at once: now it is known
+	}
+	return told, err
+}
+
+// tellOnce writes what is not known yet.
+func (t *tx) tellOnce(list []work.Told) (told int, err error) {
+	at, err := t.Now()
+	if err != nil {
+		return 0, err
+	}
+	fresh := &reading.Tidings{}
+	for _, one := range list {
+		if _, known, err := sqldb.First(t.Query, sqldb.Word, "SELECT id FROM posthouse_callback_events WHERE id = ?", one.ID); err != nil || known {
+			if err != nil {
+				return 0, err
+			}
+			continue
+		}
+		one.At = sqldb.TimeOf(at)
+		doc, err := json.Marshal(one.FeedEvent)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := t.Exec("INSERT INTO posthouse_callback_events (id, at, doc) VALUES (?, ?, ?)", one.ID, at, string(doc)); err != nil {
+			return 0, err
+		}
+		fresh.IDs, fresh.Events = append(fresh.IDs, one.ID), append(fresh.Events, one.FeedEvent)
+	}
+	if len(fresh.IDs) == 0 {
+		return 0, nil
+	}
+	return len(fresh.IDs), t.tell(&news{versions: []int64{0}, of: map[int64]*reading.Tidings{0: fresh}})
+}
+
+// PruneFeed deletes up to max rows that are older than keep, and as much of what providers told. The newest row stays: positions go
+// on from it.
+func (s Feed) PruneFeed(ctx context.Context, now time.Time, keep time.Duration, max int) (n int, err error) {
+	err = s.db.Change(ctx, now, "prune the feed", func(t *sqldb.Tx) error {
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		said, err := t.Exec("DELETE FROM posthouse_callback_events WHERE id IN (SELECT id FROM (SELECT id FROM posthouse_callback_events WHERE at < ? ORDER BY at LIMIT ?) oldest)", at-keep.Microseconds(), max)
+		if err != nil {
+			return err
+		}
+		n = int(said)
+		pos, err := sqldb.All(t.Query, sqldb.Number, "SELECT pos FROM (SELECT pos, at FROM posthouse_feed ORDER BY pos LIMIT ?) oldest WHERE at < ? AND pos < (SELECT MAX(pos) FROM posthouse_feed) ORDER BY pos",
+			max, at-keep.Microseconds())
+		if err != nil || len(pos) == 0 {
+			return err
+		}
+		deleted, err := t.Exec("DELETE FROM posthouse_feed WHERE pos <= ?", pos[len(pos)-1])
+		n += int(deleted)
+		return err
+	})
+	return n, err
+}

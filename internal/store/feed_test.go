@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/reading"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -185,6 +188,73 @@ func TestPositionsOfTheFeedNeverComeAgain(t *testing.T) {
 		accept(t, s, entry(1))
 		if _, last := follow(t, s, next); last < 2<<epochBits {
 			t.Errorf("the first position of epoch 2 is %d", last)
+		}
+	})
+}
+
+// FLEET-2: what providers tell is told once, in the order of the feed, read back by whoever has not written it, and deleted with
+// the feed; where nobody follows it is not kept.
+func TestTheFeedTellsWhatProvidersToldOnce(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		said := func(id string) work.Told {
+			return work.Told{ID: id, FeedEvent: posthouse.FeedEvent{Tenant: "t1", Channel: "c1", Kind: "leave", Callback: &posthouse.CallbackEvent{Event: "enter_agent", Address: id}}}
+		}
+		tell := func(want int, ids ...string) {
+			t.Helper()
+			var list []work.Told
+			for _, id := range ids {
+				list = append(list, said(id))
+			}
+			if told, err := s.Feed.Tell(t.Context(), at(), list); err != nil || told != want {
+				t.Fatalf("%v: %d are told, %v; want %d", ids, told, err, want)
+			}
+		}
+		s.Feed.feed.set(false)
+		tell(0, "a")
+		s.Feed.feed.set(true)
+		tell(1, "a")
+		accept(t, s, entry(1))
+		tell(2, "b", "a", "c", "c")
+		var wg sync.WaitGroup
+		told := make([]int, 8)
+		for i := range told {
+			wg.Go(func() {
+				var err error
+				if told[i], err = s.Feed.Tell(t.Context(), at(), []work.Told{said("d")}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if slices.Sort(told); !slices.Equal(told, []int{0, 0, 0, 0, 0, 0, 0, 1}) {
+			t.Errorf("the same is new to %v", told)
+		}
+		held, _ := follow(t, s, 0)
+		*s.Feed.Recent = reading.Recent{} // as a process that has written nothing
+		read, last := follow(t, s, 0)
+		if diff := cmp.Diff(held, read, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("what is read back is told otherwise (-held +read):\n%s", diff)
+		}
+		var got []string
+		for _, e := range read {
+			if e.Callback != nil {
+				got = append(got, e.Callback.Address)
+			}
+			if e.At.IsZero() || e.ID == "" || e.Tenant != "t1" {
+				t.Errorf("told is %+v", e)
+			}
+		}
+		if want := []string{"a", "b", "c", "d"}; !slices.Equal(got, want) || len(read) != 5 {
+			t.Errorf("told are %v of %d, want %v and an acceptance", got, len(read), want)
+		}
+		if _, err := s.Feed.PruneFeed(t.Context(), at().Add(time.Hour), -time.Minute, 3); err != nil {
+			t.Fatal(err)
+		}
+		if left, _, err := sqldb.First(s.DB.Reads(t.Context()), sqldb.Number, "SELECT COUNT(*) FROM posthouse_callback_events"); err != nil || left != 1 {
+			t.Errorf("%d are left, %v; want 1 of 4, since 3 go at a time", left, err)
+		}
+		if list, _ := follow(t, s, last-1); len(list) > 1 {
+			t.Errorf("after the pruning %+v are told", list)
 		}
 	})
 }

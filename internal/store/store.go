@@ -79,7 +79,10 @@ type (
 	// Upkeep deletes what nobody needs any more.
 	Upkeep struct{ *shared }
 	// Feed is the order of what happened to deliveries, for who follows it.
-	Feed struct{ *shared }
+	Feed struct {
+		*shared
+		reading.Feed
+	}
 	// Tenants are the parties, with their quotas and what counts against those.
 	Tenants struct{ *shared }
 )
@@ -97,12 +100,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	parted := partition.Of(db)
 	read := reading.Of(db, parted)
-	s := &shared{db: db, feed: newFeedSwitch(), parted: parted, messages: read.Messages, history: read.History}
+	s := &shared{db: db, feed: newFeedSwitch(read.Feed.Recent), parted: parted, messages: read.Messages, history: read.History}
 	return &Store{
 		DB: db, Schema: schema.Of(db),
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: read.Messages, History: read.History,
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s, read.Logs}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: read.Chain, Feed: Feed{s}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf), Families: campaigns.Of(db),
+		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: read.Chain, Feed: Feed{s, read.Feed}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf), Families: campaigns.Of(db),
 	}, nil
 }
 
@@ -132,12 +135,12 @@ type tx struct {
 	fresh   *fresh
 	parted  *partition.Partitions
 	feed    *feedSwitch
-	told    []tidings // what it has written into the feed
+	told    []reading.Tidings // what it has written into the feed
 }
 
 // within runs fn in a transaction that open begins, and says afterwards that the feed has grown, where it has.
 func (s *shared) within(fn func(*tx) error, open func(func(*sqldb.Tx) error) error) error {
-	var told []tidings
+	var told []reading.Tidings
 	err := open(func(t *sqldb.Tx) error {
 		own := &tx{t, &s.flights, &s.fresh, s.parted, s.feed, nil}
 		err := fn(own)

@@ -6,7 +6,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// FeedRow is one row of the feed: deliveries that reached a version in one transaction.
+// FeedRow is one row of the feed: deliveries that reached a version in one transaction, or, with version 0, ids of what providers
+// told.
 type FeedRow struct {
 	Pos        int64
 	Version    int64
@@ -17,5 +18,12 @@ type FeedRow struct {
 // FeedEvent is an event with its place in the feed.
 type FeedEvent struct {
 	Pos posthouse.FeedPosition
-	posthouse.StatusEvent
+	posthouse.FeedEvent
+}
+
+// Told is what a provider told by itself, but for its place in the feed.
+type Told struct {
+	// ID is the same where it is told again: plain letters and digits, up to 64.
+	ID string
+	posthouse.FeedEvent
 }

@@ -41,6 +41,7 @@ type Target struct {
 	Kinds       []string          `json:"kinds,omitempty"`
 	Refs        []string          `json:"refs,omitempty"`
 	States      []posthouse.State `json:"states,omitempty"`
+	Types       []string          `json:"types,omitempty"`
 	Batch       int               `json:"batch,omitempty"`
 }
 

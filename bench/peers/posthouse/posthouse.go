@@ -172,7 +172,7 @@ func (q *Queue) Start(ctx context.Context) error {
 		return err
 	}
 	q.follower.Go(func() {
-		_ = q.server.Follow(ctx, "", func([]posthouse.StatusEvent) error { return nil }) // until the server stops
+		_ = q.server.Follow(ctx, "", func([]posthouse.FeedEvent) error { return nil }) // until the server stops
 	})
 	return nil
 }

@@ -68,7 +68,7 @@ func onlyOf(s wire.Subscription) string {
 	for _, l := range []struct {
 		name string
 		list []string
-	}{{"channels", s.Channels}, {"kinds", s.Kinds}, {"refs", s.Refs}, {"states", states}} {
+	}{{"channels", s.Channels}, {"kinds", s.Kinds}, {"refs", s.Refs}, {"states", states}, {"types", s.Types}} {
 		if len(l.list) > 0 {
 			parts = append(parts, l.name+" "+strings.Join(l.list, ","))
 		}
@@ -107,6 +107,7 @@ func subscriptionAdd(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringSliceVar(&in.Kinds, "kind", nil, "only events of messages of these `KINDS`")
 	cmd.Flags().StringSliceVar(&in.Refs, "ref", nil, "only events of messages with these `REFS`")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only events that lead to these `STATES`")
+	cmd.Flags().StringSliceVar(&in.Types, "type", nil, "only events of these `TYPES`, or that begin with these words: delivery, callback, callback.template_card_event")
 	cmd.Flags().IntVar(&in.Batch, "batch", 0, "how many events one call may hold, up to `N`; 1 by default")
 	cmd.Flags().StringVar(&since, "since", "", "begin with what happened at this `TIME`: \"2026-10-01 08:30\", or 2h ago")
 	cmd.Flags().StringVar(&in.Behind, "behind", "", "begin behind the event with this `ID`")
@@ -212,7 +213,7 @@ the last event; --behind with the id of an event goes on there after a stop.`,
 			if f.Since, err = sh.Past("--since", since); err != nil {
 				return err
 			}
-			err = c.Events.Follow(ctx, f, func(e posthouse.StatusEvent) error { return shell.WriteJSON(sh.Out, e, "") })
+			err = c.Events.Follow(ctx, f, func(e posthouse.FeedEvent) error { return shell.WriteJSON(sh.Out, e, "") })
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // somebody has stopped it
 			}
@@ -223,6 +224,7 @@ the last event; --behind with the id of an event goes on there after a stop.`,
 	cmd.Flags().StringVar(&f.Kind, "kind", "", "only events of messages of this `KIND`")
 	cmd.Flags().StringVar(&f.Ref, "ref", "", "only events of messages with this `REF`")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only events that lead to these `STATES`")
+	cmd.Flags().StringSliceVar(&f.Types, "type", nil, "only events of these `TYPES`, or that begin with these words: delivery, callback, callback.template_card_event")
 	cmd.Flags().StringVar(&since, "since", "", "begin with what happened at this `TIME`: \"2026-10-01 08:30\", or 2h ago")
 	cmd.Flags().StringVar(&f.Behind, "behind", "", "begin behind the event with this `ID`")
 	return sh.Calling(cmd)

@@ -21,6 +21,11 @@ type (
 	Chain struct{ reader }
 	// Logs are of what was received, handed out and reported.
 	Logs struct{ reader }
+	// Feed is what happened to deliveries in one order. Recent is what the writer of this process has just added to it.
+	Feed struct {
+		reader
+		Recent *Recent
+	}
 )
 
 // Families are the families over one connection.
@@ -29,10 +34,11 @@ type Families struct {
 	History  History
 	Chain    Chain
 	Logs     Logs
+	Feed     Feed
 }
 
 // Of are the families of an open database.
 func Of(db *sqldb.DB, parted *partition.Partitions) Families {
 	r := reader{db, parted}
-	return Families{Messages{r}, History{r}, Chain{r}, Logs{r}}
+	return Families{Messages{r}, History{r}, Chain{r}, Logs{r}, Feed{r, new(Recent)}}
 }

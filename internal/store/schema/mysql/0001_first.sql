@@ -880,6 +880,15 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- What providers have told by themselves that is no receipt, as JSON, for who follows the feed.
+CREATE TABLE posthouse_callback_events (
+  id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  at bigint NOT NULL,
+  doc mediumtext NOT NULL,
+  PRIMARY KEY (id),
+  KEY posthouse_callback_events_at (at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Files that were handed in to be sent, and their bytes. Nobody sees one that is not complete.
 CREATE TABLE posthouse_media (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -1066,6 +1075,7 @@ DROP TABLE posthouse_audience_blocks;
 DROP TABLE posthouse_audiences;
 DROP TABLE posthouse_dead_letters;
 DROP TABLE posthouse_subscriptions;
+DROP TABLE posthouse_callback_events;
 DROP TABLE posthouse_feed_inbox;
 DROP TABLE posthouse_feed;
 DROP TABLE posthouse_default_sms;

@@ -875,6 +875,15 @@ CREATE TABLE posthouse_feed_inbox (
   PRIMARY KEY (id, version)
 );
 
+-- What providers have told by themselves that is no receipt, as JSON, for who follows the feed.
+CREATE TABLE posthouse_callback_events (
+  id text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  doc text NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX posthouse_callback_events_at ON posthouse_callback_events (at);
+
 -- Files that were handed in to be sent, and their bytes. Nobody sees one that is not complete.
 CREATE TABLE posthouse_media (
   id text COLLATE "C" NOT NULL,
@@ -1062,6 +1071,7 @@ DROP TABLE posthouse_audience_blocks;
 DROP TABLE posthouse_audiences;
 DROP TABLE posthouse_dead_letters;
 DROP TABLE posthouse_subscriptions;
+DROP TABLE posthouse_callback_events;
 DROP TABLE posthouse_feed_inbox;
 DROP TABLE posthouse_feed;
 DROP TABLE posthouse_default_sms;

@@ -1,4 +1,4 @@
-package store
+package reading
 
 import (
 	"sync"
@@ -7,11 +7,11 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// recentEvents are those that this process has committed lately, so that its own readers need not read them back. They are a
+// Recent holds the events that this process has committed lately, so that its own readers need not read them back. They are a
 // copy: what is not here, or was committed by others, is read.
-type recentEvents struct {
+type Recent struct {
 	mu    sync.Mutex
-	rows  map[occurrence][]posthouse.StatusEvent // by the first event of a row
+	rows  map[occurrence][]posthouse.FeedEvent // by the first event of a row
 	order []occurrence
 	n     int
 }
@@ -19,26 +19,26 @@ type recentEvents struct {
 // mostRecent bounds the events that are held.
 const mostRecent = 20_000
 
-// tell says that the feed has grown. Of a database that others write to as well, only what was committed is held: another
-// process may have done what this one has tried.
-func (f *feedSwitch) tell(told []tidings, shared bool) {
-	if shared {
-		f.recent.put(told)
-	}
-	f.poke()
+// Tidings are deliveries that reached one version in a transaction, or, with version 0, what providers told. The events are there
+// where they can be told without reading them back.
+type Tidings struct {
+	Version int64
+	IDs     []string
+	Events  []posthouse.FeedEvent
 }
 
-func (r *recentEvents) put(told []tidings) {
+// Put holds what was told.
+func (r *Recent) Put(told []Tidings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rows == nil {
-		r.rows = map[occurrence][]posthouse.StatusEvent{}
+		r.rows = map[occurrence][]posthouse.FeedEvent{}
 	}
 	for _, of := range told {
-		first := occurrence{of.ids[0], of.version}
+		first := occurrence{of.IDs[0], of.Version}
 		before, held := r.rows[first] // by a transaction that was undone
-		r.n += len(of.events) - len(before)
-		r.rows[first] = of.events
+		r.n += len(of.Events) - len(before)
+		r.rows[first] = of.Events
 		if !held {
 			r.order = append(r.order, first)
 		}
@@ -51,7 +51,7 @@ func (r *recentEvents) put(told []tidings) {
 }
 
 // of are the events of a row, where they are held.
-func (r *recentEvents) of(row *work.FeedRow) []posthouse.StatusEvent {
+func (r *Recent) of(row *work.FeedRow) []posthouse.FeedEvent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.rows[occurrence{row.Deliveries[0], row.Version}]

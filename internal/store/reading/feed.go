@@ -1,7 +1,8 @@
-package store
+package reading
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
+
+// FeedRow bounds the deliveries of one row of the feed.
+const FeedRow = 500
 
 // Head is the position of the newest row, 0 where there is none.
 func (s Feed) Head(ctx context.Context) (int64, error) {
@@ -69,7 +73,7 @@ func readFeedRow(scan sqldb.Scanner) (work.FeedRow, error) {
 	return r, err
 }
 
-// occurrence names an event: what a delivery became with a version.
+// occurrence names an event: what a delivery became with a version, or, with version 0, what a provider told.
 type occurrence struct {
 	delivery string
 	version  int64
@@ -77,13 +81,49 @@ type occurrence struct {
 
 // Events reads the events of rows, in their order. One whose delivery was pruned is left out.
 func (s Feed) Events(ctx context.Context, rows []work.FeedRow) ([]work.FeedEvent, error) {
-	wanted := map[occurrence]*posthouse.Event{}
-	recent := make([][]posthouse.StatusEvent, len(rows))
-	var ids []string
+	recent := make([][]posthouse.FeedEvent, len(rows))
+	var unknown []work.FeedRow
 	n := 0
 	for i := range rows {
 		n += len(rows[i].Deliveries)
-		if recent[i] = s.feed.recent.of(&rows[i]); recent[i] != nil {
+		if recent[i] = s.Recent.of(&rows[i]); recent[i] == nil {
+			unknown = append(unknown, rows[i])
+		}
+	}
+	found, err := s.look(ctx, unknown)
+	if err != nil {
+		return nil, s.db.Coded(err, "read the events of the feed")
+	}
+	list := make([]work.FeedEvent, 0, n)
+	add := func(row int64, i int, e posthouse.FeedEvent) {
+		at := posthouse.FeedPosition{Row: row, Index: i}
+		e.ID = at.String()
+		list = append(list, work.FeedEvent{Pos: at, FeedEvent: e})
+	}
+	for i := range rows {
+		for j := range recent[i] {
+			add(rows[i].Pos, j, recent[i][j])
+		}
+		for j, id := range rows[i].Deliveries {
+			if e := found[occurrence{id, rows[i].Version}]; e != nil {
+				add(rows[i].Pos, j, *e)
+			}
+		}
+	}
+	return list, nil
+}
+
+// look reads the events of rows that are not held, those of deliveries from their history.
+func (s Feed) look(ctx context.Context, rows []work.FeedRow) (map[occurrence]*posthouse.FeedEvent, error) {
+	found := map[occurrence]*posthouse.FeedEvent{}
+	if len(rows) == 0 {
+		return found, nil
+	}
+	wanted := map[occurrence]*posthouse.Event{}
+	var ids, told []string
+	for i := range rows {
+		if rows[i].Version == 0 {
+			told = append(told, rows[i].Deliveries...)
 			continue
 		}
 		for _, id := range rows[i].Deliveries {
@@ -94,25 +134,34 @@ func (s Feed) Events(ctx context.Context, rows []work.FeedRow) ([]work.FeedEvent
 	slices.Sort(ids)
 	known, err := s.find(ctx, slices.Compact(ids), wanted)
 	if err != nil {
-		return nil, s.db.Coded(err, "read the events of the feed")
+		return nil, err
 	}
-	list := make([]work.FeedEvent, 0, n)
-	add := func(row int64, i int, e posthouse.StatusEvent) {
-		at := posthouse.FeedPosition{Row: row, Index: i}
-		e.ID = at.String()
-		list = append(list, work.FeedEvent{Pos: at, StatusEvent: e})
-	}
-	for i := range rows {
-		for j := range recent[i] {
-			add(rows[i].Pos, j, recent[i][j])
+	for at, e := range wanted {
+		if e != nil {
+			found[at] = new(EventOf(e, known[at.delivery]))
 		}
-		for j, id := range rows[i].Deliveries {
-			if e := wanted[occurrence{id, rows[i].Version}]; e != nil && recent[i] == nil {
-				add(rows[i].Pos, j, statusOf(e, known[id]))
+	}
+	return found, s.callbacks(ctx, told, found)
+}
+
+// callbacks reads what providers told by themselves.
+func (s Feed) callbacks(ctx context.Context, ids []string, into map[occurrence]*posthouse.FeedEvent) error {
+	for part := range sqldb.Parts(ids, FeedRow) {
+		clause, args := s.db.In("id", part)
+		err := s.db.Look(ctx, "SELECT id, doc FROM posthouse_callback_events WHERE "+clause, args, func(scan sqldb.Scanner) error {
+			var id, doc string
+			if err := scan(&id, &doc); err != nil {
+				return err
 			}
+			e := new(posthouse.FeedEvent)
+			into[occurrence{delivery: id}] = e
+			return json.Unmarshal([]byte(doc), e)
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // feedLooks is how often an event is looked for: a clean delivery has landed or was expanded between two looks at most as often as
@@ -120,9 +169,9 @@ func (s Feed) Events(ctx context.Context, rows []work.FeedRow) ([]work.FeedEvent
 const feedLooks = 4
 
 // find looks events up among the rows of history and among clean deliveries.
-func (s Feed) find(ctx context.Context, ids []string, wanted map[occurrence]*posthouse.Event) (map[string]*about, error) {
-	known := map[string]*about{}
-	for part := range sqldb.Parts(ids, feedRow) {
+func (s Feed) find(ctx context.Context, ids []string, wanted map[occurrence]*posthouse.Event) (map[string]*About, error) {
+	known := map[string]*About{}
+	for part := range sqldb.Parts(ids, FeedRow) {
 		missing := part
 		for try := 0; try < feedLooks && len(missing) > 0; try++ {
 			if err := s.findRows(ctx, missing, wanted); err != nil {
@@ -170,8 +219,8 @@ func note(wanted map[occurrence]*posthouse.Event, e posthouse.Event) {
 	}
 }
 
-// about is what an event says of its message and recipient.
-type about struct{ channel, kind, ref, user string }
+// About is what an event says of its message and recipient.
+type About struct{ Channel, Kind, Ref, User string }
 
 func (s Feed) findClean(ctx context.Context, ids []string, wanted map[occurrence]*posthouse.Event) error {
 	if len(ids) == 0 {
@@ -182,7 +231,7 @@ func (s Feed) findClean(ctx context.Context, ids []string, wanted map[occurrence
 		messages[i] = posthouse.MessageID(id)
 	}
 	clause, args := s.db.In("m.id", messages)
-	list, err := s.history.CleanEventsWhere(ctx, "m.sole = 1 AND "+clause, args, len(ids))
+	list, err := (History{s.reader}).CleanEventsWhere(ctx, "m.sole = 1 AND "+clause, args, len(ids))
 	for i := range list {
 		note(wanted, list[i])
 	}
@@ -190,11 +239,11 @@ func (s Feed) findClean(ctx context.Context, ids []string, wanted map[occurrence
 }
 
 // describe reads what is known of messages and recipients.
-func (s Feed) describe(ctx context.Context, ids []string, known map[string]*about) error {
-	of := map[string][]*about{}
+func (s Feed) describe(ctx context.Context, ids []string, known map[string]*About) error {
+	of := map[string][]*About{}
 	var messages, shared []string
 	for _, id := range ids {
-		known[id] = &about{}
+		known[id] = &About{}
 		m := posthouse.MessageID(id)
 		if of[m] == nil {
 			messages = append(messages, m)
@@ -204,9 +253,9 @@ func (s Feed) describe(ctx context.Context, ids []string, known map[string]*abou
 	clause, args := s.db.In("id", messages)
 	err := s.db.Look(ctx, "SELECT id, channel, kind, ref, user_id, sole FROM posthouse_messages WHERE "+clause, args, func(scan sqldb.Scanner) error {
 		var id string
-		var m about
+		var m About
 		var sole int64
-		err := scan(&id, &m.channel, &m.kind, &m.ref, &m.user, &sole)
+		err := scan(&id, &m.Channel, &m.Kind, &m.Ref, &m.User, &sole)
 		for _, a := range of[id] {
 			*a = m
 		}
@@ -224,39 +273,21 @@ func (s Feed) describe(ctx context.Context, ids []string, known map[string]*abou
 			var id, user string
 			err := scan(&id, &user)
 			if a := known[id]; a != nil {
-				a.user = user
+				a.User = user
 			}
 			return err
 		})
 }
 
-func statusOf(e *posthouse.Event, of *about) posthouse.StatusEvent {
-	out := posthouse.StatusEvent{
+// EventOf is what others are told of a transition; of is nil where nothing is known of its message.
+func EventOf(e *posthouse.Event, of *About) posthouse.FeedEvent {
+	out := posthouse.FeedEvent{
 		At: e.At, Tenant: e.Tenant, Message: posthouse.MessageID(e.Delivery), Delivery: e.Delivery, Version: e.Version,
 		Event: e.Type, From: e.From, To: e.To, Attempt: e.Attempt, Reason: e.Reason, Class: e.Class, Code: e.Code, Error: e.Error,
 		ProviderRef: e.Ref, Account: e.Account, Due: e.Due,
 	}
 	if of != nil {
-		out.Channel, out.Kind, out.Ref, out.User = of.channel, of.kind, of.ref, of.user
+		out.Channel, out.Kind, out.Ref, out.User = of.Channel, of.Kind, of.Ref, of.User
 	}
 	return out
-}
-
-// PruneFeed deletes up to max rows that are older than keep. The newest row stays: positions go on from it.
-func (s Feed) PruneFeed(ctx context.Context, now time.Time, keep time.Duration, max int) (n int, err error) {
-	err = s.db.Change(ctx, now, "prune the feed", func(t *sqldb.Tx) error {
-		at, err := t.Now()
-		if err != nil {
-			return err
-		}
-		pos, err := sqldb.All(t.Query, sqldb.Number, "SELECT pos FROM (SELECT pos, at FROM posthouse_feed ORDER BY pos LIMIT ?) oldest WHERE at < ? AND pos < (SELECT MAX(pos) FROM posthouse_feed) ORDER BY pos",
-			max, at-keep.Microseconds())
-		if err != nil || len(pos) == 0 {
-			return err
-		}
-		deleted, err := t.Exec("DELETE FROM posthouse_feed WHERE pos <= ?", pos[len(pos)-1])
-		n = int(deleted)
-		return err
-	})
-	return n, err
 }

@@ -1,0 +1,108 @@
+package posthouse
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FeedEvent is what others are told, by webhooks, by the live stream and by hooks: one transition of a delivery or, with
+// Callback, what a provider told by itself. Events come at least once, and those of one delivery in the order of Version.
+type FeedEvent struct {
+	// ID is the same however often the event comes, and says where it stands in the feed.
+	ID       string    `json:"id" doc:"The same however often the event comes. It says where the event stands: a stream or a replay goes on behind it."`
+	At       time.Time `json:"at" doc:"When it happened, by the database's clock; of a callback, when it came."`
+	Tenant   string    `json:"tenant"`
+	Message  string    `json:"message,omitempty"`
+	Delivery string    `json:"delivery,omitempty" doc:"Of a callback, where it is known which one it is about."`
+	Version  int64     `json:"version,omitempty" doc:"Numbers the events of a delivery from 1, without a gap. Callbacks have none."`
+	Channel  string    `json:"channel"`
+	Account  string    `json:"account,omitempty"`
+	Kind     string    `json:"kind,omitempty" doc:"The message's."`
+	Ref      string    `json:"ref,omitempty" doc:"The message's."`
+	User     string    `json:"user,omitempty" doc:"The recipient, in the caller's own system."`
+	Event    EventType `json:"event,omitempty" doc:"What happened, as in docs/states.md. Callbacks have none."`
+	From     State     `json:"from,omitempty"`
+	To       State     `json:"to,omitempty" doc:"The state now. Callbacks have none."`
+	Attempt  int       `json:"attempt,omitempty"`
+	Due      time.Time `json:"due_at,omitzero" doc:"When it is tried next."`
+	Reason   string    `json:"reason,omitempty"`
+	Class    Class     `json:"class,omitempty"`
+	Code     string    `json:"code,omitempty" doc:"The provider's code."`
+	Error    string    `json:"error,omitempty"`
+	// ProviderRef is the provider's id of what was sent.
+	ProviderRef string `json:"provider_ref,omitempty" doc:"The provider's id of what was sent."`
+	// Callback is what a provider told by itself.
+	Callback *CallbackEvent `json:"callback,omitempty" doc:"What the provider told by itself."`
+}
+
+// The sorts of events in the feed: the first word of a type.
+const (
+	OfDelivery = "delivery"
+	OfCallback = "callback"
+)
+
+// Type names the event for those who receive it: delivery.sent, delivery.failed and so on, by the state, or
+// callback.template_card_event and so on, by the provider's word.
+func (e *FeedEvent) Type() string {
+	if e.Callback != nil {
+		return OfCallback + "." + e.Callback.Event
+	}
+	return OfDelivery + "." + string(e.To)
+}
+
+// CallbackEvent is what a provider told by itself that is no receipt: somebody has pressed a button of a card, or entered an
+// application.
+type CallbackEvent struct {
+	// Event is the provider's word for it, such as template_card_event: letters, digits, "_", "-" and ".".
+	Event string `json:"event" doc:"The provider's word, such as template_card_event."`
+	// Address is who did it, as the provider names them.
+	Address string `json:"address,omitempty" doc:"Who did it, as the provider names them."`
+	// At is when, by the provider's clock.
+	At  time.Time `json:"at,omitzero" doc:"When, by the provider's clock."`
+	Key string    `json:"key,omitempty" doc:"Of the button that was pressed."`
+	// TaskID, CardType and ResponseCode are the card's; the last lets its sender change the card, once.
+	TaskID       string      `json:"task_id,omitempty" doc:"The card's."`
+	CardType     string      `json:"card_type,omitempty"`
+	ResponseCode string      `json:"response_code,omitempty" doc:"Lets the sender change the card, once."`
+	Selected     []Selection `json:"selected,omitempty" doc:"What was chosen on the card."`
+	// Fields is what else the provider says, each by the path of its name: AgentID, ScanCodeInfo.ScanResult.
+	Fields map[string]string `json:"fields,omitempty" doc:"What else the provider says, by its own names."`
+}
+
+// Selection is what was chosen of one list of a card.
+type Selection struct {
+	Question string   `json:"question" doc:"The list's key."`
+	Options  []string `json:"options" doc:"The ids of what was chosen."`
+}
+
+// FeedPosition is where an event stands: a row of the feed and a place in it. The zero value is before all.
+type FeedPosition struct {
+	Row   int64
+	Index int
+}
+
+const positionPrefix = "evt_"
+
+// String is the position as the id of its event.
+func (p FeedPosition) String() string {
+	return positionPrefix + strconv.FormatInt(p.Row, 36) + "_" + strconv.Itoa(p.Index)
+}
+
+// ParseFeedPosition reads what String wrote.
+func ParseFeedPosition(id string) (FeedPosition, error) {
+	rest, ok := strings.CutPrefix(id, positionPrefix)
+	row, index, two := strings.Cut(rest, "_")
+	n, err := strconv.ParseInt(row, 36, 64)
+	i, err2 := strconv.Atoi(index)
+	if !ok || !two || err != nil || err2 != nil || n < 0 || i < 0 || id != (FeedPosition{n, i}).String() {
+		return FeedPosition{}, fmt.Errorf("%.60q is no id of an event: want one such as %s", id, FeedPosition{1 << 40, 3})
+	}
+	return FeedPosition{n, i}, nil
+}
+
+// Before reports whether a position is before another.
+func (p FeedPosition) Before(other FeedPosition) bool {
+	return p.Row < other.Row || p.Row == other.Row && p.Index < other.Index
+}

@@ -1,0 +1,38 @@
+package feed
+
+import (
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+func TestFiltersPassWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	sent := posthouse.FeedEvent{Tenant: "t1", Channel: "wecom", Kind: "leave", Ref: "7", To: posthouse.Sent}
+	pressed := posthouse.FeedEvent{Tenant: "t1", Channel: "wecom", Kind: "leave", Ref: "7", Callback: &posthouse.CallbackEvent{Event: "template_card_event"}}
+	entered := posthouse.FeedEvent{Tenant: "t1", Channel: "wecom", Callback: &posthouse.CallbackEvent{Event: "enter_agent"}}
+	for name, c := range map[string]struct {
+		filter Filter
+		want   [3]bool
+	}{
+		"all":               {Filter{}, [3]bool{true, true, true}},
+		"another tenant's":  {Filter{Tenant: "t2"}, [3]bool{}},
+		"a channel":         {Filter{Tenant: "t1", Channels: []string{"wecom"}}, [3]bool{true, true, true}},
+		"a kind":            {Filter{Kinds: []string{"leave"}}, [3]bool{true, true, false}},
+		"a ref":             {Filter{Refs: []string{"7"}}, [3]bool{true, true, false}},
+		"a state":           {Filter{States: []posthouse.State{posthouse.Sent}}, [3]bool{true, false, false}},
+		"a key of a kind":   {Filter{Sight: work.Sight{Kinds: []string{"leave"}}}, [3]bool{true, true, false}},
+		"another's channel": {Filter{Sight: work.Sight{Channels: []string{"sms"}}}, [3]bool{}},
+		"of deliveries":     {Filter{Types: []string{"delivery"}}, [3]bool{true, false, false}},
+		"of providers":      {Filter{Types: []string{"callback"}}, [3]bool{false, true, true}},
+		"of two types":      {Filter{Types: []string{"delivery.sent", "callback.enter_agent"}}, [3]bool{true, false, true}},
+		"half a word":       {Filter{Types: []string{"deliver", "callback.enter"}}, [3]bool{}},
+	} {
+		for i, e := range []posthouse.FeedEvent{sent, pressed, entered} {
+			if got := c.filter.Wants(&e); got != c.want[i] {
+				t.Errorf("%s: %s passes is %t", name, e.Type(), got)
+			}
+		}
+	}
+}
