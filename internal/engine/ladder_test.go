@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // FLEET-7: each class of failure has a ladder of its own, which goes on where it stood when another class came between; a refused
@@ -83,5 +85,44 @@ func TestWhatHasNotArrivedGoesOnTheLadderOfUnknowns(t *testing.T) {
 		id := r.send(text("c", "u1"))[0]
 		r.pass(time.Hour)
 		r.want(id, posthouse.Sent, "", 5)
+	})
+}
+
+// FLEET-7, PULL-7: what agents report, and what is taken from them, goes on the ladder of its class.
+func TestWhatAgentsReportGoesOnTheLadderOfItsClass(t *testing.T) {
+	virtual(t, func(r *rig) {
+		jitter := 0.0
+		r.pull("sms", posthouse.ChannelSettings{
+			Profile: "wecom", Jitter: &jitter, OnUnknown: posthouse.Retry, Codes: map[string]posthouse.Class{"LIMITED": posthouse.ClassRate},
+		})
+		a := r.phone("a", nil, "sms")
+		id := r.send(text("sms", "u1"))[0]
+		waits := func(want time.Duration, after string) {
+			d := r.get(id)
+			if got := d.DueAt.Sub(d.UpdatedAt); d.State != posthouse.Pending || got != want {
+				r.Errorf("after %s it is %s, %s and waits %s; want %s", after, d.State, d.Reason, got, want)
+			}
+			r.pass(want)
+		}
+		for _, c := range []struct {
+			code string
+			wait time.Duration
+		}{{"BUSY", time.Second}, {"BUSY", 2 * time.Second}, {"LIMITED", time.Minute}, {"LIMITED", 90 * time.Second}, {"BUSY", 4 * time.Second}} {
+			h := r.one(a)
+			r.begin(a, h)
+			r.say(a, h, posthouse.OutcomeNotSent, func(rep *work.Report) { rep.Code = c.code })
+			waits(c.wait, c.code)
+		}
+		for _, wait := range []time.Duration{2 * time.Second, 4 * time.Second} {
+			r.begin(a, r.one(a))
+			if _, err := r.engine.Pull.Reassign(context.Background(), r.tenant, a.ID, "it is lost"); err != nil {
+				r.Fatal(err)
+			}
+			waits(wait, "it was taken")
+		}
+		h := r.one(a)
+		r.begin(a, h)
+		r.say(a, h, posthouse.OutcomeUnknown)
+		waits(8*time.Second, "nobody knows")
 	})
 }

@@ -87,8 +87,7 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 func (ds *deliveries) recall(ctx context.Context, list []*done) {
 	again := map[string]*work.Item{}
 	for _, d := range list {
-		class := d.result.Class
-		if d.verdict == verdictResult && class != posthouse.ClassOK && !class.Final() && d.item.Delivery.Tries > 0 && d.route.Settings.Profile.Apart() {
+		if d.verdict == verdictResult && d.route.Settings.Recalls(&d.item.Delivery, d.result.Class) {
 			again[d.item.Delivery.ID] = d.item
 		}
 	}

@@ -68,7 +68,7 @@ func (q *Inquirer) ask(ctx context.Context, d posthouse.Delivery) {
 // past is what has failed before of what has not arrived, where its channel's retry profile has ladders of their own for some
 // classes. Where it cannot be read, all that failed counts.
 func (q *Inquirer) past(ctx context.Context, d posthouse.Delivery, f channel.Finding) work.Failures {
-	if f != channel.Absent || !q.Channels.Settings(state.KeyOf(&d)).Profile.Apart() {
+	if f != channel.Absent || !q.Channels.Settings(state.KeyOf(&d)).Recalls(&d, posthouse.ClassUnknown) {
 		return nil
 	}
 	past, err := q.Failures(ctx, []string{d.ID})

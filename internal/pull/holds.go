@@ -2,6 +2,7 @@ package pull
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -23,6 +24,7 @@ type Holds struct {
 	store    Held
 	channels Channels
 	life     *life.Life
+	log      *slog.Logger
 	desk     *Desk
 	roll     *Roll
 }
@@ -212,7 +214,7 @@ func (hs *Holds) Reassign(ctx context.Context, tenant, agent, reason string) (Re
 }
 
 func (hs *Holds) reassign(ctx context.Context, tenant, agent, why string, held []posthouse.Delivery) (sum Reassigned, err error) {
-	ids := make([]string, len(held))
+	ids, past := make([]string, len(held)), hs.recall(ctx, held)
 	for i := range held {
 		ids[i] = held[i].ID
 	}
@@ -229,7 +231,7 @@ func (hs *Holds) reassign(ctx context.Context, tenant, agent, why string, held [
 				changes = append(changes, state.AfterGivenBack(d, state.ReasonReassigned, why, now))
 			default:
 				sum.Unknown++
-				changes = append(changes, state.AfterTaken(hs.channels.Settings(state.KeyOf(&d)), d, why, now))
+				changes = append(changes, state.AfterTaken(hs.channels.Settings(state.KeyOf(&d)), d, past[work.Hold{Delivery: d.ID, Token: d.Token}], why, now))
 			}
 			back = append(back, state.KeyOf(&d))
 		}
@@ -240,4 +242,27 @@ func (hs *Holds) reassign(ctx context.Context, tenant, agent, why string, held [
 	}
 	hs.desk.lines.wake(back...)
 	return sum, nil
+}
+
+// recall reads what has failed of hand-outs before, of those that were started and where their channels' retry profiles ask. Where it
+// cannot be read, all that failed counts.
+func (hs *Holds) recall(ctx context.Context, held []posthouse.Delivery) map[work.Hold]work.Failures {
+	var ids []string
+	for i := range held {
+		if d := &held[i]; !d.StartedAt.IsZero() && hs.channels.Settings(state.KeyOf(d)).Recalls(d, posthouse.ClassUnknown) {
+			ids = append(ids, d.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	read, err := hs.store.Failures(ctx, ids)
+	if err != nil {
+		hs.log.Warn("what failed before cannot be read: all of it counts", "deliveries", len(ids), "error", err)
+	}
+	past := map[work.Hold]work.Failures{}
+	for i := range held {
+		past[work.Hold{Delivery: held[i].ID, Token: held[i].Token}] = read[held[i].ID] // with another token it has failed since
+	}
+	return past
 }

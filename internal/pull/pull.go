@@ -25,6 +25,8 @@ type HandOuts interface {
 
 // Held is what agents hold.
 type Held interface {
+	// Failures are what has failed of deliveries so far, by class.
+	Failures(ctx context.Context, ids []string) (map[string]work.Failures, error)
 	HeldBy(ctx context.Context, tenant, agent string) ([]posthouse.Delivery, error)
 	Renew(ctx context.Context, now time.Time, tenant, owner string, holds []work.Hold, lease time.Duration) ([]work.Renewed, error)
 	Revise(ctx context.Context, now time.Time, sel work.Selection,
@@ -89,7 +91,7 @@ func New(o Options) Pull {
 	desk := &Desk{o: o, lines: newLines(), permits: permits, roll: roll, credits: map[state.Key]state.Credits{}}
 	return Pull{
 		Desk:     desk,
-		Holds:    &Holds{store: o.Held, channels: o.Channels, life: o.Life, desk: desk, roll: roll},
+		Holds:    &Holds{store: o.Held, channels: o.Channels, life: o.Life, log: o.Log, desk: desk, roll: roll},
 		Reporter: newReporter(&o, permits),
 		Roll:     roll,
 	}

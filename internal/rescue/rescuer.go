@@ -150,7 +150,7 @@ type decision func(d posthouse.Delivery, past work.Failures, now time.Time) (wor
 
 // recalls reports whether it matters which classes the failures of a delivery had that has lost its lease.
 func (res *Rescuer) recalls(due work.Due, d *posthouse.Delivery) bool {
-	return due == work.LeaseLost && d.Tries > 0 && res.Settings(state.KeyOf(d)).Profile.Apart()
+	return due == work.LeaseLost && res.Settings(state.KeyOf(d)).Recalls(d, posthouse.ClassUnknown)
 }
 
 // handle does nothing but name deliveries where there are some of which it should be known what failed before.

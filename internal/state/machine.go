@@ -127,6 +127,12 @@ func (s *step) before(set *Settings, class posthouse.Class, tries int) int {
 	return set.Profile.Before(class, s.past)
 }
 
+// Recalls reports whether it matters what failed before of a delivery that has failed with a class: where the retry profile has
+// ladders of their own for some classes.
+func (s *Settings) Recalls(d *posthouse.Delivery, class posthouse.Class) bool {
+	return d.Tries > 0 && class != posthouse.ClassOK && !class.Final() && s.Profile.Apart()
+}
+
 // burn counts a failed try, where the profile says that this class burns one.
 func (s *step) burn(set *Settings, r channel.Result) retry.Decision {
 	d := &s.change.After

@@ -57,7 +57,7 @@ func AfterReport(s *Settings, codes map[string]posthouse.Class, r *work.Report, 
 	var ok bool
 	switch {
 	case Holds(d, r.Agent, r.Token):
-		r.Answer, change = posthouse.ReportDone, afterOutcome(s, codes, r, *d, now)
+		r.Answer, change = posthouse.ReportDone, afterOutcome(s, codes, r, known, now)
 	case r.Token == 0 && sameReport(known.Last, r):
 		r.Answer = known.Last.Answer
 		return nil
@@ -82,16 +82,21 @@ func mayRetry(r *work.Report) bool { return r.Retry == nil || *r.Retry }
 
 // afterOutcome is what follows the report of who holds the delivery (T9 to T12). What an agent did not mark as
 // started has begun all the same.
-func afterOutcome(s *Settings, codes map[string]posthouse.Class, r *work.Report, d posthouse.Delivery, now time.Time) work.Change {
+func afterOutcome(s *Settings, codes map[string]posthouse.Class, r *work.Report, known work.Known, now time.Time) work.Change {
+	d, result := *known.Delivery, resultOf(codes, r)
 	var before *work.Change
 	if d.StartedAt.IsZero() {
 		step := begin(d)
 		step.start(now)
 		before, d = &step.change, step.change.After
 	}
-	after := AfterResult(s, &work.Item{Delivery: d}, resultOf(codes, r), now)
+	item := &work.Item{Delivery: d}
+	if s.Recalls(&d, result.Class) {
+		item.Past = known.Past()
+	}
+	after := AfterResult(s, item, result, now)
 	if r.Outcome == posthouse.OutcomeNotSent && !mayRetry(r) && after.After.State != posthouse.Failed {
-		after = afterRefused(d, resultOf(codes, r))
+		after = afterRefused(d, result)
 	}
 	if before != nil {
 		after.Before, after.Events = before.Before, append(before.Events, after.Events...)
@@ -141,9 +146,11 @@ func lateProof(d posthouse.Delivery, r *work.Report) (work.Change, bool) {
 	return AfterEvidence(d, resultOf(nil, r))
 }
 
-// AfterTaken takes a started hand-out from an agent that does not come back (T13): nobody knows whether it left.
-func AfterTaken(s *Settings, d posthouse.Delivery, why string, now time.Time) work.Change {
+// AfterTaken takes a started hand-out from an agent that does not come back (T13): nobody knows whether it left. What failed before,
+// past, is nil where nobody has asked.
+func AfterTaken(s *Settings, d posthouse.Delivery, past work.Failures, why string, now time.Time) work.Change {
 	step := begin(d)
+	step.past = past
 	step.rest()
 	a := &step.change.After
 	a.Tries++

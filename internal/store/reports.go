@@ -68,7 +68,7 @@ func (t handing) report(list []work.Report, wary bool, decide func(time.Time, *w
 		return nil, err
 	}
 	for i := range list {
-		if err := p.take(&list[i], decide); err != nil {
+		if err := p.take(t.tx, &list[i], decide); err != nil {
 			return nil, err
 		}
 	}
@@ -213,7 +213,7 @@ func (p *reporting) readLast(t *tx, list []work.Report) error {
 }
 
 // take answers one report.
-func (p *reporting) take(r *work.Report, decide func(time.Time, *work.Report, work.Known) *work.Change) error {
+func (p *reporting) take(t *tx, r *work.Report, decide func(time.Time, *work.Report, work.Known) *work.Change) error {
 	if first, ok := p.known[keyOfReport(r)]; ok {
 		r.Answer, r.State, r.Repeated = first.Answer, first.State, true
 		if layout.IDOnly(first.Delivery) != layout.IDOnly(r.Delivery) {
@@ -230,7 +230,15 @@ func (p *reporting) take(r *work.Report, decide func(time.Time, *work.Report, wo
 		d = nil
 	}
 	h := holdingOf(r)
-	c := decide(p.at, r, work.Known{Delivery: copyOf(d), Tokens: p.tokensOf(h, d), Last: p.last[h]})
+	var failed error
+	past := func() (f work.Failures) {
+		f, failed = t.failuresOf(r.Delivery)
+		return f
+	}
+	c := decide(p.at, r, work.Known{Delivery: copyOf(d), Tokens: p.tokensOf(h, d), Last: p.last[h], Past: past})
+	if failed != nil {
+		return failed
+	}
 	if c != nil {
 		if d == nil || c.Before.ID != d.ID {
 			return errors.New("a report can change nothing but its own delivery")

@@ -95,6 +95,8 @@ type Known struct {
 	Tokens []int64
 	// Last is this agent's last report on the delivery that counted, nil for none.
 	Last *Report
+	// Past reads what has failed of the delivery so far, by class. Where it cannot be read, the report is not written.
+	Past func() Failures
 }
 
 // Tally counts the deliveries of a pulled channel without looking at them.
