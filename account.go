@@ -36,8 +36,9 @@ type AccountSettings struct {
 	// BaseRate is how many calls a second it makes at most, when all is well; its rate adapts below that. Defaults to the base
 	// of its channel's rate.
 	BaseRate float64 `json:"base_rate,omitempty"`
-	// Limits are windows of this account, besides those of its channel: all of them must have room. Defaults to none.
-	Limits []Limit `json:"limits,omitempty"`
+	// Limits are windows of this account, besides those of its channel: all of them must have room; an empty list is no limit.
+	// Defaults to the channel's account_limits.
+	Limits []Limit `json:"limits,omitzero"`
 }
 
 // PausedAt reports whether a person has paused the account, and it has not gone on by itself by then.

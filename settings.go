@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Duration is a time.Duration that JSON and YAML write as "90s" or "1h30m".
@@ -119,20 +120,20 @@ type ChannelSettings struct {
 	OnUnknown Policy `json:"on_unknown,omitempty"`
 	// HoldTimeout ends a held unknown as failed. Defaults to 0: it waits for a person.
 	HoldTimeout Duration `json:"hold_timeout,omitempty"`
-	// Limits are the windows that hold together: all of them must have room.
+	// Limits are the windows that hold together: all of them must have room; an empty list is no limit.
 	// Defaults to the driver's.
-	Limits []Limit `json:"limits,omitempty"`
+	Limits []Limit `json:"limits,omitzero"`
 	// LimitBy says what the limits count, of the channel and of its accounts: recipients, or calls of the provider, of which
 	// each is for up to a batch of recipients. Defaults to recipients.
 	LimitBy LimitBy `json:"limit_by,omitempty"`
-	// AccountLimits are the windows of each of its accounts that names none of its own. Defaults to the
+	// AccountLimits are the windows of each of its accounts that names none of its own; an empty list is no limit. Defaults to the
 	// driver's, where the channel has several accounts.
-	AccountLimits []Limit `json:"account_limits,omitempty"`
+	AccountLimits []Limit `json:"account_limits,omitzero"`
 	// TypeLimits are windows by content type, of each account. Defaults to none.
 	TypeLimits map[ContentType][]Limit `json:"type_limits,omitempty"`
 	// RecipientLimits are the windows of each recipient of the channel: what is beyond them waits, also where
-	// the provider would drop it and say nothing. Defaults to the driver's.
-	RecipientLimits []Limit `json:"recipient_limits,omitempty"`
+	// the provider would drop it and say nothing; an empty list is no limit. Defaults to the driver's.
+	RecipientLimits []Limit `json:"recipient_limits,omitzero"`
 	// TemplateLimits are windows by the name of a template, of what the channel sends by it; "*" is each
 	// that is not named. Defaults to none.
 	TemplateLimits map[string][]Limit `json:"template_limits,omitempty"`
@@ -240,6 +241,41 @@ func ParseLimit(text string) (l Limit, err error) {
 		return Limit{}, fmt.Errorf("%.40q is not a limit such as 20/1s or 1000/1m", text)
 	}
 	return l, nil
+}
+
+// Unlimited says in a text that there is no limit: an empty list.
+const Unlimited = "unlimited"
+
+// ParseLimits reads limits with commas, semicolons or spaces between them. An empty text says nothing: nil.
+func ParseLimits(text string) ([]Limit, error) {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	list := []Limit{}
+	for _, part := range parts {
+		if part == Unlimited && len(parts) == 1 {
+			return list, nil
+		}
+		l, err := ParseLimit(part)
+		if err != nil {
+			return nil, fmt.Errorf("%w, or %s alone", err, Unlimited)
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// LimitsText is what ParseLimits reads, with a text between the limits.
+func LimitsText(list []Limit, between string) string {
+	if list != nil && len(list) == 0 {
+		return Unlimited
+	}
+	parts := make([]string, len(list))
+	for i, l := range list {
+		parts[i] = l.String()
+	}
+	return strings.Join(parts, between)
 }
 
 // String is the limit as text: 20/1s.

@@ -238,16 +238,8 @@ func settingFields(ch posthouse.Channel) []field {
 		{Field: wire.Field{Label: "Profile", LabelZH: "预设", Help: "A set of defaults, such as duty, flow or wecom.", HelpZH: "一组默认设置，例如 duty、flow、wecom。", Kind: "string"}, Name: "profile", Value: ch.Profile},
 		{Field: wire.Field{Label: "Tries", LabelZH: "最多失败次数", Help: "How many failures end a delivery. Without it the profile's, or 8.", HelpZH: "失败多少次后不再重试。不填则按预设，或 8 次。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "tries", Value: tries},
 		{Field: wire.Field{Label: "If it is unknown whether it arrived", LabelZH: "结果未知时", Help: "Try again, hold for a person, ask the provider, or count as sent.", HelpZH: "retry 重试，hold 等人处理，query 查询平台，assume_sent 视为已发。", Kind: wire.FieldKind(channel.KindChoice), Choices: policies}, Name: "on_unknown", Value: string(ch.OnUnknown)},
-		{Field: wire.Field{Label: "Limits", LabelZH: "限流", Help: "One window a line, such as 20/1s or 1000/1m. Without it the driver's.", HelpZH: "每行一个窗口，例如 20/1s、1000/1m。不填则按渠道驱动的默认值。", Kind: wire.FieldKind(channel.KindText)}, Name: "limits", Value: windowLines(ch.Limits)},
+		{Field: wire.Field{Label: "Limits", LabelZH: "限流", Help: "One window a line, such as 20/1s or 1000/1m, or unlimited. Without it the driver's.", HelpZH: "每行一个窗口，例如 20/1s、1000/1m；unlimited 表示不限。不填则按渠道驱动的默认值。", Kind: wire.FieldKind(channel.KindText)}, Name: "limits", Value: posthouse.LimitsText(ch.Limits, "\n")},
 	}
-}
-
-func windowLines(list []posthouse.Limit) string {
-	var lines []string
-	for _, l := range list {
-		lines = append(lines, l.String())
-	}
-	return strings.Join(lines, "\n")
 }
 
 // channelFrom is a channel as the form says it. What cannot be a number is left for the API to refuse.
@@ -265,13 +257,8 @@ func (v *visit) channelFrom(d wire.Driver, ch posthouse.Channel) (posthouse.Chan
 	if ch.Tries, err = strconv.Atoi(cmp.Or(v.form("tries"), "0")); err != nil {
 		problems = append(problems, posthouse.Problem{Path: "tries", Message: say("want_number", v.zh)})
 	}
-	ch.Limits = nil
-	for line := range strings.FieldsSeq(v.form("limits")) {
-		l, err := posthouse.ParseLimit(line)
-		if err != nil {
-			problems = append(problems, posthouse.Problem{Path: "limits", Message: fmt.Sprintf("%.40q: %s", line, say("want_window", v.zh))})
-		}
-		ch.Limits = append(ch.Limits, l)
+	if ch.Limits, err = posthouse.ParseLimits(v.form("limits")); err != nil {
+		problems = append(problems, posthouse.Problem{Path: "limits", Message: fmt.Sprintf("%.40q: %s", v.form("limits"), say("want_window", v.zh))})
 	}
 	return ch, problems
 }

@@ -66,7 +66,7 @@ func (r accountRow) account(header, row []string) (a posthouse.Account) {
 		case "base_rate":
 			a.BaseRate, err = strconv.ParseFloat(text, 64)
 		case "limits":
-			a.Limits, err = readWindows(text)
+			a.Limits, err = posthouse.ParseLimits(text)
 		default:
 			r.config(&a, strings.TrimPrefix(column, configColumn), text)
 		}
@@ -79,7 +79,7 @@ func (r accountRow) account(header, row []string) (a posthouse.Account) {
 
 // accountCells say what a cell holds.
 var accountCells = map[string]string{
-	"weight": "a whole number", "base_rate": "a number of messages a second", "limits": "windows such as 20/1s;1000/1m",
+	"weight": "a whole number", "base_rate": "a number of messages a second", "limits": "windows such as 20/1s;1000/1m, or unlimited",
 }
 
 // config puts a cell into the driver's configuration, as the kind of its field wants it. What it cannot be stays a text:
@@ -111,27 +111,6 @@ func (r accountRow) config(a *posthouse.Account, path, text string) {
 	case channel.KindList:
 		a.Config[name] = parts(text)
 	}
-}
-
-// readWindows reads limits such as 20/1s;1000/1m.
-func readWindows(text string) ([]posthouse.Limit, error) {
-	var list []posthouse.Limit
-	for _, part := range parts(text) {
-		l, err := posthouse.ParseLimit(part)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, l)
-	}
-	return list, nil
-}
-
-func writeWindows(list []posthouse.Limit) string {
-	cells := make([]string, len(list))
-	for i, l := range list {
-		cells[i] = l.String()
-	}
-	return strings.Join(cells, ";")
 }
 
 // Columns are the columns of the driver's fields that any account has.
@@ -197,7 +176,7 @@ func WriteAccounts(w io.Writer, columns []string, each Each) error {
 	err := out.Write(header)
 	if err == nil {
 		err = each(func(a *posthouse.Account) error {
-			row := []string{a.Name, strings.Join(a.Pools, ";"), set(float64(a.Weight)), set(a.BaseRate), writeWindows(a.Limits)}
+			row := []string{a.Name, strings.Join(a.Pools, ";"), set(float64(a.Weight)), set(a.BaseRate), posthouse.LimitsText(a.Limits, ";")}
 			cells := flat(a.Config)
 			for _, name := range columns {
 				row = append(row, cells[name])

@@ -34,6 +34,7 @@ func TestAccountsComeBackAsTheyWere(t *testing.T) {
 	was := []posthouse.Account{
 		{Name: "=a", Config: map[string]any{"agent_id": 7, "users": []any{"x", "y"}}, AccountSettings: posthouse.AccountSettings{Pools: []string{"p", "q"}, Weight: 2, BaseRate: 1.5}},
 		{Name: "b", Config: map[string]any{"templates": map[string]any{"code": "SMS_1"}}, AccountSettings: posthouse.AccountSettings{Limits: []posthouse.Limit{{Max: 20, Per: posthouse.Duration(1e9)}, {Max: 5, Per: posthouse.Duration(60e9)}}}},
+		{Name: "c", AccountSettings: posthouse.AccountSettings{Limits: []posthouse.Limit{}}},
 	}
 	each := func(visit func(*posthouse.Account) error) error {
 		for i := range was {
@@ -51,20 +52,20 @@ func TestAccountsComeBackAsTheyWere(t *testing.T) {
 	if err := WriteAccounts(&text, columns, each); err != nil {
 		t.Fatal(err)
 	}
-	want := "name,pools,weight,base_rate,limits,config.agent_id,config.templates.code,config.users\n'=a,p;q,2,1.5,,7,,x;y\nb,,,,20/1s;5/1m,,SMS_1,\n"
+	want := "name,pools,weight,base_rate,limits,config.agent_id,config.templates.code,config.users\n'=a,p;q,2,1.5,,7,,x;y\nb,,,,20/1s;5/1m,,SMS_1,\nc,,,,unlimited,,,\n"
 	if text.String() != want {
 		t.Errorf("written as %q, want %q", &text, want)
 	}
 	var wrong refused
 	list, lines := Accounts(&wrong, wecom, []byte(text.String()), 10)
-	if len(wrong) > 0 || !slices.Equal(lines, []int{2, 3}) || len(list) != 2 {
+	if len(wrong) > 0 || !slices.Equal(lines, []int{2, 3, 4}) || len(list) != 3 {
 		t.Fatalf("read as %+v of the lines %v, refused %q", list, lines, wrong)
 	}
 	if a := list[0]; a.Name != "=a" || a.Config["agent_id"] != 7 || !slices.Equal(a.Pools, was[0].Pools) || a.Weight != 2 || a.BaseRate != 1.5 {
 		t.Errorf("the first is read as %+v", a)
 	}
-	if b := list[1]; !slices.Equal(b.Limits, was[1].Limits) {
-		t.Errorf("the second is read as %+v", b)
+	if b, c := list[1], list[2]; !slices.Equal(b.Limits, was[1].Limits) || c.Limits == nil || len(c.Limits) > 0 {
+		t.Errorf("the second and third are read as %+v, %+v", b, c)
 	}
 }
 

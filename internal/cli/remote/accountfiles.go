@@ -27,8 +27,8 @@ func accountImport(sh *shell.Shell) *cobra.Command {
 		Long: `Store up to 10,000 accounts of a channel, all or none; those that are there already are replaced, and a
 masked secret keeps the stored one. FILE may be - for standard input. Its form follows from its name, or --form says it:
 
-  csv     the columns name, pools (with ; between), weight, base_rate, limits (such as 20/1s;1000/1m), and
-          config.<field> for each of the driver's fields that is an account's
+  csv     the columns name, pools (with ; between), weight, base_rate, limits (such as 20/1s;1000/1m, or
+          unlimited), and config.<field> for each of the driver's fields that is an account's
   ndjson  an account as a JSON object a line
   json    an object with a list accounts
   limits  JSON or YAML with an object accounts: by name, perSecond, perMinute, perHour and perDay, where 0 is
@@ -131,7 +131,7 @@ func readLimits(document map[string]any) (map[string][]posthouse.Limit, error) {
 }
 
 func readWindowsOf(path string, fields map[string]any) ([]posthouse.Limit, error) {
-	var list []posthouse.Limit
+	list := []posthouse.Limit{} // unlimited, where all are 0
 	left := maps.Clone(fields)
 	for _, w := range limitWindows {
 		v, given := left[w.name]

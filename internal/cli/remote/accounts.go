@@ -48,13 +48,7 @@ func accountList(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func windowsOf(list []posthouse.Limit) string {
-	parts := make([]string, len(list))
-	for i, l := range list {
-		parts[i] = l.String()
-	}
-	return strings.Join(parts, ",")
-}
+func windowsOf(list []posthouse.Limit) string { return posthouse.LimitsText(list, ",") }
 
 // waitsFor says what keeps an account from sending, and until when.
 func waitsFor(sh *shell.Shell, a *posthouse.Account) string {
@@ -87,10 +81,10 @@ func accountShow(sh *shell.Shell) *cobra.Command {
 
 // accountFlags are the settings of an account as flags. Their texts are values of JSON fields.
 var accountFlags = []channelFlag{
-	{"pools", "labels, a `LIST` with commas between: kept, nothing asks for them yet", labels},
+	{"pools", "labels that messages may ask for, a `LIST` with commas between", labels},
 	{"weight", "its share of what is pinned to no account, a `NUMBER` from 1 to 1000", number},
-	{"base-rate", "how many messages a second it sends before its rate adapts, a `NUMBER`", fraction},
-	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m", windows},
+	{"base-rate", "how many calls a second it makes at most, when all is well, a `NUMBER`", fraction},
+	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m, or unlimited; empty for the channel's account limits", windows},
 }
 
 func labels(s string) (any, error) { return append([]string{}, shell.List(s)...), nil }

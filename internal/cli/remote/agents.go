@@ -56,7 +56,12 @@ func standing(a posthouse.Agent) string {
 }
 
 // windowsText is a list of limits as --limits takes it.
-func windowsText(limits []posthouse.Limit) string { return cmp.Or(windowsOf(limits), "none") }
+func windowsText(limits []posthouse.Limit) string {
+	if len(limits) == 0 {
+		return "none"
+	}
+	return windowsOf(limits)
+}
 
 func agentsShow(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
@@ -142,12 +147,11 @@ func agentLimits(what, text string) ([]posthouse.Limit, error) {
 	if text == "none" {
 		return []posthouse.Limit{}, nil
 	}
-	read, err := windows(text)
+	limits, err := posthouse.ParseLimits(text)
 	if err != nil {
 		return nil, shell.Usagef("%s: %w", what, err)
 	}
-	limits, _ := read.([]posthouse.Limit)
-	if len(limits) == 0 {
+	if limits == nil {
 		return nil, shell.Usagef("%s: no window is named; none takes them away", what)
 	}
 	return limits, nil

@@ -31,10 +31,10 @@ var channelFlags = []channelFlag{
 	{"jitter", "the share each wait is spread by, a `NUMBER` from 0 to 1", fraction},
 	{"on-unknown", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent", nil},
 	{"hold-timeout", "the `DURATION` after which a held unknown counts as failed", duration},
-	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m", windows},
+	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m, or unlimited; empty for the driver's", windows},
 	{"limit-by", "what the limits count, a `WORD`: recipients or calls", nil},
-	{"account-limits", "windows of each account that names none of its own, a `LIST` such as 18/1m", windows},
-	{"recipient-limits", "windows of each recipient, a `LIST` such as 25/1m,900/1h", windows},
+	{"account-limits", "windows of each account that names none of its own, a `LIST` such as 18/1m, or unlimited", windows},
+	{"recipient-limits", "windows of each recipient, a `LIST` such as 25/1m,900/1h, or unlimited", windows},
 	{"max-inflight", "how many attempts may be under way in one process, a `NUMBER`", number},
 	{"batch", "how many recipients go in one call, a `NUMBER`", number},
 	{"timeout", "the bound on one call, a `DURATION`", duration},
@@ -293,14 +293,4 @@ func needs(s string) (any, error) {
 }
 
 // windows reads limits such as 20/1s.
-func windows(s string) (any, error) {
-	out := []posthouse.Limit{}
-	for _, part := range shell.List(s) {
-		l, err := posthouse.ParseLimit(part)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, l)
-	}
-	return out, nil
-}
+func windows(s string) (any, error) { return posthouse.ParseLimits(s) }

@@ -17,7 +17,7 @@ func formWords() map[string]Word {
 		"name_taken":       {"There is a channel of this name already.", "已有同名渠道。"},
 		"name_missing":     {"The channel needs a name.", "请填写渠道名称。"},
 		"want_number":      {"want a whole number", "请填整数"},
-		"want_window":      {"want a window such as 20/1s or 1000/1m", "请填窗口，例如 20/1s 或 1000/1m"},
+		"want_window":      {"want windows such as 20/1s and 1000/1m, or unlimited alone", "请填窗口，例如 20/1s、1000/1m，或单独填 unlimited"},
 		"lines_of_pairs":   {"One a line, as name: value.", "每行一项，格式为 名称: 值。"},
 		"lines_of_secrets": {"One a line, as name: value. ******** keeps the stored one.", "每行一项，格式为 名称: 值；******** 表示不变。"},
 		"lines_of_items":   {"One a line.", "每行一项。"},
