@@ -18,7 +18,7 @@ func (r *rig) sharing(settings posthouse.ChannelSettings, most int) *batching {
 	b := &batching{provider: r.provider}
 	r.provider.answer = func(out channel.Outgoing) channel.Result { return toOne(out) }
 	r.open("c", settings, state.Opened{
-		Driver: each{b}, MaxBatch: most, Window: channel.Forever, Shares: func(address string) bool { return !strings.HasPrefix(address, "@") },
+		Driver: each{b}, MaxBatch: most, Window: channel.Forever, Shares: func(_ posthouse.Content, address string) bool { return !strings.HasPrefix(address, "@") },
 	})
 	r.pause("c")
 	return b
@@ -129,7 +129,7 @@ func TestWhatMayHaveArrivedSharesNoCall(t *testing.T) {
 		b := r.sharing(posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Tries: 2}, 100)
 		b.class = posthouse.ClassUnknown
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Tries: 2}, state.Opened{
-			Driver: b, MaxBatch: 100, Window: channel.Forever, Shares: func(string) bool { return true },
+			Driver: b, MaxBatch: 100, Window: channel.Forever, Shares: func(posthouse.Content, string) bool { return true },
 		})
 		r.pause("c")
 		for i := range 3 {

@@ -149,7 +149,7 @@ func (w *world) open(p *process, c *simChannel) {
 	w.mu.Unlock()
 	o := state.Opened{Window: c.window, MaxBatch: c.batch}
 	if c.shares {
-		o.Shares = func(string) bool { return true }
+		o.Shares = func(posthouse.Content, string) bool { return true }
 	}
 	switch d := (driver{p, c}); {
 	case c.batch > 0:

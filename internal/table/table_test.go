@@ -77,7 +77,7 @@ func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 		"pools\nx\n":                   {"line 1 has no column name: want a header such as name,pools,weight,base_rate,limits,config.secret"},
 		"name,name,colour\na,b,c\n":    {`line 1 has the column "name" twice`, `line 1 has a column "colour": want name, pools, weight, base_rate, limits, and config.<field> for the driver's`},
 		"name,weight\na,two\nb,1\n":    {`line 2.weight is "two": want a whole number`},
-		"name,limits\na,20 a second\n": {`line 2.limits is "20 a second": want windows such as 20/1s;1000/1m`},
+		"name,limits\na,20 a second\n": {`line 2.limits is "20 a second": want windows such as 20/1s;1000/1m, or unlimited`},
 		"name,weight\na\nb,1\n":        {"line 2 wrong number of fields"},
 	} {
 		var got refused
