@@ -51,7 +51,7 @@ func (b *bulk) profile(name string, n int) error {
 // openBulk starts it.
 func (h *house) openBulk(ctx context.Context, dsn string) (*bulk, error) {
 	cmd := exec.CommandContext(ctx, h.program, bulkCommand, dsn, h.sink.URL+sinkNow) //nolint:gosec // this program
-	cmd.Env, cmd.Stderr = append(os.Environ(), "GOGC=200"), os.Stderr
+	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -40,7 +40,6 @@ func runTrial(ctx context.Context, program string, s trial.Spec) (o trial.Outcom
 		return o, err
 	}
 	cmd := exec.CommandContext(ctx, program, trialCommand) //nolint:gosec // one of ours
-	cmd.Env = append(os.Environ(), "GOGC=200")             // as the server sets it; the same for all
 	var answer bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(spec), &answer, os.Stderr
 	if err := cmd.Run(); err != nil {

@@ -160,7 +160,7 @@ type member struct {
 // member starts a process and waits until it works.
 func (h *house) member(ctx context.Context, dsn string) (*member, error) {
 	cmd := exec.CommandContext(ctx, h.program, processCommand, dsn) //nolint:gosec // this program
-	cmd.Env, cmd.Stderr = append(os.Environ(), "GOGC=200"), os.Stderr
+	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

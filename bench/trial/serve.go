@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 )
 
 // Open opens a library on an empty database.
@@ -21,6 +23,7 @@ func Serve(ctx context.Context, libraries map[string]Open, in io.Reader, out io.
 	if !ok {
 		return fmt.Errorf("there is no library %q", s.Library)
 	}
+	defer AsServed()()
 	q, err := open(ctx, s.DSN)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.Library, err)
@@ -30,4 +33,12 @@ func Serve(ctx context.Context, libraries map[string]Open, in io.Reader, out io.
 		return err
 	}
 	return json.NewEncoder(out).Encode(o)
+}
+
+// AsServed has this process collect garbage as posthouse serve does, until what it returns is called: the same for all
+// contenders.
+func AsServed() (end func()) {
+	debug.SetGCPercent(200)
+	spare := make([]byte, 16<<20) // counted as live, never touched
+	return func() { runtime.KeepAlive(spare) }
 }

@@ -27,6 +27,7 @@ const bulkInflight = 1024
 // a profile of the processor goes to it until the next line, and to the file of the same name with .heap behind it what is then in use.
 // An empty line is for none.
 func Bulk(ctx context.Context, dsn, post string, in io.Reader, out io.Writer) error {
+	defer trial.AsServed()()
 	q := &Queue{dsn: dsn, key: secret.FormatKey(secret.NewKey())}
 	q.handling = trial.Handling{Workers: bulkInflight, Handle: func(context.Context, string) error { return nil }}
 	if err := q.make(ctx, false); err != nil {

@@ -41,6 +41,7 @@ func Fill(ctx context.Context, dsn, post string, inflight, n int) (err error) {
 
 // Process is a server that sends what waits, until in ends. It says on out when it has begun.
 func Process(ctx context.Context, dsn string, in io.Reader, out io.Writer) error {
+	defer trial.AsServed()()
 	q := &Queue{dsn: dsn, key: secret.FormatKey(secret.NewKey())}
 	if err := q.make(ctx, false); err != nil {
 		return err
