@@ -23,7 +23,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-// House is a whole server on a fresh SQLite file, whose handler is called without a network. It has a person for each role of
+// House is a whole server, on a fresh SQLite file unless the options say otherwise, whose handler is called without a network. It has a person for each role of
 // the tenant default, and an administrator "other" of the tenant other; their sessions are the names of the roles.
 type House struct {
 	testing.TB
@@ -37,16 +37,15 @@ type House struct {
 func Open(tb testing.TB, nobody bool, change ...func(*server.Options)) *House {
 	tb.Helper()
 	h := &House{TB: tb}
-	dsn := "sqlite:" + tb.TempDir() + "/posthouse.db"
-	h.file = strings.TrimPrefix(dsn, "sqlite:")
-	h.prepare(dsn, nobody)
 	o := server.Options{
-		DSN: dsn, NoListen: true, Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3", StateDir: tb.TempDir(),
+		DSN: "sqlite:" + tb.TempDir() + "/posthouse.db", NoListen: true, Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3", StateDir: tb.TempDir(),
 		CreateKeyring: true, KeyringFile: tb.TempDir() + "/posthouse.keys", AnnounceLink: func(path string) { h.Link = path },
 	}
 	for _, f := range change {
 		f(&o)
 	}
+	h.file = strings.TrimPrefix(o.DSN, "sqlite:")
+	h.prepare(o.DSN, nobody)
 	s, err := server.New(context.Background(), o)
 	if err != nil {
 		tb.Fatal(err)
