@@ -100,6 +100,7 @@ var floors = map[string]floor{
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                                          // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                                          // what follows which result
 	"internal/media":           {layer: 2, never: []string{"internal/store"}},                                                          // files that are to be sent
+	"internal/ical":            {layer: 2, never: []string{"internal/store"}},                                                          // rosters as calendars
 	"internal/decide":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what people decide about deliveries
 	"internal/suppress":        {layer: 2, beside: []string{"internal/audience", "internal/state"}, never: []string{"internal/store"}}, // addresses to which nothing is sent
 	"internal/content":         {layer: 2, never: []string{"internal/store"}},                                                          // what a message reads like

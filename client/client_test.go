@@ -274,6 +274,18 @@ func TestRosters(t *testing.T) {
 	}
 	duty, err := h.Rosters.OnDuty(ctx, "night")
 	whole(h, duty, err)
+	calendar, err := h.Rosters.Calendar(ctx, "night")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dry, err := h.Rosters.ImportCalendar(ctx, "night", calendar, client.CalendarImport{DryRun: true, HandOver: "09:00", By: "summary", As: map[string]string{"u4": "u7", "x": "y"}, KeepUnknown: true})
+	if dry = whole(h, dry, err); dry.HandOver != "09:00" {
+		t.Errorf("a dry run: %+v", dry)
+	}
+	read, err := h.Rosters.ImportCalendar(ctx, "night", calendar, client.CalendarImport{})
+	if read = whole(h, read, err); read.HandOver == "09:00" {
+		t.Errorf("a dry run was stored: %+v", read)
+	}
 	imported, err := h.Rosters.Import(ctx, "night", []byte("day,user\n周五,u5\n"))
 	if imported = whole(h, imported, err); imported.HandOver != "08:30" || !slices.Equal(imported.Days["5"], []string{"u5"}) {
 		t.Errorf("ImportRoster: %+v", imported)

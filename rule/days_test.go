@@ -1,9 +1,7 @@
 package rule_test
 
 import (
-	"bytes"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,45 +57,5 @@ func TestNowAndNext(t *testing.T) {
 		if err != nil || !slices.Equal(now.Users, []string{want[0]}) || !slices.Equal(next.Users, []string{want[1]}) || !now.Until.Equal(next.From) {
 			t.Errorf("at %s: %+v, then %+v, %v", at, now, next, err)
 		}
-	}
-}
-
-// The calendar has an event for each day with users, and no line that is too long or cuts a character.
-func TestWriteICS(t *testing.T) {
-	t.Parallel()
-	monday := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	roster := posthouse.Roster{Name: "duty", UpdatedAt: monday, Days: map[string][]string{"1": {"a;b", strings.Repeat("张三李四", 30)}}, Overrides: map[string][]string{"2026-11-25": {"c"}}}
-	write := func() string {
-		days, err := rule.Days(roster, monday, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if err := rule.WriteICS(&b, roster, days); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	text := write()
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n") {
-		if len(line) > 75 || strings.ContainsAny(line, "\r\n") || !strings.Contains(strings.ToValidUTF8(line, "?"), line) {
-			t.Errorf("the line %q has %d bytes", line, len(line))
-		}
-	}
-	unfolded := strings.ReplaceAll(text, "\r\n ", "")
-	for _, want := range []string{
-		"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n", "DTSTART;VALUE=DATE:20261123\r\nDTEND;VALUE=DATE:20261124\r\nSUMMARY:duty: a\\;b\\, " + strings.Repeat("张三李四", 30) + "\r\n",
-		"UID:2026-11-25-duty@posthouse\r\nDTSTAMP:20261123T120000Z\r\n", "SUMMARY:duty: c\r\n", "END:VCALENDAR\r\n",
-	} {
-		if !strings.Contains(unfolded, want) {
-			t.Errorf("the calendar lacks %q:\n%s", want, unfolded)
-		}
-	}
-	if n := strings.Count(text, "BEGIN:VEVENT"); n != 2 {
-		t.Errorf("%d events, want 2", n)
-	}
-	roster.HandOver = "08:30"
-	if text := write(); !strings.Contains(text, "DTSTART:20261125T083000Z\r\nDTEND:20261126T083000Z\r\n") {
-		t.Errorf("with a hand-over:\n%s", text)
 	}
 }

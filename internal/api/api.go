@@ -95,7 +95,7 @@ func Routes(o Options) []web.Route {
 		handouts.routes(), handouts.reportRoutes(),
 		logs{o.Reader}.routes(),
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
-		rosters{o.Rosters, o.Zone}.routes(), rosters{o.Rosters, o.Zone}.overrideRoutes(),
+		rosters{o.Rosters, o.Users, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Zone}.overrideRoutes(),
 		users{o.Users}.routes(),
 		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Sender, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences, o.Removals}.routes(),

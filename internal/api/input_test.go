@@ -213,7 +213,7 @@ func TestWhatIsNotOfTheAPIIsRefused(t *testing.T) {
 	}{
 		{"address", request{method: "GET", path: "/v1/mesages"}, 404, "not_found", `there is no address "/v1/mesages"; /openapi.json lists all there are`},
 		{"content type", request{method: "POST", path: "/v1/messages", body: "a=b", header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}}, 415, "invalid", `the Content-Type is "application/x-www-form-urlencoded": want application/json`},
-		{"content type of a roster", request{method: "PUT", path: "/v1/rosters/r", body: "<a>", header: http.Header{"Content-Type": {"text/xml"}}}, 415, "invalid", `the Content-Type is "text/xml": want application/json or text/csv`},
+		{"content type of a roster", request{method: "PUT", path: "/v1/rosters/r", body: "<a>", header: http.Header{"Content-Type": {"text/xml"}}}, 415, "invalid", `the Content-Type is "text/xml": want application/json or text/csv or text/calendar`},
 		{"content encoding", request{method: "POST", path: "/v1/messages", body: "x", header: http.Header{"Content-Encoding": {"gzip"}}}, 415, "invalid", `the Content-Encoding is "gzip": send the body as it is`},
 		{"large body", request{method: "POST", path: "/v1/messages", body: `"` + strings.Repeat("x", 1<<20) + `"`}, 413, "too_large", "the body is larger than the 1048576 bytes that are allowed"},
 		{"large roster", request{method: "PUT", path: "/v1/users", body: strings.Repeat("x", 1<<20+1), header: http.Header{"Content-Type": {"text/csv"}}}, 413, "too_large", "the body is larger than the 1048576 bytes that are allowed"},

@@ -2,15 +2,16 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -26,15 +27,17 @@ type Rosters interface {
 // rosters is the resource of who is on duty when.
 type rosters struct {
 	store Rosters
+	users Users
 	zone  *time.Location
 }
 
 func (r rosters) routes() []web.Route {
-	body := web.BodyOf[posthouse.Roster]().OrCSV(r.fromCSV)
+	body := web.BodyOf[posthouse.Roster]().OrCSV(r.fromCSV).OrCalendar(r.fromCalendar)
 	return web.Tagged("rosters",
 		web.Get("/v1/rosters", reads, "List duty rosters.", r.list).Paged(),
 		web.Get("/v1/rosters/{name}", reads, "A roster; with .csv behind the name as CSV, with .ics as a calendar to subscribe to.", r.get).Of(posthouse.Roster{}),
-		web.Put("/v1/rosters/{name}", admin, "Create a roster or replace it, from JSON or CSV.", body, r.put).Guarded(),
+		web.Put("/v1/rosters/{name}", admin, "Create a roster or replace it, from JSON, CSV or an iCalendar (RFC 5545).", body, r.put).
+			Query(append([]string{"dry_run"}, calendarParams()...)...).Guarded(),
 		web.Delete("/v1/rosters/{name}", admin, "Delete a roster.", r.remove),
 		web.Get("/v1/rosters/{name}/check", reads, "Days without anybody, and people on several days.", r.check),
 		web.Get("/v1/rosters/{name}/today", reads, "Who is on duty now.", r.today),
@@ -66,32 +69,14 @@ func (r rosters) get(c *web.Call) (any, error) {
 	}
 	var b bytes.Buffer
 	if strings.HasSuffix(given, web.CalendarSuffix) {
-		err = r.calendar(&b, found)
+		err = r.writeCalendar(&b, found)
 		return web.Raw{Kind: "text/calendar; charset=utf-8", Text: b.Bytes()}, err
 	}
 	err = rule.WriteCSV(&b, found)
 	return web.Raw{Kind: "text/csv; charset=utf-8", Text: b.Bytes()}, err
 }
 
-// A calendar has the days of the last month and of a year to come: whoever subscribes to it reads it again.
-const (
-	calendarBack  = 31
-	calendarAhead = 366
-)
-
-func (r rosters) calendar(w io.Writer, of posthouse.Roster) error {
-	zone, err := rule.Zone(of, r.zone.String())
-	if err != nil {
-		return err
-	}
-	days, err := rule.Days(of, time.Now().In(zone).AddDate(0, 0, -calendarBack), calendarBack+calendarAhead)
-	if err != nil {
-		return err
-	}
-	return rule.WriteICS(w, of, days)
-}
-
-// put replaces a roster. A CSV holds days only: hand-over and zone stay as they are.
+// put replaces a roster, or says what would be stored. A CSV holds days only: hand-over and zone stay as they are.
 func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error) {
 	c.NameIn(&in.Name, in.Tenant)
 	c.CheckName("name", in.Name)
@@ -101,15 +86,31 @@ func (r rosters) put(c *web.Call, in posthouse.Roster) (posthouse.Roster, error)
 		}
 	}
 	in.Tenant = c.Tenant()
+	calendarsOnly(c)
+	rehearse := c.Truth("dry_run")
 	c.Add(rule.Validate(in))
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
 	before, found, unread := r.store.Roster(c.Context(), c.Tenant(), in.Name)
+	if rehearse {
+		return r.rehearse(c, in, before, found, unread)
+	}
 	stored, err := r.store.PutRoster(c.Context(), time.Now(), in)
 	puts(c, unread == nil && found, before, stored)
 	c.Tag(stored.Tag())
 	return stored, err
+}
+
+// rehearse answers a roster that would be stored over another.
+func (r rosters) rehearse(c *web.Call, in, before posthouse.Roster, found bool, unread error) (posthouse.Roster, error) {
+	c.Unchanged()
+	tag := ""
+	if found {
+		tag = before.Tag()
+		c.Tag(tag)
+	}
+	return in, cmp.Or(unread, work.OnlyOf(c.Context()).Check("roster", in.Name, tag))
 }
 
 func (r rosters) fromCSV(c *web.Call, text []byte) (posthouse.Roster, error) {

@@ -68,6 +68,11 @@ func (b Body[T]) OrCSV(read func(c *Call, text []byte) (T, error)) Body[T] {
 	return b.or("text/csv", read)
 }
 
+// OrCalendar is OrCSV for text/calendar.
+func (b Body[T]) OrCalendar(read func(c *Call, text []byte) (T, error)) Body[T] {
+	return b.or("text/calendar", read)
+}
+
 // OrLines is OrCSV for application/x-ndjson: an object a line.
 func (b Body[T]) OrLines(read func(c *Call, text []byte) (T, error)) Body[T] {
 	return b.or("application/x-ndjson", read)

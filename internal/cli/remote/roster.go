@@ -1,10 +1,12 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +77,7 @@ func rosterShow(sh *shell.Shell) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&csv, "csv", false, "print the CSV that roster import reads")
-	cmd.Flags().BoolVar(&ics, "ics", false, "print the last month and the year to come as iCalendar")
+	cmd.Flags().BoolVar(&ics, "ics", false, "print the iCalendar that calendars subscribe to and roster import reads")
 	cmd.MarkFlagsMutuallyExclusive("csv", "ics")
 	return cmd
 }
@@ -102,25 +104,62 @@ func onDuty(users []string) string {
 
 func rosterImport(sh *shell.Shell) *cobra.Command {
 	var name string
+	var how client.CalendarImport
+	var as []string
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Store a roster from CSV; what it had before is gone", Args: shell.Takes("FILE"),
+		Use: "import FILE", Short: "Store a roster from CSV or a calendar; what it had before is gone", Args: shell.Takes("FILE"),
 		Long: `Store a roster from CSV with the columns day and user: a day is 1 (Monday) to 7, or a date such as
-2026-10-01 that overrides it. FILE may be - for standard input.`,
+2026-10-01 that overrides it. Or from an iCalendar (.ics), the roster's own or one of others: what repeats
+each week without an end are its days, everything else dates. Users are the attendees of an event, and
+where it has none its summary, by their id, name or address in the directory.
+FILE may be - for standard input.`,
+		Example: `  posthouse roster import duty.csv
+  posthouse roster import duty.ics --name night --as 李娜=li.na --hand-over 08:30 --dry-run`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			text, err := sh.ReadFile(args[0])
 			if err != nil {
 				return err
 			}
-			r, err := c.Rosters.Import(ctx, name, text)
+			if how.As, err = shell.Pairs("--as", as); err != nil {
+				return err
+			}
+			r, err := importedRoster(ctx, c, name, text, how)
 			if err != nil {
 				return err
 			}
-			return sh.Show(r, func() { printRoster(sh, r) })
+			return sh.Show(r, func() {
+				printRoster(sh, r)
+				if how.DryRun {
+					sh.Printf("\nnothing was stored: without --dry-run it is\n")
+				}
+			})
 		}),
 	}
-	cmd.Flags().StringVar(&name, "name", defaultRoster, "the roster's `NAME`")
+	flags := cmd.Flags()
+	flags.StringVar(&name, "name", defaultRoster, "the roster's `NAME`")
+	flags.StringVar(&how.By, "by", "", "of a calendar: `WHERE` users stand, attendee or summary (default attendees, else the summary)")
+	flags.StringArrayVar(&as, "as", nil, "of a calendar: `NAME=USER` of somebody whom the directory does not know so; may be repeated")
+	flags.BoolVar(&how.KeepUnknown, "keep-unknown", false, "of a calendar: take as a user's id what is nobody of the directory")
+	flags.StringVar(&how.HandOver, "hand-over", "", "of a calendar: the roster's hand-over `TIME` (default as it was)")
+	flags.StringVar(&how.TimeZone, "time-zone", "", "of a calendar: the roster's IANA `ZONE` (default as it was)")
+	flags.BoolVar(&how.DryRun, "dry-run", false, "of a calendar: show what would be stored, and store nothing")
 	return cmd
 }
+
+// importedRoster stores a roster from a file, which says by its first line what it is.
+func importedRoster(ctx context.Context, c *client.Client, name string, text []byte, how client.CalendarImport) (posthouse.Roster, error) {
+	first := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if len(first) >= len(calendarBegins) && strings.EqualFold(string(first[:len(calendarBegins)]), calendarBegins) {
+		return c.Rosters.ImportCalendar(ctx, name, text, how)
+	}
+	if len(how.As) > 0 || how.By+how.HandOver+how.TimeZone != "" || how.KeepUnknown || how.DryRun {
+		return posthouse.Roster{}, shell.Usagef("the file is no calendar: --by, --as, --keep-unknown, --hand-over, --time-zone and --dry-run say how one is read")
+	}
+	return c.Rosters.Import(ctx, name, text)
+}
+
+// calendarBegins is how each calendar begins.
+const calendarBegins = "BEGIN:VCALENDAR"
 
 func rosterSet(sh *shell.Shell) *cobra.Command {
 	var r posthouse.Roster

@@ -30,9 +30,14 @@ type wish struct {
 	WithDate string // for the duty of this date
 	HandOver string
 	TimeZone string
-	CSV      string
+	CSV      string    // of a file: CSV, or a calendar
+	By       string    // of a calendar: where users stand
+	As       string    // of a calendar: who is called how, a line each
+	Keep     string    // of a calendar: set, unknown users are taken as they stand
 	Days     [8]string // the lines of each day of the week; the first is not used
 	View     string    // where the page was
+
+	read posthouse.Roster // what a calendar holds
 }
 
 // look is what a wish would change.
@@ -63,42 +68,92 @@ func change(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
-	next, problems := ask.apply(before)
-	if ask.Do == "new" && before.Name != "" {
-		problems = problemAt("name", "roster_taken")
-	}
-	if problems = append(problems, rule.Validate(next)...); len(problems) > 0 {
-		return d.again(before, ask, nil, problems)
-	}
-	switch v.Form("step") {
-	case "store":
-	case "back":
-		return d.again(before, ask, nil, nil)
-	default:
-		return d.again(before, ask, lookOf(before, next), d.wrongDates(ask, before, next))
-	}
-	if v.Form("version") != (watch{Roster: before}).Version() {
-		return d.moved(before, ask, next)
-	}
-	err = d.store(ask, before, next)
-	if posthouse.CodeOf(err) == posthouse.CodeChanged {
-		if before, err = d.rosterOf(ask); err != nil {
-			return err
-		}
-		next, problems = ask.apply(before)
-		if problems = append(problems, rule.Validate(next)...); len(problems) > 0 {
-			return d.again(before, ask, nil, problems)
-		}
-		return d.moved(before, ask, next)
-	}
-	var coded *posthouse.Error
-	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
-		return d.again(before, ask, nil, coded.Problems)
-	}
+	next, problems, err := d.wanted(&ask, before)
 	if err != nil {
 		return err
 	}
-	return v.GoTo(v.At("rosters", next.Name) + "?said=stored")
+	if ask.Do == "new" && before.Name != "" {
+		problems = problemAt("name", "roster_taken")
+	}
+	switch step := v.Form("step"); {
+	case len(problems) > 0, step == "back":
+		return d.again(before, ask, nil, problems)
+	case step != "store":
+		return d.again(before, ask, lookOf(before, next), d.wrongDates(ask, before, next))
+	case v.Form("version") != (watch{Roster: before}).Version():
+		return d.moved(before, ask, next)
+	}
+	err = d.store(ask, before, next)
+	var coded *posthouse.Error
+	switch {
+	case err == nil:
+		return v.GoTo(v.At("rosters", next.Name) + "?said=stored")
+	case posthouse.CodeOf(err) == posthouse.CodeChanged:
+		return d.changedMeanwhile(ask)
+	case errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid:
+		return d.again(before, ask, nil, coded.Problems)
+	}
+	return err
+}
+
+// wanted is a roster as a form wants it, or what is wrong with that.
+func (d duty) wanted(ask *wish, before posthouse.Roster) (next posthouse.Roster, problems []posthouse.Problem, err error) {
+	if problems, err = d.readCalendar(ask, before); err != nil || len(problems) > 0 {
+		return before, problems, err
+	}
+	next, problems = ask.apply(before)
+	return next, append(problems, rule.Validate(next)...), nil
+}
+
+// changedMeanwhile shows what a form would make of the roster as it is now.
+func (d duty) changedMeanwhile(ask wish) error {
+	before, err := d.rosterOf(ask)
+	if err != nil {
+		return err
+	}
+	next, problems, err := d.wanted(&ask, before)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return d.again(before, ask, nil, problems)
+	}
+	return d.moved(before, ask, next)
+}
+
+// calendarBegins is how each calendar begins.
+const calendarBegins = "BEGIN:VCALENDAR"
+
+// Calendar reports whether the file of a form is a calendar.
+func (w wish) Calendar() bool {
+	text := strings.TrimSpace(strings.TrimPrefix(w.CSV, "\ufeff"))
+	return (w.Do == "import" || w.Do == "new") && len(text) > len(calendarBegins) && strings.EqualFold(text[:len(calendarBegins)], calendarBegins)
+}
+
+// readCalendar asks the API what a calendar makes of a roster.
+func (d duty) readCalendar(ask *wish, before posthouse.Roster) (problems []posthouse.Problem, err error) {
+	name := cmp.Or(before.Name, ask.Name)
+	if !ask.Calendar() || name == "" { // a name that is missing is found later
+		return nil, nil
+	}
+	how := client.CalendarImport{By: ask.By, As: map[string]string{}, KeepUnknown: ask.Keep != "", DryRun: true}
+	for line := range strings.Lines(ask.As) {
+		called, user, found := strings.Cut(line, "=")
+		if called, user = strings.TrimSpace(called), strings.TrimSpace(user); found && called != "" && user != "" && !strings.Contains(line, ",") {
+			how.As[called] = user
+		} else if strings.TrimSpace(line) != "" {
+			return problemAt("as", "wish_called"), nil
+		}
+	}
+	if ask.Do == "new" {
+		how.HandOver, how.TimeZone = ask.HandOver, ask.TimeZone
+	}
+	ask.read, err = d.v.API.Rosters.ImportCalendar(d.v.Ctx(), name, []byte(ask.CSV), how)
+	var coded *posthouse.Error
+	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
+		return coded.Problems, nil
+	}
+	return nil, err
 }
 
 // rosterOf is the roster that a form is about, without a name where there is none yet.
@@ -213,7 +268,7 @@ func (d duty) again(r posthouse.Roster, ask wish, will *look, problems []posthou
 func wishOf(v *host.Visit) wish {
 	w := wish{
 		Do: v.Form("do"), Name: v.Form("name"), Date: v.Form("date"), Users: v.Form("users"), User: v.Form("user"), With: v.Form("with"),
-		WithDate: v.Form("with_date"), HandOver: v.Form("hand_over"), TimeZone: v.Form("time_zone"), CSV: v.Form("csv"), View: v.Form("view"),
+		WithDate: v.Form("with_date"), HandOver: v.Form("hand_over"), TimeZone: v.Form("time_zone"), CSV: v.Form("csv"), By: v.Form("by"), As: v.Form("as"), Keep: v.Form("keep"), View: v.Form("view"),
 	}
 	for i := range w.Days {
 		w.Days[i] = v.Form("day" + strconv.Itoa(i))
@@ -234,7 +289,7 @@ func wishOf(v *host.Visit) wish {
 func (w wish) Fields() [][2]string {
 	list := [][2]string{
 		{"do", w.Do}, {"name", w.Name}, {"date", w.Date}, {"users", w.Users}, {"user", w.User}, {"with", w.With}, {"with_date", w.WithDate},
-		{"hand_over", w.HandOver}, {"time_zone", w.TimeZone}, {"csv", w.CSV}, {"view", w.View},
+		{"hand_over", w.HandOver}, {"time_zone", w.TimeZone}, {"csv", w.CSV}, {"by", w.By}, {"as", w.As}, {"keep", w.Keep}, {"view", w.View},
 	}
 	for i, text := range w.Days {
 		list = append(list, [2]string{"day" + strconv.Itoa(i), text})
@@ -287,8 +342,12 @@ func problemAt(path, word string) []posthouse.Problem {
 	return []posthouse.Problem{{Path: path, Message: word}}
 }
 
-// imported takes the days and dates of a CSV in place of all that there were.
+// imported takes the days and dates of a file in place of all that there were, of a calendar the hand-over and zone too.
 func (w wish) imported(next posthouse.Roster) (posthouse.Roster, []posthouse.Problem) {
+	if w.Calendar() {
+		next.Days, next.Overrides, next.HandOver, next.TimeZone = w.read.Days, w.read.Overrides, w.read.HandOver, w.read.TimeZone
+		return next, nil
+	}
 	read, problems, err := rule.ReadCSV(strings.NewReader(w.CSV))
 	if err != nil {
 		return next, problemAt("file", err.Error())

@@ -244,3 +244,49 @@ func TestARosterIsMadeOfAFile(t *testing.T) {
 		}
 	}
 }
+
+// A calendar is read after a look, which says whom nobody knows; a new roster too, whose form keeps what was typed.
+func TestARosterIsMadeOfACalendar(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	h.API("PUT", "/v1/users", `{"users":[{"id":"li.na","name":"李娜"}]}`, nil)
+	calendar := "\ufeffBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20200106\r\nRRULE:FREQ=WEEKLY\r\nSUMMARY:李娜、<b>小王\r\nEND:VEVENT\r\nEND:VCALENDAR"
+	before := h.roster("night")
+	wrong := h.Ask("admin", atNight, url.Values{"do": {"import"}, "csv": {calendar}, "by": {"summary"}})
+	h.Shows(wrong.Body, "<code>line 5</code>", "&lt;b&gt;小王", `<option value="summary" selected>`, "Look first")
+	if wrong.Status != http.StatusUnprocessableEntity {
+		t.Errorf("somebody unknown: %d", wrong.Status)
+	}
+	h.Shows(h.Ask("admin", atNight, url.Values{"do": {"import"}, "csv": {calendar}, "as": {"小王"}}).Body, "<code>as</code> want a line such as 李娜=li.na")
+	form := url.Values{"do": {"import"}, "csv": {calendar}, "as": {"<b>小王=wang.fang\r\n\r\n"}}
+	look := h.Ask("admin", atNight, form)
+	h.Shows(look.Body, "What it will change", "li.na", "wang.fang", `name="as" value="&lt;b&gt;小王=wang.fang"`)
+	if now := h.roster("night"); now.Tag() != before.Tag() {
+		t.Errorf("a look has stored %+v", now)
+	}
+	form.Set("step", "store")
+	form.Set("version", consoletest.VersionOf(look.Body))
+	if got := h.Ask("admin", atNight, form); got.To() != atNight+"?said=stored" {
+		t.Fatalf("storing: %d\n%s", got.Status, got.Body)
+	}
+	if r := h.roster("night"); !slices.Equal(r.Days["1"], []string{"li.na", "wang.fang"}) || len(r.Days) != 1 || len(r.Overrides) != 0 {
+		t.Errorf("the roster is %+v", r)
+	}
+	at := "/console/t/default/rosters"
+	form = url.Values{"name": {"new"}, "csv": {calendar}, "hand_over": {"late"}, "keep": {"1"}}
+	h.Shows(h.Ask("admin", at, form).Body, "<code>hand_over</code>", `value="late"`, `value="new"`, " checked>")
+	form.Set("hand_over", "09:00")
+	form.Set("step", "store")
+	form.Set("version", "")
+	if got := h.Ask("admin", at, form); got.To() != at+"/new?said=stored" {
+		t.Fatalf("storing: %d\n%s", got.Status, got.Body)
+	}
+	if r := h.roster("new"); r.HandOver != "09:00" || !slices.Equal(r.Days["1"], []string{"li.na", "<b>小王"}) {
+		t.Errorf("the roster is %+v", r)
+	}
+	text := h.Page("viewer", at+"/new/file?as=ics")
+	again := h.Ask("admin", at, url.Values{"name": {"copy"}, "csv": {text}, "step": {"store"}, "version": {""}})
+	if r := h.roster("copy"); again.To() == "" || r.HandOver != "09:00" || !slices.Equal(r.Days["1"], []string{"li.na", "<b>小王"}) {
+		t.Errorf("a copy is %d, %+v", again.Status, r)
+	}
+}
