@@ -45,7 +45,7 @@ type CampaignProgress struct {
 	Cancelled   int64 `json:"cancelled" doc:"Left when the campaign was cancelled."`
 	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
 
-	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown, undelivered or suppressed, the most frequent first."`
+	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown, undelivered or suppressed, and which were sent to by another account than the one that was refused (FAILOVER); the most frequent first."`
 	PerSecond float64            `json:"per_second" doc:"How many members were settled a second since the start, on average."`
 	Left      posthouse.Duration `json:"left" doc:"How long the rest takes at that rate; 0s where nobody can tell."`
 }
@@ -124,9 +124,22 @@ type CampaignMember struct {
 	Seq       int64           `json:"seq" doc:"The number in the audience, in the order of the file."`
 	Address   string          `json:"address" doc:"Where the member is reached."`
 	Variables json.RawMessage `json:"variables,omitempty" doc:"What the file says of the member."`
-	Reason    *CampaignReason `json:"reason,omitempty" doc:"Why it failed, is unknown or undelivered; members counts all of the segment with the same reason."`
+	Reason    *CampaignReason `json:"reason,omitempty" doc:"Why it failed, is unknown or undelivered, or with the code FAILOVER which account was refused before another one sent it; members counts all of the segment with the same reason."`
 	Outcome   string          `json:"outcome" doc:"unsent, started, sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled or handed_over."`
 	Segment   string          `json:"segment,omitempty" doc:"The segment it is in; empty before the start."`
+	Account   string          `json:"account,omitempty" doc:"Of a channel with several accounts: by which it was sent to last."`
+}
+
+// PeopleQuery says what people are read from another program's database.
+type PeopleQuery struct {
+	Database string `json:"database" doc:"Its name, as the server's setting databases has it." example:"crm"`
+	Query    string `json:"query" doc:"A query in its SQL. One column is the address, all others are variables; it is made in a transaction that may only read. Give it an ORDER BY, so that an import that was interrupted goes on when it is made once more."`
+	Address  string `json:"address,omitempty" doc:"The column of the address. Defaults to one named address, openid, phone, mobile, email or user." example:"openid"`
+}
+
+// PeopleFollowing says whose followers are read.
+type PeopleFollowing struct {
+	Account string `json:"account,omitempty" doc:"The account of the channel, where it has several." example:"main"`
 }
 
 // AudienceDraft is a stored list to make.

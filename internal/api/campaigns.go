@@ -206,12 +206,12 @@ func (s campaigns) export(c *web.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return web.Listed(format == formatCSV, []string{"seq", "address", "outcome", "code", "error", "segment", "variables"}, each, func(m wire.CampaignMember) []string {
+	return web.Listed(format == formatCSV, []string{"seq", "address", "outcome", "code", "error", "account", "segment", "variables"}, each, func(m wire.CampaignMember) []string {
 		why := wire.CampaignReason{}
 		if m.Reason != nil {
 			why = *m.Reason
 		}
-		return []string{strconv.FormatInt(m.Seq, 10), m.Address, m.Outcome, why.Code, why.Error, m.Segment, string(m.Variables)}
+		return []string{strconv.FormatInt(m.Seq, 10), m.Address, m.Outcome, why.Code, why.Error, m.Account, m.Segment, string(m.Variables)}
 	}), nil
 }
 

@@ -85,10 +85,10 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 		t.Errorf("o3 is %+v", who)
 	}
 	h.must(404, "GET", "/v1/campaigns/coupon-a/who?address=nobody", "")
-	if csv := h.must(200, "GET", "/v1/campaigns/coupon-a/members?format=csv&outcome=unsent", "").body; csv != `seq,address,outcome,code,error,segment,variables
-1,o1,unsent,,,,"{""name"":""张三"",""sum"":""20""}"
-2,o2,unsent,,,,"{""name"":""=1+1"",""sum"":""30""}"
-4,o3,unsent,,,,"{""name"":""李四"",""sum"":""40""}"
+	if csv := h.must(200, "GET", "/v1/campaigns/coupon-a/members?format=csv&outcome=unsent", "").body; csv != `seq,address,outcome,code,error,account,segment,variables
+1,o1,unsent,,,,,"{""name"":""张三"",""sum"":""20""}"
+2,o2,unsent,,,,,"{""name"":""=1+1"",""sum"":""30""}"
+4,o3,unsent,,,,,"{""name"":""李四"",""sum"":""40""}"
 ` {
 		t.Errorf("the export is %s", csv)
 	}

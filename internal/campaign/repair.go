@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -138,9 +139,13 @@ func issue(s *work.Segment, m Map, who Outcome) (next work.Segment, some bool) {
 			left.set(i-from, Elsewhere)
 		}
 	}
-	return sealed(work.Segment{
+	next = work.Segment{
 		ID: posthouse.NewID(), Campaign: s.Campaign, Tenant: s.Tenant, First: s.First + int64(from), Last: s.First + int64(to), RepairedFrom: s.ID,
-	}, left), true
+	}
+	if len(s.Via) > 0 {
+		next.Accounts, next.Via = s.Accounts, slices.Clone(s.Via[viaBytes*from:viaBytes*(to+1)])
+	}
+	return sealed(next, left), true
 }
 
 // Witness is a segment that nobody works on with what a late answer of the provider proves of a member: one of whom nobody

@@ -73,6 +73,13 @@ func Note(s *work.Segment, place int, why work.SegmentReason) {
 	s.Noted[place] = byte(at + 1)
 }
 
+// Unnote takes back why a member ended: it has not.
+func Unnote(s *work.Segment, place int) {
+	if len(s.Noted) > 0 {
+		s.Noted[place] = 0
+	}
+}
+
 // among is the place of a reason in a list, which gets it where it has none like it.
 func among(list []work.SegmentReason, why work.SegmentReason) ([]work.SegmentReason, int) {
 	if runes := []rune(why.Error); len(runes) > maxError {

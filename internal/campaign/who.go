@@ -51,7 +51,10 @@ func shown(c *work.Campaign, m audience.Member, segments []work.Segment) wire.Ca
 			continue
 		}
 		if o := At(s, int(m.Seq-s.First)); o != Elsewhere {
-			out.Outcome, out.Segment, out.Reason = o.String(), s.ID, nil
+			out.Outcome, out.Segment, out.Reason, out.Account = o.String(), s.ID, nil, ""
+			if reaches[o] {
+				out.Account = AccountOf(s, int(m.Seq-s.First))
+			}
 			if r := reasonOf(s, int(m.Seq-s.First)); r != nil && r.Outcome == out.Outcome {
 				told := reasonShown(*r)
 				out.Reason = &told
@@ -60,6 +63,9 @@ func shown(c *work.Campaign, m audience.Member, segments []work.Segment) wire.Ca
 	}
 	return out
 }
+
+// reaches has the outcomes of those to whom something was sent, or may have been.
+var reaches = map[Outcome]bool{Started: true, Sent: true, Delivered: true, Undelivered: true, Failed: true, Unknown: true}
 
 // exportMembers is how many members are put together at once.
 const exportMembers = 1000

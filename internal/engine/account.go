@@ -64,16 +64,16 @@ func (r *route) probes(account string) bool {
 	return refused && g.Class != posthouse.ClassRate
 }
 
-// spares reports whether a route has another account than the one a delivery went by that may send it now.
-func spares(r *route, d *posthouse.Delivery) bool {
+// spares reports whether a route has another account than one that may send now, of a pool where one is named.
+func spares(r *route, account, pool string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fleet == nil {
 		return false
 	}
-	now, pool := time.Now(), work.PinOf(d).Pool()
+	now := time.Now()
 	for _, a := range r.accounts {
-		if a.Name != d.Account && (pool == "" || slices.Contains(a.Pools, pool)) && !now.Before(r.opens(a, now)) && !r.probes(a.Name) {
+		if a.Name != account && (pool == "" || slices.Contains(a.Pools, pool)) && !now.Before(r.opens(a, now)) && !r.probes(a.Name) {
 			return true
 		}
 	}

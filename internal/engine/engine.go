@@ -297,7 +297,9 @@ func (e *Engine) sendCampaigns(m *metrics.Metrics) {
 			return termsOf(r, c), true
 		},
 	})
-	rouse := func(l work.Lane) { e.Routes.Rouse(state.Key{Tenant: l.Tenant, Channel: l.Channel}, l.Priority, "") }
+	rouse := func(l work.Lane, pin work.Pin) {
+		e.Routes.Rouse(state.Key{Tenant: l.Tenant, Channel: l.Channel}, l.Priority, pin)
+	}
 	e.Campaigner = segment.NewCampaigner(o.Campaigns.Steward, e.holder, rouse, e.recorder.Stuck, o.Poll, o.RepairEvery)
 	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.sieve(), e.rollup, o.Log, m})
 }

@@ -36,47 +36,43 @@ func slotsOf(r *route, account string) segment.Slots {
 // claim starts members of segments: of those that are held, and of others that are free.
 func (s *segments) claim(ctx context.Context, w wish) (claimed, error) {
 	found := claimed{given: make([]given, len(w.parts))}
-	if w.pin != "" {
+	if w.pin != "" && w.pin.Account() == "" {
 		return found, nil
 	}
 	for i := range w.parts {
-		more, err := s.claimFor(ctx, w, &w.parts[i], &found.given[i], &found)
-		switch {
-		case err != nil: // what was started is to be sent, and single messages do not wait for campaigns
+		if err := s.claimFor(ctx, w, &w.parts[i], &found.given[i], &found); err != nil { // what was started is to be sent, and single messages do not wait for campaigns
 			s.log.Warn("no more members of a campaign start for a moment", "channel", w.route.Key.Channel, "error", err)
 			return found, nil //nolint:nilerr // it is in the log
-		case !more:
-			return found, nil
 		}
 	}
 	return found, nil
 }
 
-// claimFor starts members that one account sends to, and reports whether there may be more of them.
-func (s *segments) claimFor(ctx context.Context, w wish, by *portion, own *given, found *claimed) (more bool, err error) {
+// claimFor starts members that one account sends to.
+func (s *segments) claimFor(ctx context.Context, w wish, by *portion, own *given, found *claimed) error {
 	r := w.route
 	most := min(by.max, s.holder.Share(slotsOf(r, by.account), r.Settings.MaxInflight))
 	lane := work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority}
 	defer func() { own.full = own.n > 0 && own.n >= most }()
 	for own.n < most && (by.messages == 0 || own.calls < by.messages) {
-		st, err := s.holder.Next(ctx, lane, w.at, w.lease)
+		st, err := s.holder.Next(ctx, lane, w.pin, by.account, w.at, w.lease)
 		if err != nil || st == nil {
-			return false, err
+			return err
 		}
 		units, n, err := s.begin(ctx, st, w, by, most-own.n)
 		found.units, found.n = append(found.units, units...), found.n+n
 		own.n, own.calls = own.n+n, own.calls+len(units)
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // begin starts up to so many members, and makes units of them.
 func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *portion, most int) (list []unit, n int, err error) {
 	var grants []limit.Grant
-	places, err := s.holder.Begin(ctx, st, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
+	places, err := s.holder.Begin(ctx, st, by.account, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
 		may, grants, later, err = s.sift(ctx, w.route, by.account, st, places)
 		return may, later, err
 	})
@@ -184,12 +180,12 @@ func (s *segments) settle(ctx context.Context, batch []unit, insist insist) erro
 	list := make([]segment.Ended, len(batch))
 	for i, u := range batch {
 		p := u.(*part)
-		list[i] = segment.Ended{Of: p.in, Size: p.is.size, Places: p.places, Bad: p.bad, Barred: p.barred}
+		list[i] = segment.Ended{Of: p.in, Size: p.is.size, Places: p.places, Bad: p.bad, Barred: p.barred, Account: p.is.account}
 		if p.unasked {
 			list[i].After = faultPause
 		}
 		if p.sent() {
-			list[i].Results = p.ended.results
+			list[i].Results, list[i].Spares = p.ended.results, spares(p.is.route, p.is.account, "")
 			_, list[i].Hears = p.is.route.Opened.By(p.is.account).(channel.Receiver)
 		}
 		p.count()

@@ -21,15 +21,15 @@ type Steward interface {
 type Campaigner struct {
 	steward Steward
 	holder  *Holder
-	rouse   func(lane work.Lane) // says that a lane may have somebody to send to
-	stuck   func() bool          // are there results that cannot be written?
-	every   time.Duration        // between two looks
-	repairs time.Duration        // between two repairs
-	wake    chan struct{}        // capacity 1: a campaign has changed, or a segment is partly done
+	rouse   func(lane work.Lane, pin work.Pin) // says that a lane may have somebody to send to
+	stuck   func() bool                        // are there results that cannot be written?
+	every   time.Duration                      // between two looks
+	repairs time.Duration                      // between two repairs
+	wake    chan struct{}                      // capacity 1: a campaign has changed, or a segment is partly done
 }
 
 // NewCampaigner makes the role. Each look is every, and each repair after repairs.
-func NewCampaigner(s Steward, h *Holder, rouse func(work.Lane), stuck func() bool, every, repairs time.Duration) *Campaigner {
+func NewCampaigner(s Steward, h *Holder, rouse func(work.Lane, work.Pin), stuck func() bool, every, repairs time.Duration) *Campaigner {
 	c := &Campaigner{s, h, rouse, stuck, every, repairs, make(chan struct{}, 1)}
 	h.partly = c.Nudge
 	return c
@@ -109,14 +109,14 @@ func (c *Campaigner) mark(ctx context.Context) error {
 		h.due[lane] = true
 	}
 	h.mu.Unlock()
+	for _, lane := range lanes {
+		c.rouse(lane, "")
+	}
 	now := time.Now()
 	for _, st := range h.all() {
-		if st.ready(now) {
-			lanes = append(lanes, st.Lane)
+		for _, pin := range st.pins(now) {
+			c.rouse(st.Lane, pin)
 		}
-	}
-	for _, lane := range lanes {
-		c.rouse(lane)
 	}
 	return nil
 }

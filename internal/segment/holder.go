@@ -83,15 +83,18 @@ func (h *Holder) Occupy(of Slots, n int) {
 	}
 }
 
-// Next is a segment of a lane with somebody who may be sent to: one that is held, or else one that is claimed now. nil says
-// that there is none.
-func (h *Holder) Next(ctx context.Context, lane work.Lane, at time.Time, lease time.Duration) (*Stretch, error) {
+// Next is a segment of a lane with somebody who may be sent to by an account: one that is held, or else one that is claimed now. nil
+// says that there is none. Under the pin of an account that is somebody whom it alone may send to.
+func (h *Holder) Next(ctx context.Context, lane work.Lane, pin work.Pin, account string, at time.Time, lease time.Duration) (*Stretch, error) {
+	if pin != "" {
+		return h.doubted(lane, account), nil
+	}
 	now := time.Now()
 	h.mu.Lock()
 	list, due := slices.Clone(h.held[lane]), h.due[lane]
 	h.mu.Unlock()
 	for _, st := range list {
-		if st.ready(now) {
+		if st.ready(now, account) {
 			return st, nil
 		}
 	}
@@ -112,12 +115,26 @@ func (h *Holder) Next(ctx context.Context, lane work.Lane, at time.Time, lease t
 		return nil, h.putBack(ctx, seg, err)
 	}
 	st := &Stretch{
-		Leg: leg, Lane: lane, Pass: seg.Pass, log: h.Log, mu: newLock(), seg: seg, again: map[int]bool{}, later: map[int]time.Time{}, lease: lease, leaseEnd: at.Add(lease),
+		Leg: leg, Lane: lane, Pass: seg.Pass, doubted: !seg.DoubtedAt.IsZero(), log: h.Log, mu: newLock(), seg: seg, again: map[int]bool{}, later: map[int]time.Time{}, moved: map[int]bool{}, lease: lease, leaseEnd: at.Add(lease),
 	}
 	h.mu.Lock()
 	h.held[lane] = append(h.held[lane], st)
 	h.mu.Unlock()
 	return st, nil
+}
+
+// doubted is a segment that is held with somebody whom an account alone may send to, since it may have reached them; nil for none.
+func (h *Holder) doubted(lane work.Lane, account string) *Stretch {
+	now := time.Now()
+	h.mu.Lock()
+	list := slices.Clone(h.held[lane])
+	h.mu.Unlock()
+	for _, st := range list {
+		if st.doubted && st.ready(now, account) {
+			return st
+		}
+	}
+	return nil
 }
 
 // unreadAfter is the wait before somebody tries again to read what sending to a segment needs.
@@ -154,15 +171,15 @@ func (h *Holder) all() (list []*Stretch) {
 // Sift says which members may start now, and of the others when they are looked at again.
 type Sift func(places []int) (may []int, later map[int]time.Time, err error)
 
-// Begin starts up to max members who may be sent to: it stores that they are started. Nobody is to be sent to before that is
-// stored. It returns their places.
-func (h *Holder) Begin(ctx context.Context, st *Stretch, terms campaign.Terms, max int, lease time.Duration, sift Sift) (places []int, err error) {
+// Begin starts up to max members who may be sent to by an account: it stores that they are started. Nobody is to be sent to before that
+// is stored. It returns their places.
+func (h *Holder) Begin(ctx context.Context, st *Stretch, account string, terms campaign.Terms, max int, lease time.Duration, sift Sift) (places []int, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if !terms.MayBegin(&st.seg, h.Life.Now()) {
 		return nil, h.giveUp(ctx, st, terms)
 	}
-	places = st.pick(time.Now(), max)
+	places = st.pick(time.Now(), account, max)
 	if len(places) > 0 {
 		var later map[int]time.Time
 		if places, later, err = sift(places); err != nil {
@@ -182,6 +199,7 @@ func (h *Holder) Begin(ctx context.Context, st *Stretch, terms campaign.Terms, m
 	for _, i := range places {
 		st.move(i, campaign.Started)
 	}
+	campaign.By(&st.seg, places, account)
 	campaign.Count(&st.seg)
 	at := time.Now() // before the write is sent: the lease can only end later than we think
 	is, err := h.Store.StartChunk(ctx, at, st.seg, lease)
@@ -226,7 +244,7 @@ func (h *Holder) letGo(ctx context.Context, st *Stretch, terms campaign.Terms) e
 // giveUp names those of a segment as unknown who may have been reached before, when it is too late to repeat that. The
 // stretch is locked.
 func (h *Holder) giveUp(ctx context.Context, st *Stretch, terms campaign.Terms) error {
-	for _, i := range st.pick(time.Now(), campaign.Len(&st.seg)) {
+	for _, i := range st.pick(time.Now(), anyAccount, campaign.Len(&st.seg)) {
 		st.move(i, campaign.Started, campaign.Unknown)
 		st.note(i, campaign.Unknown, channel.Result{Code: "WINDOW_CLOSED", Error: "it may have been reached, and the provider may not know the key of a repeat any more"})
 	}

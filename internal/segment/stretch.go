@@ -3,11 +3,13 @@ package segment
 import (
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -21,6 +23,8 @@ type Stretch struct {
 	Lane work.Lane
 	// Pass is how often its members were refused before.
 	Pass int
+	// doubted says that they may have been reached before: each is sent to by its own account alone.
+	doubted bool
 
 	log      *slog.Logger
 	mu       lock
@@ -28,6 +32,7 @@ type Stretch struct {
 	from     int               // nobody before it is to be sent to in this pass
 	again    map[int]bool      // those whose turn comes with the next pass
 	later    map[int]time.Time // those whose turn comes in this pass, but not yet
+	moved    map[int]bool      // those who go by another account at once, since the first was refused
 	wait     time.Duration     // before the next pass
 	flying   int               // members who were started and have no result here
 	lease    time.Duration
@@ -49,8 +54,11 @@ func (l lock) Unlock() { <-l }
 
 func (st *Stretch) outcomes() campaign.Map { return campaign.Map(st.seg.Outcomes) }
 
-// pick finds up to max members who may be sent to now. The stretch is locked.
-func (st *Stretch) pick(now time.Time, max int) []int {
+// anyAccount stands for the name of whichever account: none is called so.
+const anyAccount = "*"
+
+// pick finds up to max members who may be sent to now by an account. The stretch is locked.
+func (st *Stretch) pick(now time.Time, by string, max int) []int {
 	if st.leaving || st.over {
 		return nil
 	}
@@ -64,7 +72,7 @@ func (st *Stretch) pick(now time.Time, max int) []int {
 		if first < 0 {
 			first = i
 		}
-		if at, waits := st.later[i]; waits && now.Before(at) {
+		if at, waits := st.later[i]; waits && now.Before(at) || by != anyAccount && !campaign.MaySend(&st.seg, i, by) {
 			continue
 		}
 		places = append(places, i)
@@ -75,11 +83,29 @@ func (st *Stretch) pick(now time.Time, max int) []int {
 	return places
 }
 
-// ready reports whether somebody may be sent to now.
-func (st *Stretch) ready(now time.Time) bool {
+// ready reports whether somebody may be sent to now by an account.
+func (st *Stretch) ready(now time.Time, by string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return len(st.pick(now, 1)) > 0
+	return len(st.pick(now, by, 1)) > 0
+}
+
+// pins are by which accounts somebody may be sent to now.
+func (st *Stretch) pins(now time.Time) (list []work.Pin) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.doubted {
+		if len(st.pick(now, anyAccount, 1)) > 0 {
+			list = append(list, "")
+		}
+		return list
+	}
+	for _, place := range st.pick(now, anyAccount, campaign.Len(&st.seg)) {
+		if pin := campaign.PinOf(&st.seg, place); !slices.Contains(list, pin) {
+			list = append(list, pin)
+		}
+	}
+	return list
 }
 
 // waits reports whether somebody is to be sent to in this pass, now or later. The stretch is locked.
@@ -110,12 +136,20 @@ func (st *Stretch) unstart(places []int) {
 	}
 }
 
-// follow writes into the map what follows a result. The stretch is locked.
-func (st *Stretch) follow(terms campaign.Terms, place int, r channel.Result) {
+// follow writes into the map what follows a result of an account's. The stretch is locked.
+func (st *Stretch) follow(terms campaign.Terms, place int, r channel.Result, e *Ended) {
+	if e.Spares && state.GoesElsewhere(r.Class) && !st.doubted && !st.moved[place] {
+		st.moved[place] = true // it is the account that was refused: another one sends it at once
+		campaign.Note(&st.seg, place, campaign.MovedFrom(e.Account, r))
+		st.unstart([]int{place})
+		return
+	}
+	delete(st.moved, place)
 	next := terms.After(st.Pass, r, rand.Float64())
 	switch next.Outcome {
 	case campaign.Unsent:
 		st.unstart([]int{place})
+		campaign.Unnote(&st.seg, place)
 		if next.Later {
 			st.again[place], st.wait = true, max(st.wait, next.Wait)
 		} else {
@@ -170,6 +204,9 @@ type Ended struct {
 	Barred map[int]string
 	// After is how long those wait who were not sent to.
 	After time.Duration
+	// Account is by which they were sent to, and Spares says that another one could send to them now.
+	Account string
+	Spares  bool
 	// Hears says that the driver reads what the provider tells of them by itself.
 	Hears bool
 }
@@ -186,7 +223,7 @@ func (e *Ended) apply(terms campaign.Terms) {
 	}
 	for place, why := range e.Barred {
 		to := campaign.Suppressed
-		if !st.seg.DoubtedAt.IsZero() { // it may have been reached before
+		if st.doubted {
 			to = campaign.Unknown
 		}
 		st.move(place, to)
@@ -202,7 +239,7 @@ func (e *Ended) apply(terms campaign.Terms) {
 		return
 	}
 	for i, place := range e.Places {
-		st.follow(terms, place, e.Results[i])
+		st.follow(terms, place, e.Results[i], e)
 	}
 }
 

@@ -94,7 +94,12 @@ const ReasonFailover = "failover"
 // MayGoElsewhere reports whether a refusal is no reason to wait where another account can send: it is about the account, and any of
 // several may send the delivery. One that has gone elsewhere already waits: it may be what its accounts are refused for.
 func MayGoElsewhere(d *posthouse.Delivery, class posthouse.Class) bool {
-	return class.Blocks() && class != posthouse.ClassLocal && !d.Pinned && d.Reason != ReasonFailover
+	return GoesElsewhere(class) && !d.Pinned && d.Reason != ReasonFailover
+}
+
+// GoesElsewhere reports whether a refusal of a class is about the account alone, so that another one may send at once.
+func GoesElsewhere(class posthouse.Class) bool {
+	return class.Blocks() && class != posthouse.ClassLocal
 }
 
 // Admitted is what follows when those before a delivery in its line are settled (T30). Its event names the line.

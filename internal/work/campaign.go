@@ -55,6 +55,8 @@ type Campaign struct {
 type CampaignMarks struct {
 	// CanaryDone says that the others may follow the canary.
 	CanaryDone bool `json:"canary_done,omitempty"`
+	// Reached says that somebody was sent to who has not failed.
+	Reached bool `json:"reached,omitempty"`
 	// Answered and Failed are how many members were answered for, and how many of these had failed in a way that the brake
 	// counts, when a person resumed it.
 	Answered int64 `json:"answered,omitempty"`
@@ -101,6 +103,10 @@ type Segment struct {
 	// from 1, or is empty for nothing.
 	Reasons []SegmentReason
 	Noted   []byte
+	// Accounts are those of the channel's by which members were sent to, and Via has two bytes for each member: the place among
+	// them, from 1, of the last one, or 0 for none. Both are empty where the channel has one account.
+	Accounts []string
+	Via      []byte
 	// Receipts has a byte for each member of whom the provider has told by itself, or is empty for nobody: see internal/campaign.
 	// Told says why those were not delivered, and Heard counts them. Nothing but receipts writes these three.
 	Receipts []byte

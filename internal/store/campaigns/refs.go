@@ -125,7 +125,7 @@ func (s Refs) HearOf(ctx context.Context, now time.Time, segment string, decide 
 		if !changed {
 			return nil
 		}
-		told, err := reasonsText(after.Told)
+		told, err := listText(after.Told)
 		if err != nil {
 			return err
 		}

@@ -22,16 +22,16 @@ const segmentHeard = "receipts, told, heard_delivered, heard_undelivered"
 const countColumns = "unsent, started, sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled, handed_over, repeated"
 
 // segmentProgress is what each step of a segment writes.
-const segmentProgress = "status, reason, token, owner, epoch, lease_until, finished_at, due_at, pass, began_at, doubted_at, reasons, noted, outcomes, " + countColumns
+const segmentProgress = "status, reason, token, owner, epoch, lease_until, finished_at, due_at, pass, began_at, doubted_at, reasons, noted, accounts, via, outcomes, " + countColumns
 
 func readSegment(scan sqldb.Scanner) (work.Segment, error) {
 	var s work.Segment
 	var created, lease, finished, due, began, doubted int64
-	var reasons string
+	var reasons, accounts string
 	var told sql.NullString
 	into := []any{
 		&s.ID, &s.Campaign, &s.Tenant, &s.First, &s.Last, &s.RepairedFrom, &created, &s.Status, &s.Reason, &s.Token, &s.Owner, &s.Epoch, &lease, &finished,
-		&due, &s.Pass, &began, &doubted, &reasons, &s.Noted, &s.Outcomes,
+		&due, &s.Pass, &began, &doubted, &reasons, &s.Noted, &accounts, &s.Via, &s.Outcomes,
 	}
 	for i := range s.Counts {
 		into = append(into, &s.Counts[i])
@@ -42,20 +42,23 @@ func readSegment(scan sqldb.Scanner) (work.Segment, error) {
 	s.CreatedAt, s.LeaseUntil, s.FinishedAt = sqldb.TimeOf(created), sqldb.TimeOf(lease), sqldb.TimeOf(finished)
 	s.DueAt, s.BeganAt, s.DoubtedAt = sqldb.TimeOf(due), sqldb.TimeOf(began), sqldb.TimeOf(doubted)
 	var err error
-	if s.Reasons, err = readReasons(reasons); err == nil {
-		s.Told, err = readReasons(told.String)
+	if s.Reasons, err = readList[work.SegmentReason](reasons); err == nil {
+		s.Told, err = readList[work.SegmentReason](told.String)
+	}
+	if err == nil {
+		s.Accounts, err = readList[string](accounts)
 	}
 	return s, err
 }
 
-func readReasons(text string) (list []work.SegmentReason, err error) {
+func readList[T any](text string) (list []T, err error) {
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &list)
 	}
 	return list, err
 }
 
-func reasonsText(list []work.SegmentReason) (string, error) {
+func listText[T any](list []T) (string, error) {
 	if len(list) == 0 {
 		return "", nil
 	}
@@ -64,13 +67,17 @@ func reasonsText(list []work.SegmentReason) (string, error) {
 }
 
 func segmentStep(s *work.Segment) ([]any, error) {
-	reasons, err := reasonsText(s.Reasons)
+	reasons, err := listText(s.Reasons)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := listText(s.Accounts)
 	if err != nil {
 		return nil, err
 	}
 	args := []any{
 		int64(s.Status), s.Reason, s.Token, s.Owner, s.Epoch, sqldb.Micros(s.LeaseUntil), sqldb.Micros(s.FinishedAt),
-		sqldb.Micros(s.DueAt), s.Pass, sqldb.Micros(s.BeganAt), sqldb.Micros(s.DoubtedAt), reasons, s.Noted, s.Outcomes,
+		sqldb.Micros(s.DueAt), s.Pass, sqldb.Micros(s.BeganAt), sqldb.Micros(s.DoubtedAt), reasons, s.Noted, accounts, s.Via, s.Outcomes,
 	}
 	for _, n := range s.Counts {
 		args = append(args, n)
@@ -122,18 +129,20 @@ func (s Segments) SegmentsIn(ctx context.Context, campaign string, first, last i
 // Progress sums up where the members of a campaign stand, counts its segments by their status, and says why members failed.
 func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress, error) {
 	var p work.Progress
-	err := s.db.Look(ctx, "SELECT status, COUNT(*), SUM("+strings.ReplaceAll(countColumns+", heard_delivered, heard_undelivered", ", ", "), SUM(")+") FROM posthouse_segments WHERE campaign = ? GROUP BY status", []any{campaign}, func(scan sqldb.Scanner) error {
+	var noted int64 // segments
+	err := s.db.Look(ctx, "SELECT status, COUNT(*), SUM(CASE WHEN reasons <> '' OR heard_undelivered > 0 THEN 1 ELSE 0 END), SUM("+strings.ReplaceAll(countColumns+", heard_delivered, heard_undelivered", ", ", "), SUM(")+") FROM posthouse_segments WHERE campaign = ? GROUP BY status", []any{campaign}, func(scan sqldb.Scanner) error {
 		var status work.SegmentStatus
-		var n int64
+		var n, some int64
 		var counts [work.CountedOutcomes]int64
 		var heard work.HeardMembers
-		into := []any{&status, &n}
+		into := []any{&status, &n, &some}
 		for i := range counts {
 			into = append(into, &counts[i])
 		}
 		if err := scan(append(into, &heard.Delivered, &heard.Undelivered)...); err != nil {
 			return err
 		}
+		noted += some
 		p.Heard.Delivered, p.Heard.Undelivered = p.Heard.Delivered+heard.Delivered, p.Heard.Undelivered+heard.Undelivered
 		if int(status) < len(p.Segments) {
 			p.Segments[status] += n
@@ -143,20 +152,13 @@ func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress,
 		}
 		return nil
 	})
-	if err == nil && p.Members[outcomeFailed]+p.Members[outcomeUnknown]+p.Members[outcomeSuppressed]+p.Heard.Undelivered > 0 {
+	if err == nil && noted > 0 {
 		p.Reasons, err = s.reasons(ctx, campaign)
 	}
 	return p, s.db.Coded(err, "count the members of a campaign")
 }
 
-// The places of outcomes among the counts whose reasons are kept.
-const (
-	outcomeFailed     = 5
-	outcomeUnknown    = 6
-	outcomeSuppressed = 8
-)
-
-// reasons adds up why members of a campaign failed, are unknown, suppressed or undelivered, the most frequent first.
+// reasons adds up why members of a campaign ended as they did, the most frequent first.
 func (s Segments) reasons(ctx context.Context, campaign string) ([]work.SegmentReason, error) {
 	var list []work.SegmentReason
 	err := s.db.Look(ctx, "SELECT reasons, COALESCE(told, '') FROM posthouse_segments WHERE campaign = ? AND (reasons <> '' OR heard_undelivered > 0)", []any{campaign}, func(scan sqldb.Scanner) error {
@@ -164,11 +166,11 @@ func (s Segments) reasons(ctx context.Context, campaign string) ([]work.SegmentR
 		if err := scan(&text, &told); err != nil {
 			return err
 		}
-		more, err := readReasons(text)
+		more, err := readList[work.SegmentReason](text)
 		if err != nil {
 			return err
 		}
-		heard, err := readReasons(told)
+		heard, err := readList[work.SegmentReason](told)
 		for _, r := range append(more, heard...) {
 			i := slices.IndexFunc(list, func(known work.SegmentReason) bool {
 				return known.Outcome == r.Outcome && known.Class == r.Class && known.Code == r.Code

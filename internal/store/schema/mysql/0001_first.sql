@@ -801,7 +801,8 @@ CREATE TABLE posthouse_campaigns (
 -- a byte for each member, and the columns behind it count them.
 -- due_at is from when on it may be claimed, pass how often its members were refused before, began_at when the first of them was started, and
 -- doubted_at is set where they may have been reached before. reasons says, as JSON, why members failed or are unknown, and noted has a byte
--- for each: which of the reasons is its own. receipts has a byte for each member of whom the provider has told: 1 for delivered, or
+-- for each: which of the reasons is its own. accounts are, as a list of JSON, those of the channel's by which members were sent to, and via has
+-- two bytes for each: which was the last; both are empty where the channel has one account. receipts has a byte for each member of whom the provider has told: 1 for delivered, or
 -- above 1 the place in told of why it was not; only receipts write them, and the counts heard_ of it.
 CREATE TABLE posthouse_segments (
   id varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -837,6 +838,8 @@ CREATE TABLE posthouse_segments (
   doubted_at bigint NOT NULL DEFAULT 0,
   reasons mediumtext NOT NULL,
   noted mediumblob,
+  accounts mediumtext NOT NULL,
+  via mediumblob,
   receipts mediumblob,
   told mediumtext,
   heard_delivered int NOT NULL DEFAULT 0,

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// CAMP-7, FLEET-5: members do not wait for an account that is refused: they go by another one at once, which is said of each and counted,
+// and the refusal burns none of their tries. What every account is refused for waits.
+func TestMembersGoByAnotherAccountAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuses string // an account, or all
+		class   posthouse.Class
+		profile string
+	}{
+		"its rate":                 {"a", posthouse.ClassRate, ""},
+		"its rate, which counts":   {"a", posthouse.ClassRate, "wecom"},
+		"its secret":               {"a", posthouse.ClassAuth, "wecom"},
+		"its quota or permissions": {"a", posthouse.ClassAccount, ""},
+		"all are refused":          {"all", posthouse.ClassRate, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+				began := time.Now()
+				answer := func(out channel.Outgoing) channel.Result {
+					if (out.Account == c.refuses || c.refuses == "all") && time.Since(began) < 50*time.Second {
+						return channel.Result{Class: c.class, Code: "45009", After: time.Minute}
+					}
+					return channel.Result{Class: posthouse.ClassOK}
+				}
+				a, b := d.twoAccounts(posthouse.ChannelSettings{Profile: c.profile, MaxInflight: 8})
+				a.answer, b.answer = answer, answer
+				d.make(60, wire.CampaignDraft{SegmentSize: 20})
+				d.act(campaign.Start)
+				d.pass(10 * time.Second)
+				if c.refuses == "all" {
+					d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 60, Unsent: 60})
+					d.pass(10 * time.Minute)
+				}
+				got := d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 60, Sent: 60})
+				calls, refused := len(a.sent())+len(b.sent()), map[string]bool{}
+				for _, out := range a.sent() {
+					if time.Since(began) < 50*time.Second {
+						refused[out.Recipient.Address] = true
+					}
+				}
+				if c.refuses == "all" {
+					if calls > 60+4*8 {
+						t.Errorf("%d calls for 60 members of two accounts that are refused", calls)
+					}
+					return
+				}
+				if len(refused) == 0 || calls != 60+len(a.sent()) {
+					t.Fatalf("%d calls, %d of them by the refused account", calls, len(a.sent()))
+				}
+				d.movedAway(got, refused, c.class)
+			})
+		})
+	}
+}
+
+// movedAway checks what is said of members who went from the account a to b.
+func (d *drive) movedAway(got wire.Campaign, refused map[string]bool, class posthouse.Class) {
+	d.Helper()
+	n := int64(0)
+	for _, r := range got.Progress.Reasons {
+		if r.Outcome == "sent" && r.Code == "FAILOVER" && r.Class == class {
+			n += r.Members
+		}
+	}
+	if n != int64(len(refused)) {
+		d.Errorf("%d are said to have gone by another account, want %d: %+v", n, len(refused), got.Progress.Reasons)
+	}
+	for i := range 60 {
+		to := "o00" + string(rune('0'+i/10)) + string(rune('0'+i%10))
+		m, err := d.desk.Who(d.Context(), d.tenant, "spring", to)
+		if err != nil || m.Account != "b" {
+			d.Fatalf("%s is %+v, %v; want it sent by b", to, m, err)
+		}
+		if moved := m.Reason != nil && m.Reason.Code == "FAILOVER" && strings.Contains(m.Reason.Error, "account a was refused (45009)"); moved != refused[to] {
+			d.Errorf("%s, who was refused by a: %v, has the reason %+v", to, refused[to], m.Reason)
+		}
+	}
+}
+
+// CAMP-7, FLEET-5: who may have been reached is sent to again by the same account alone, also after a refusal and after its worker was
+// lost: the provider of another one would not recognise the repeat.
+func TestWhoMayHaveBeenReachedGoesByTheSameAccount(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		first := map[string]string{}
+		answer := func(out channel.Outgoing) channel.Result {
+			d.provider.mu.Lock()
+			defer d.provider.mu.Unlock()
+			to := out.Recipient.Address
+			switch first[to] {
+			case "":
+				first[to] = out.Account
+				return channel.Result{Class: posthouse.ClassUnknown, Code: "TIMEOUT"}
+			case out.Account:
+				if out.Attempt == 2 {
+					return channel.Result{Class: posthouse.ClassRate, Code: "45011", After: time.Second}
+				}
+			default:
+				d.Errorf("%s may have been reached by %s, and is sent to by %s", to, first[to], out.Account)
+			}
+			return channel.Result{Class: posthouse.ClassOK}
+		}
+		a, b := d.twoAccounts(posthouse.ChannelSettings{Profile: "wecom", MaxInflight: 8, Backoff: []posthouse.Duration{posthouse.Duration(time.Second)}})
+		a.answer, b.answer = answer, answer
+		d.make(60, wire.CampaignDraft{SegmentSize: 20, OnUnknown: posthouse.Retry})
+		d.act(campaign.Start)
+		d.pass(30 * time.Minute)
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 60, Sent: 60})
+		by := map[string]int{}
+		for to, account := range first {
+			by[account]++
+			if m, err := d.desk.Who(d.Context(), d.tenant, "spring", to); err != nil || m.Account != account {
+				t.Errorf("%s is %+v, %v; want it sent by %s", to, m, err, account)
+			}
+		}
+		if by["a"] == 0 || by["b"] == 0 {
+			t.Errorf("the first attempts were by %v", by)
+		}
+	})
+}
