@@ -115,8 +115,8 @@ func cutField(rec []byte, at int, delimiter byte) (field string, next int, err e
 	return string(rec[at:end]), next, nil
 }
 
-// checkColumns says what is wrong with the names of columns, and which of them has the address.
-func checkColumns(columns []string, address string) (place int, err error) {
+// CheckColumns says what is wrong with the names of columns, and which of them has the address.
+func CheckColumns(columns []string, address string) (place int, err error) {
 	for i, name := range columns {
 		if name != "" && slices.Index(columns, name) != i {
 			return 0, fmt.Errorf("the column %.60q stands twice: name the columns yourself", name)

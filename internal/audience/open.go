@@ -16,51 +16,67 @@ const windowMax = 8 << 20
 
 // Open reads a file that may be compressed by gzip or zstd, which its first bytes tell. Close frees what that takes, and leaves in open.
 func Open(in io.Reader) (io.ReadCloser, error) {
-	b := bufio.NewReaderSize(in, 64<<10)
+	from := &source{in: in}
+	b := bufio.NewReaderSize(from, 64<<10)
 	head, _ := b.Peek(4)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return nil, &FileError{fmt.Sprintf("the gzip file cannot be read: %v", err)}
+			return nil, from.fault("gzip", err)
 		}
-		return unzipped{z, z.Close, "gzip"}, nil
+		return unzipped{z, z.Close, "gzip", from}, nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowMax))
 		if err != nil {
-			return nil, &FileError{fmt.Sprintf("the zstd file cannot be read: %v", err)}
+			return nil, from.fault("zstd", err)
 		}
-		return unzipped{z, func() error { z.Close(); return nil }, "zstd"}, nil
+		return unzipped{z, func() error { z.Close(); return nil }, "zstd", from}, nil
 	}
 	return io.NopCloser(b), nil
 }
 
-// unzipped says of what cannot be decompressed that the file is wrong, and of what cannot be read, why.
+// source is a compressed file, and why it could not be read to its end.
+type source struct {
+	in  io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.in.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// fault says of what cannot be decompressed that the file is wrong, and of what cannot be read, why.
+func (s *source) fault(kind string, err error) error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &FileError{"the " + kind + " file ends before its end: it was cut off"}
+	}
+	return &FileError{fmt.Sprintf("the %s file cannot be read: %v", kind, err)}
+}
+
+// unzipped is what a compressed file holds.
 type unzipped struct {
 	io.Reader
 	close func() error
 	name  string
+	from  *source
 }
 
 func (u unzipped) Close() error { return u.close() }
 
 func (u unzipped) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = &FileError{"the " + u.name + " file ends before its end: it was cut off"}
-	} else if corrupt(err) {
-		err = &FileError{fmt.Sprintf("the %s file cannot be read: %v", u.name, err)}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = u.from.fault(u.name, err)
 	}
 	return n, err
-}
-
-func corrupt(err error) bool {
-	for _, known := range []error{gzip.ErrChecksum, gzip.ErrHeader, zstd.ErrMagicMismatch, zstd.ErrCRCMismatch, zstd.ErrWindowSizeExceeded, zstd.ErrDecoderSizeExceeded} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
 }
 
 // FileError is a fault of a whole file: nothing more can be read of it.

@@ -183,13 +183,13 @@ func (r *Reader) begin() error {
 			return err
 		}
 	}
-	place, err := checkColumns(columns, r.format.Address)
+	place, err := CheckColumns(columns, r.format.Address)
 	if err != nil {
 		return &FileError{err.Error()}
 	}
 	r.place, r.records.at.Columns = place, columns
 	for i, name := range columns {
-		r.keys = append(r.keys, string(appendString(nil, name))+":")
+		r.keys = append(r.keys, string(AppendString(nil, name))+":")
 		if i != place && name != "" {
 			r.names = append(r.names, name)
 		}
@@ -231,6 +231,9 @@ func (r *Reader) header() ([]string, error) {
 			return nil, &FileError{"the header cannot be read: " + err.Error()}
 		}
 		for i := range names {
+			if strings.Contains(strings.TrimSpace(names[i]), "\r") {
+				return nil, &FileError{"its lines end with a carriage return alone: save it with line feeds"}
+			}
 			if names[i] = strings.TrimSpace(names[i]); names[i] == "" {
 				return nil, &FileError{fmt.Sprintf("column %d of the header has no name: name the columns yourself, an empty name leaves one out", i+1)}
 			}
@@ -279,7 +282,7 @@ func (r *Reader) variablesOf(columns []string) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = appendString(append(out, r.keys[i]...), value)
+		out = AppendString(append(out, r.keys[i]...), value)
 	}
 	r.variables = append(out, '}')
 	if len(r.variables) == 2 {
@@ -313,8 +316,8 @@ func plainAddress(text string) (string, error) {
 	return text, nil
 }
 
-// appendString writes a text as JSON.
-func appendString(out []byte, s string) []byte {
+// AppendString writes a text as JSON.
+func AppendString(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
 			var b bytes.Buffer

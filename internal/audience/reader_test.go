@@ -251,3 +251,47 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// What is wrong with a compressed file is the file's fault; what its reader fails with is not.
+func TestACorruptFileIsToldFromALostConnection(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	for i := range 5000 {
+		fmt.Fprintf(w, "o%d,%x\n", i, i*i)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good := b.Bytes()
+	bad := bytes.Clone(good)
+	copy(bad[len(bad)/2:], make([]byte, 64))
+	lost := errors.New("the connection was lost")
+	for name, c := range map[string]struct {
+		in    io.Reader
+		fault bool
+	}{
+		"corrupt":         {bytes.NewReader(bad), true},
+		"cut off":         {bytes.NewReader(good[:len(good)/2]), true},
+		"lost":            {io.MultiReader(bytes.NewReader(good[:len(good)/2]), iotest.ErrReader(lost)), false},
+		"lost in the end": {io.MultiReader(bytes.NewReader(good[:len(good)/2]), iotest.ErrReader(io.ErrUnexpectedEOF)), false},
+	} {
+		in, err := Open(c.in)
+		if err == nil {
+			_, err = io.ReadAll(in)
+		}
+		var fault *FileError
+		if err == nil || errors.As(err, &fault) != c.fault {
+			t.Errorf("%s: %v; a fault of the file: %t, want %t", name, err, fault != nil, c.fault)
+		}
+	}
+}
+
+func TestLinesThatEndWithACarriageReturnAloneAreTold(t *testing.T) {
+	t.Parallel()
+	_, err := NewReader(strings.NewReader("openid,name\ro1,a\ro2,b\r"), Format{}, Position{}, true, nil).Next()
+	var fault *FileError
+	if !errors.As(err, &fault) || !strings.Contains(err.Error(), "carriage return") {
+		t.Errorf("got %v", err)
+	}
+}

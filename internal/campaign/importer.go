@@ -85,7 +85,7 @@ func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Aud
 			return a, err
 		}
 	}
-	t := &taking{im: im, ctx: context.WithoutCancel(ctx), now: now, kept: a, a: a}
+	t := &taking{im: im, whole: p.Final, ctx: context.WithoutCancel(ctx), now: now, kept: a, a: a}
 	t.a.Fields = maps.Clone(a.Fields)
 	if t.digest, err = resume(a.Digest); err != nil {
 		return a, err
@@ -121,6 +121,8 @@ func settle(a *work.Audience, p Part) error {
 	a.Format = string(format)
 	return nil
 }
+
+var errNobody = posthouse.Errorf(posthouse.CodeInvalid, "nobody is in the file: nothing is imported")
 
 var errOther = posthouse.Errorf(posthouse.CodeConflict, "the file is another: what is stored of it has a different hash")
 
@@ -163,6 +165,7 @@ func faultOf(err error) error {
 // taking is one part on its way.
 type taking struct {
 	im     *Importer
+	whole  bool            // the part is the file's last
 	ctx    context.Context // goes on when the caller leaves: what has arrived is stored
 	now    func() time.Time
 	reader *audience.Reader
@@ -196,12 +199,14 @@ func (t *taking) run() error {
 	}
 }
 
-// end stores what is left. cause is io.EOF at the end of the part. Of a file that is another than was said from the beginning
-// nothing is stored, so that it can come again.
+// end stores what is left. cause is io.EOF at the end of the part. Of a file that has nobody nothing is stored, so that it can come again.
 func (t *taking) end(cause error) error {
 	var wrong *audience.FileError
-	if errors.As(cause, &wrong) && t.a.Last == 0 && t.a.Refused == 0 {
-		return faultOf(cause)
+	switch {
+	case errors.As(cause, &wrong):
+		return t.misread(cause)
+	case errors.Is(cause, io.EOF) && t.whole && t.a.Last == 0 && t.a.Refused == 0:
+		return errNobody
 	}
 	t.pack()
 	if t.reader.Position().Offset > t.kept.Offset {
@@ -213,6 +218,21 @@ func (t *taking) end(cause error) error {
 		return faultOf(cause)
 	}
 	return nil
+}
+
+// misread leaves a file that shows to be another than was said as far as it is stored. From there on it may be read in another way.
+func (t *taking) misread(cause error) error {
+	if t.kept.Offset == 0 {
+		return faultOf(cause)
+	}
+	a := t.kept
+	a.Format = ""
+	stored, err := t.im.store.Append(t.ctx, t.now(), a, nil)
+	if err != nil {
+		return err
+	}
+	t.kept = stored
+	return faultOf(cause)
 }
 
 func (t *taking) take(row audience.Row) error {

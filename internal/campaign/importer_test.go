@@ -337,3 +337,45 @@ func BenchmarkImport(b *testing.B) {
 	}
 	b.ReportMetric(float64(a.Repeated), "repeated")
 }
+
+// CAMP-9: a file whose later lines show that it is GBK goes on as that, from where it is stored: nobody is lost.
+func TestCAMP9_AFileThatShowsToBeGBKGoesOnAsGBK(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("openid,name\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&b, "o%05d,n\n", i)
+	}
+	file := b.String() + "o99999,\xd5\xc5\xc8\xfd\n" // 张三
+	eachDB(t, func(t *testing.T, h *hall) {
+		a, err := h.importer.Import(t.Context(), time.Now, h.audience(""), campaign.Part{Final: true}, strings.NewReader(file))
+		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "line 20002 is not UTF-8 but reads as GBK") || a.Offset == 0 || a.Last > 20_000 {
+			t.Fatalf("read as UTF-8: %+v, %v", a.Audience, err)
+		}
+		gbk := campaign.Part{Final: true, Format: audience.Format{Encoding: audience.GBK}}
+		if a, err = h.importer.Import(t.Context(), time.Now, h.again(a), gbk, strings.NewReader(file)); err != nil || a.Members != 20_001 || a.Refused != 0 || a.Repeated != 0 {
+			t.Fatalf("read as GBK: %+v, %v", a.Audience, err)
+		}
+		if m, found, err := h.importer.Find(t.Context(), a, "o99999"); err != nil || !found || string(m.Variables) != `{"name":"张三"}` {
+			t.Errorf("the last one is %+v, %t, %v", m, found, err)
+		}
+	})
+}
+
+// CAMP-9: a file without anybody changes nothing, so that the right one can come.
+func TestCAMP9_AFileWithoutAnybodyChangesNothing(t *testing.T) {
+	eachDB(t, func(t *testing.T, h *hall) {
+		a := h.audience("")
+		for _, file := range []string{"", "\n\n", "openid,name\n", "openid,name"} {
+			got, err := h.importer.Import(t.Context(), time.Now, h.again(a), campaign.Part{Final: true}, strings.NewReader(file))
+			if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "nobody is in the file") || got.State != posthouse.AudienceOpen || got.Offset != 0 {
+				t.Errorf("%q: %+v, %v", file, got.Audience, err)
+			}
+		}
+		if a, err := h.importer.Import(t.Context(), time.Now, h.again(a), campaign.Part{Final: true}, strings.NewReader("name;phone\nx;y\n")); err == nil || a.State != posthouse.AudienceOpen {
+			t.Errorf("a file without an address: %+v, %v", a.Audience, err)
+		}
+		if a, err := h.importer.Import(t.Context(), time.Now, h.again(a), campaign.Part{Final: true}, strings.NewReader("openid\no1\n")); err != nil || a.Members != 1 {
+			t.Errorf("the right one: %+v, %v", a.Audience, err)
+		}
+	})
+}
