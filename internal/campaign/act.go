@@ -144,10 +144,10 @@ func (d *Desk) resumed(ctx context.Context, c *work.Campaign) error {
 	if strings.HasPrefix(c.Reason, reasonCanary) {
 		c.Marks.CanaryDone = true
 	}
-	if c.Brake == nil {
+	if !braked(c) {
 		return nil
 	}
 	p, err := d.o.Segments.Progress(ctx, c.ID)
-	c.Marks.Answered, c.Marks.Failed = tallied(&p, c.Brake.Classes)
+	c.Marks.Answered, c.Marks.Failed = tallied(&p, classesOf(c))
 	return err
 }

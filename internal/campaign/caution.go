@@ -112,21 +112,40 @@ func tallied(p *work.Progress, classes []posthouse.Class) (answered, failed int6
 // tooMany reports whether so many failures are more than a share of all.
 func tooMany(failed, of int64, share float64) bool { return float64(failed) > share*float64(of) }
 
+// hopeless is how many people have failed, and nobody else was answered for, when a campaign without a brake of its own is paused: its
+// template is wrong, or what it says.
+const hopeless = 100
+
 // brake pauses a campaign of which too many have failed since it was started or resumed.
 func (s *Steward) brake(ctx context.Context, now time.Time, c work.Campaign) error {
-	if c.Brake == nil || c.State != posthouse.CampaignRunning {
+	if !braked(&c) || c.State != posthouse.CampaignRunning {
 		return nil
 	}
 	p, err := s.Counts.Progress(ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	answered, failed := tallied(&p, c.Brake.Classes)
+	answered, failed := tallied(&p, classesOf(&c))
 	answered, failed = answered-c.Marks.Answered, failed-c.Marks.Failed
-	if answered < c.Brake.After || !tooMany(failed, answered, c.Brake.Above) {
+	switch {
+	case c.Brake == nil && failed < answered:
+		c.Marks.Reached = true
+		_, err := s.Campaigns.StepCampaign(ctx, now, c, nil)
+		return err
+	case c.Brake == nil && answered < hopeless, c.Brake != nil && (answered < c.Brake.After || !tooMany(failed, answered, c.Brake.Above)):
 		return nil
 	}
 	return s.halt(ctx, now, c, fmt.Sprintf(reasonBrake+"%d of %d have failed", failed, answered))
+}
+
+// braked reports whether a campaign is paused by itself: by its brake, or for as long as it has reached nobody.
+func braked(c *work.Campaign) bool { return c.Brake != nil || !c.Marks.Reached }
+
+func classesOf(c *work.Campaign) []posthouse.Class {
+	if c.Brake == nil {
+		return nil
+	}
+	return c.Brake.Classes
 }
 
 // judgeCanary lets the others follow the canary, all of whom are answered for, or pauses the campaign.

@@ -84,6 +84,38 @@ func TestABrakePausesACampaign(t *testing.T) {
 	}
 }
 
+// CAMP-10: a campaign that nobody gave a brake pauses by itself where all of the first have failed: its template is wrong, and each
+// more would be lost. One who is reached lets it go on.
+func TestACampaignThatReachesNobodyPauses(t *testing.T) {
+	for name, reached := range map[string]string{"nobody": "", "somebody": "o0007"} {
+		t.Run(name, func(t *testing.T) {
+			campaigning(t, posthouse.ChannelSettings{MaxInflight: 4, Limits: []posthouse.Limit{{Max: 20, Per: posthouse.Duration(time.Second)}}}, func(d *drive) {
+				d.refuse(func(a string) bool { return a != reached })
+				d.make(600, wire.CampaignDraft{})
+				d.act(campaign.Start)
+				d.pass(time.Minute)
+				if reached != "" {
+					d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 600, Sent: 1, Failed: 599})
+					return
+				}
+				got, err := d.desk.Get(d.Context(), d.tenant, "spring")
+				if err != nil || got.State != posthouse.CampaignPaused || !strings.HasPrefix(got.Reason, "brake: ") || got.Progress.Failed < 100 || got.Progress.Failed > 150 {
+					t.Fatalf("it is %s, %q, %+v, %v; want it paused soon after 100 have failed", got.State, got.Reason, got.Progress, err)
+				}
+				d.act(campaign.Resume) // a person who does not look: the next hundred fail too
+				d.pass(time.Minute)
+				if got, err = d.desk.Get(d.Context(), d.tenant, "spring"); err != nil || got.State != posthouse.CampaignPaused || got.Progress.Failed < 200 || got.Progress.Failed > 300 {
+					t.Fatalf("resumed, it is %s, %q, %+v, %v; want it paused again", got.State, got.Reason, got.Progress, err)
+				}
+				d.refuse(func(a string) bool { return false })
+				d.act(campaign.Resume)
+				d.pass(time.Minute)
+				d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 600, Sent: 600 - got.Progress.Failed, Failed: got.Progress.Failed})
+			})
+		})
+	}
+}
+
 // CAMP-10: who is spread is sent to evenly over the window.
 func TestACampaignIsSpreadOverAWindow(t *testing.T) {
 	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
