@@ -29,11 +29,15 @@ func watch(sh *shell.Shell) *cobra.Command {
 			w := watcher{to: sh.Err, terminal: sh.ErrTerminal, width: sh.Columns()}
 			for {
 				got, err := c.Campaigns.Get(ctx, args[0])
-				if err != nil {
+				switch {
+				case err != nil && w.waits(err, time.Now()) && ctx.Err() == nil:
+				case err != nil:
+					w.end()
 					return err
+				default:
+					w.saw(got, time.Now())
 				}
-				w.saw(got, time.Now())
-				if ended(&got) {
+				if err == nil && ended(&got) {
 					w.end()
 					return sh.Show(got, func() { printCampaign(sh, got) })
 				}
@@ -61,11 +65,29 @@ type watcher struct {
 	width    int
 	said     string
 	began    time.Time
-	first    int64 // members who were settled when it began
+	first    int64     // members who were settled when it began
+	away     time.Time // since when the server does not answer
+}
+
+// patience is how long a server may be away that somebody watches: as long as a machine takes to start anew, and more.
+const patience = 5 * time.Minute
+
+// waits reports whether an error may pass, and says so once. A campaign does not end with the server's process.
+func (w *watcher) waits(err error, now time.Time) bool {
+	switch {
+	case w.began.IsZero() || !lost(err):
+		return false
+	case w.away.IsZero():
+		w.away = now
+		w.end()
+		fmt.Fprintf(w.to, "the server does not answer, and is asked again for %s: %v\n", patience, err)
+	}
+	return now.Sub(w.away) < patience
 }
 
 // saw tells what is new about a campaign.
 func (w *watcher) saw(c wire.Campaign, now time.Time) {
+	w.away = time.Time{}
 	p := &c.Progress
 	settled := p.Members - p.Unsent - p.Started
 	if w.began.IsZero() {
@@ -88,7 +110,7 @@ func (w *watcher) saw(c wire.Campaign, now time.Time) {
 
 // end leaves the line that was drawn.
 func (w *watcher) end() {
-	if w.terminal {
+	if w.terminal && w.said != "" {
 		fmt.Fprintln(w.to)
 	}
 }

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -36,5 +37,38 @@ func TestTheWatcherSaysWhatIsNew(t *testing.T) {
 		if got := b.String(); got != want {
 			t.Errorf("on a terminal %t:\n%q\nwant\n%q", terminal, got, want)
 		}
+	}
+}
+
+// CAMP-10: a server that is killed and started anew does not end the watching; one that stays away, or refuses, does.
+func TestTheWatcherWaitsForAServerThatIsAway(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	var b strings.Builder
+	w := watcher{to: &b}
+	gone := errors.New("connection refused")
+	if w.waits(gone, at) {
+		t.Error("it waits for a server that has never answered")
+	}
+	c := wire.Campaign{Campaign: posthouse.Campaign{State: posthouse.CampaignRunning}, Progress: wire.CampaignProgress{Members: 10, Unsent: 10}}
+	w.saw(c, at)
+	for _, step := range []struct {
+		after time.Duration
+		err   error
+		want  bool
+	}{
+		{time.Second, gone, true}, {4 * time.Minute, posthouse.Errorf(posthouse.CodeUnavailable, "starting"), true}, {2 * time.Second, posthouse.Errorf(posthouse.CodeNotFound, "there is no campaign"), false},
+		{6 * time.Minute, gone, false},
+	} {
+		if got := w.waits(step.err, at.Add(step.after)); got != step.want {
+			t.Errorf("%s after it was seen, %v: it waits: %t, want %t", step.after, step.err, got, step.want)
+		}
+	}
+	w.saw(c, at.Add(7*time.Minute))
+	if !w.waits(gone, at.Add(13*time.Minute)) {
+		t.Error("a server that came back is not waited for again")
+	}
+	if n := strings.Count(b.String(), "the server does not answer"); n != 2 {
+		t.Errorf("it says %d times that the server is away, want once each time:\n%s", n, b.String())
 	}
 }
