@@ -102,6 +102,13 @@ type Receipt struct {
 	Response string
 }
 
+// Lister is a driver whose provider says by itself who can be sent to, such as the followers of an account.
+type Lister interface {
+	// List lists addresses behind one, from the beginning for none, in an order in which nobody is passed over. more says that others
+	// follow. The error is one line for a person, redacted.
+	List(ctx context.Context, behind string) (addresses []string, more bool, err error)
+}
+
 // Fitter is a driver that knows how long a text its provider takes.
 type Fitter interface {
 	// Fit says what would be cut or refused of a content. Paths are "title", "text" and "content".

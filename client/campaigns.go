@@ -44,6 +44,29 @@ func (c Campaigns) Import(ctx context.Context, name string, p Part, body io.Read
 	return upload(ctx, c.api, path("campaigns", name, "members"), p, body)
 }
 
+// fetches is how long people are read whom others keep.
+const fetches = time.Hour
+
+// Query imports what a query gives from a database that the server's settings name. It takes a key of scope admin. After an error, the
+// same query goes on where it was.
+func (c Campaigns) Query(ctx context.Context, name string, q wire.PeopleQuery) (posthouse.Audience, error) {
+	return fetch(ctx, c.api, path("campaigns", name, "query"), q)
+}
+
+// Followers imports everybody who follows the channel's account. After an error, it goes on where it was.
+func (c Campaigns) Followers(ctx context.Context, name string, of wire.PeopleFollowing) (posthouse.Audience, error) {
+	return fetch(ctx, c.api, path("campaigns", name, "followers"), of)
+}
+
+func fetch(ctx context.Context, c *caller, from string, body any) (posthouse.Audience, error) {
+	r, err := withBody(http.MethodPost, from, body)
+	if err != nil {
+		return posthouse.Audience{}, err
+	}
+	r.wait = fetches
+	return call[posthouse.Audience](ctx, c, r)
+}
+
 // Plan says what would happen, before anything is sent.
 func (c Campaigns) Plan(ctx context.Context, name string) (wire.CampaignPlan, error) {
 	return call[wire.CampaignPlan](ctx, c.api, request{method: http.MethodGet, path: path("campaigns", name, "plan"), wait: readsAll})
@@ -160,6 +183,16 @@ func (c Audiences) Delete(ctx context.Context, name string) error {
 // Import sends a file of people, or a part of it, see [Campaigns.Import].
 func (c Audiences) Import(ctx context.Context, name string, p Part, body io.Reader) (posthouse.Audience, error) {
 	return upload(ctx, c.api, path("audiences", name, "members"), p, body)
+}
+
+// Query imports what a query gives into a list, see [Campaigns.Query].
+func (c Audiences) Query(ctx context.Context, name string, q wire.PeopleQuery) (posthouse.Audience, error) {
+	return fetch(ctx, c.api, path("audiences", name, "query"), q)
+}
+
+// Followers imports everybody who follows the list's channel, see [Campaigns.Followers].
+func (c Audiences) Followers(ctx context.Context, name string, of wire.PeopleFollowing) (posthouse.Audience, error) {
+	return fetch(ctx, c.api, path("audiences", name, "followers"), of)
 }
 
 // Refused writes the records that could not be read to w, in the format ndjson or csv.

@@ -108,6 +108,10 @@ type Options struct {
 	// MinSenders and MaxSenders bound how many provider calls this process has under way; within them the number follows the
 	// load. Default to 4 and 256 for each processor.
 	MinSenders, MaxSenders int
+	// Databases are those of other programs that the people of campaigns are read from: DSNs by TENANT/NAME. Defaults to none.
+	Databases map[string]string
+	// RepairEvery is how often segments of campaigns are looked for that their workers have left. Defaults to 30s.
+	RepairEvery time.Duration
 	// TenantLimits are the windows of all that a tenant sends, by its name; "*" is each that has none of its own. Defaults to none.
 	TenantLimits map[string][]posthouse.Limit
 	// Shapes are how fast what is of a priority may begin, by tenant; "*" is each that has none of its own. Defaults to none:

@@ -120,9 +120,9 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow},
 		Quotas:       s.quotas,
 		Shapes:       o.Shapes,
-		TenantLimits: o.TenantLimits,
-		Senders:      senders.Settings{Min: o.MinSenders, Max: o.MaxSenders},
-		Media:        s.media,
+		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,
+		Senders: senders.Settings{Min: o.MinSenders, Max: o.MaxSenders},
+		Media:   s.media,
 		Campaigns: engine.Campaigns{
 			Segments: s.store.Segments, Steward: s.steward,
 			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer},

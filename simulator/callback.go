@@ -76,8 +76,11 @@ func (c *caller) calls() bool {
 	return c.to.URL != ""
 }
 
-// tell posts an event, and again where it is not taken.
-func (c *caller) tell(event string) {
+// tell posts an event at once.
+func (c *caller) tell(event string) { c.tellAfter(0, event) }
+
+// tellAfter posts an event after a wait, and again where it is not taken.
+func (c *caller) tellAfter(wait time.Duration, event string) {
 	c.mu.Lock()
 	to := c.to
 	c.mu.Unlock()
@@ -85,20 +88,26 @@ func (c *caller) tell(event string) {
 		return
 	}
 	c.under.Go(func() {
+		c.rest(wait)
 		c.slots <- struct{}{}
 		defer func() { <-c.slots }()
 		for try := range callTries {
 			if to.post(c.gone, event) == nil {
 				return
 			}
-			timer := time.NewTimer(callInterval << try)
-			select {
-			case <-timer.C:
-			case <-c.gone.Done():
-			}
-			timer.Stop()
+			c.rest(callInterval << try)
 		}
 	})
+}
+
+// rest waits, unless the simulator ends.
+func (c *caller) rest(wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.gone.Done():
+	}
 }
 
 // check sends a text that is to come back.

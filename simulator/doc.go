@@ -116,7 +116,9 @@
 // wechat, 微信模板消息, and wechat_subscribe, 微信订阅通知: POST /wechat/cgi-bin/message/template/send and
 // /wechat_subscribe/cgi-bin/message/subscribe/bizsend tell one follower. Tokens are given by POST /wechat/cgi-bin/stable_token to any app id with a
 // secret that does not begin with "wrong", and taken back by DELETE /wechat/tokens. Templates are known that do not begin
-// with "wrong". A template message is known by its client_msg_id. 100,000 messages a day are taken.
+// with "wrong". A template message is known by its client_msg_id. Each app takes 100,000 messages a day,
+// which begins at midnight in China. GET /wechat/cgi-bin/user/get lists the followers, in pages of 10,000: 25, or as many as the app id says
+// behind a hyphen, such as wx-25000.
 //
 //	40003 unknown_user   47003 refused_content   47001 malformed   45009 too_fast   -1 busy   40014, 41001, 42001 token   40037 template
 //

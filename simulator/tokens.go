@@ -25,21 +25,27 @@ type accessToken struct {
 
 // verify looks at the access token.
 func (s *tokens) verify(r *http.Request, now time.Time) *refusal {
+	_, ref := s.whose(r, now)
+	return ref
+}
+
+// whose is the application that an access token was given to.
+func (s *tokens) whose(r *http.Request, now time.Time) (app string, ref *refusal) {
 	token := r.URL.Query().Get("access_token")
 	if token == "" {
-		return strange("41001", "access_token is missing")
+		return "", strange("41001", "access_token is missing")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.byApp {
+	for app, t := range s.byApp {
 		if t.token == token {
 			if now.After(t.until) {
-				return strange("42001", "access_token has expired")
+				return app, strange("42001", "access_token has expired")
 			}
-			return nil
+			return app, nil
 		}
 	}
-	return strange("40014", "access_token is not valid")
+	return "", strange("40014", "access_token is not valid")
 }
 
 // give is the token of an application, the same while it lasts.

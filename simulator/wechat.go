@@ -9,11 +9,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/posthouse/posthouse"
 )
 
-// wechatPerDay is how many template messages an account sends a day.
+// wechatPerDay is how many template messages an account sends a day, which begins at midnight in China.
 const wechatPerDay = 100_000
 
 // wechatCodes are WeChat's codes.
@@ -33,8 +31,9 @@ type wechatCall struct {
 type accounts struct {
 	tokens tokens
 
-	mu  sync.Mutex
-	day *window
+	mu   sync.Mutex
+	day  string         // for which sent counts
+	sent map[string]int // by app id
 }
 
 func wechatTemplate(back *caller) provider {
@@ -44,7 +43,9 @@ func wechatTemplate(back *caller) provider {
 	p.more.back, p.more.taken = back, func(arrivals []Arrival) {
 		for i := range arrivals {
 			if a := &arrivals[i]; a.taken() {
-				back.tell(finished(a))
+				for _, after := range receiptsOf(a.User) {
+					back.tellAfter(after, finished(a))
+				}
 			}
 		}
 	}
@@ -65,6 +66,23 @@ func finished(a *Arrival) string {
 		a.User, a.At.Unix(), a.ID, status)
 }
 
+// receiptLate is how late the event comes of those whose name asks for that.
+const receiptLate = 10 * time.Second
+
+// receiptsOf is after which waits the event comes that tells what became of a message: at once, but for receipt-late, twice for
+// receipt-twice, and never for receipt-never.
+func receiptsOf(user string) []time.Duration {
+	switch {
+	case strings.HasPrefix(user, "receipt-late"):
+		return []time.Duration{receiptLate}
+	case strings.HasPrefix(user, "receipt-twice"):
+		return []time.Duration{0, time.Second}
+	case strings.HasPrefix(user, "receipt-never"):
+		return nil
+	}
+	return []time.Duration{0}
+}
+
 // wechatSubscribe are subscription notices, which know no client_msg_id.
 func wechatSubscribe() provider {
 	return wechat(provider{
@@ -79,6 +97,7 @@ func wechat(p provider) provider {
 	p.read, p.status, p.answer = a.read, always200, answerWechat
 	p.more = &more{settle: wholly, forget: a.forget, paths: map[string]http.HandlerFunc{
 		"POST /" + p.name + "/cgi-bin/stable_token": a.giveToken,
+		"GET /" + p.name + "/cgi-bin/user/get":      a.listFollowers,
 		"DELETE /" + p.name + "/tokens":             a.tokens.drop,
 	}}
 	return p
@@ -87,7 +106,7 @@ func wechat(p provider) provider {
 func (s *accounts) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.day = newWindow(&Limit{Max: wechatPerDay, Per: posthouse.Duration(24 * time.Hour)})
+	s.day, s.sent = "", map[string]int{}
 }
 
 func (s *accounts) giveToken(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +132,8 @@ func (s *accounts) giveToken(w http.ResponseWriter, r *http.Request) {
 
 func (s *accounts) read(r *http.Request, body []byte) (order, *refusal) {
 	now := time.Now()
-	if ref := s.tokens.verify(r, now); ref != nil {
+	app, ref := s.tokens.whose(r, now)
+	if ref != nil {
 		return order{}, ref
 	}
 	var in wechatCall
@@ -127,12 +147,24 @@ func (s *accounts) read(r *http.Request, body []byte) (order, *refusal) {
 		return order{}, strange("40037", "invalid template_id")
 	}
 	ord := order{idempotent: in.ID != "", messages: []message{{user: in.To, title: in.Template, text: in.words(), key: in.ID}}}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.day.admit(now) > 0 {
+	if s.over(app, now) {
 		ord.violated, ord.refusals = true, allRefused(1, TooFast, "", "reach max api daily quota limit")
 	}
 	return ord, nil
+}
+
+// over counts a message of an account, and reports whether the quota of its day is used up.
+func (s *accounts) over(app string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if day := now.In(beijing).Format(time.DateOnly); day != s.day {
+		s.day, s.sent = day, map[string]int{}
+	}
+	if s.sent[app] >= wechatPerDay {
+		return true
+	}
+	s.sent[app]++
+	return false
 }
 
 // words are the parameters, in the order of their names.

@@ -191,3 +191,41 @@ func TestAddressesAreOpenIDs(t *testing.T) {
 		t.Errorf("an image: %+v", problems)
 	}
 }
+
+// CAMP-9: the followers of an account are listed page by page; what WeChat answers in place of a page is told, without the token.
+func TestFollowers(t *testing.T) {
+	t.Parallel()
+	_, url := simulate(t)
+	list := func(app, behind string) ([]string, bool, error) {
+		return open(t, wechat.Template(), url, "app_id", app).(channel.Lister).List(t.Context(), behind)
+	}
+	first, more, err := list("wx-10002", "")
+	if err != nil || len(first) != 10_000 || !more {
+		t.Fatalf("the first page: %d, %t, %v", len(first), more, err)
+	}
+	rest, more, err := list("wx-10002", first[9_999])
+	if err != nil || len(rest) != 2 || more || rest[0] == first[9_999] {
+		t.Errorf("the second page: %v, %t, %v", rest, more, err)
+	}
+	if none, more, err := list("wx-0", ""); err != nil || len(none) != 0 || more {
+		t.Errorf("of nobody: %v, %t, %v", none, more, err)
+	}
+	for app, want := range map[string]string{"wrong": "40013", "wx-10002": "40003"} {
+		if _, _, err := list(app, "nobody"); err == nil || !strings.Contains(err.Error(), "WeChat does not list the followers: "+want) {
+			t.Errorf("%s: %v; want %s", app, err, want)
+		}
+	}
+	answer := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !giveToken(w, r) {
+			io.WriteString(w, answer)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for _, answer = range []string{`{"errcode":45009,"errmsg":"reach max api daily quota limit of ` + accessToken + `"}`, `{"errcode":0,"errmsg":"ok"}`, `<html>`, `{"total":2,"data":{"openid":"o1"}}`} {
+		page, more, err := open(t, wechat.Template(), server.URL).(channel.Lister).List(t.Context(), "")
+		if err == nil || len(page) > 0 || more || strings.Contains(err.Error(), accessToken) {
+			t.Errorf("%s: %v, %t, %v", answer, page, more, err)
+		}
+	}
+}

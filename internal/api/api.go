@@ -59,6 +59,7 @@ type Options struct {
 	CampaignTests CampaignTests
 	Audiences     Audiences
 	Removals      Removals // of both
+	Fetches       Fetches  // for both
 	// Tasks takes the events of workflows.
 	Tasks Tasks
 	// Overviewer reads how sending goes.
@@ -99,6 +100,7 @@ func Routes(o Options) []web.Route {
 		users{o.Users}.routes(),
 		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Sender, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences, o.Removals}.routes(),
+		fetches{o.Fetches}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),
 		keys.routes(),
 		tenants{o.Tenants, o.Quotas, keys}.routes(),

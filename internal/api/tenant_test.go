@@ -74,6 +74,10 @@ var bodies = map[string]string{
 	"DELETE /v1/audiences/{name}":                        "",
 	"POST /v1/campaigns/{name}/resolve":                  `{"outcome":"sent"}`,
 	"POST /v1/audiences/{name}/members":                  "openid\no1\n",
+	"POST /v1/campaigns/{name}/query":                    `{"database":"crm","query":"SELECT 1 AS openid"}`,
+	"POST /v1/campaigns/{name}/followers":                `{}`,
+	"POST /v1/audiences/{name}/query":                    `{"database":"crm","query":"SELECT 1 AS openid"}`,
+	"POST /v1/audiences/{name}/followers":                `{}`,
 }
 
 // creates are the routes that make a thing of one's own where another tenant has one of that name.

@@ -119,7 +119,7 @@ var samples = map[string]string{
 	"basic_auth_username": "管理员", "basic_auth_password": "hidden", "app_host": "::1", "app_port": "8001",
 	"sms_channel": "texts", "sms_pending_format": "page", "sms_page_agents": "okhttp/3,Field", "sms_cors_origins": "https://desk.example", "sms_retry_delay": "1m", "sms_max_retries": "0", "sms_timeout": "10m", "sms_fair_after": "20m",
 	"sms_log_keep": "30d", "audit_keep": "forever", "chain": "2m", "sms_sensitive": "true", "debug": "True",
-	"min_senders": "8", "max_senders": "1024", "shape": "low=200/1s:500,acme/low=600/1m", "tenant_limit": "acme=100/1s,*=20/1s", "poll": "1s", "rescue_every": "5s", "lease_margin": "3s", "drain": "1m", "keep": "forever", "keep_sent": "14d", "max_body": "8MiB", "max_media": "10MiB", "max_tenant_media": "2GiB", "keep_media": "7d", "accept_only": "true", "no_migrate": "1",
+	"min_senders": "8", "max_senders": "1024", "shape": "low=200/1s:500,acme/low=600/1m", "tenant_limit": "acme=100/1s,*=20/1s", "databases": "crm=mysql://u:p@h/crm", "repair_every": "1h", "poll": "1s", "rescue_every": "5s", "lease_margin": "3s", "drain": "1m", "keep": "forever", "keep_sent": "14d", "max_body": "8MiB", "max_media": "10MiB", "max_tenant_media": "2GiB", "keep_media": "7d", "accept_only": "true", "no_migrate": "1",
 	"log_level": "debug", "log_format": "json", "otlp_endpoint": "http://collector:4318",
 }
 

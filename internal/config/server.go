@@ -234,6 +234,14 @@ var serverSettings = []setting[Config]{{
 	help:  "the most provider calls at once in this process, a `NUMBER` (default 256 for each processor)",
 	parse: func(c *Config, v string) error { return count(&c.Server.MaxSenders, v) },
 }, {
+	name: "databases", secret: true, noFlag: true,
+	help:  "databases of yours that the people of campaigns are read from, a `LIST` of NAME=DSN such as crm=mysql://reader:…@db/crm with commas between; acme/crm=… is a tenant's own (default none)",
+	parse: func(c *Config, v string) error { return databases(&c.Server.Databases, v) },
+}, {
+	name: "repair_every", def: "30s",
+	help:  "how often segments of campaigns are looked for that their workers have left, a `DURATION`",
+	parse: func(c *Config, v string) error { return duration(&c.Server.RepairEvery, v) },
+}, {
 	name:  "shape",
 	help:  "how fast what is of a priority may begin, a `LIST` such as low=200/1s; low=200/1s:500 lets 500 begin at once, acme/low=50/1s is a tenant's own, unlimited is none (default none)",
 	parse: func(c *Config, v string) error { return shapes(&c.Server.Shapes, v) },

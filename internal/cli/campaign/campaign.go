@@ -23,7 +23,7 @@ import (
 // Group is what is done with campaigns.
 func Group(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("campaign", "What is sent to an audience of up to millions, each known by name",
-		create(sh), list(sh), show(sh), importPeople(sh), plan(sh), test(sh), start(sh), watch(sh),
+		create(sh), list(sh), show(sh), importPeople(sh), query(sh, ofCampaign), followers(sh, ofCampaign), plan(sh), test(sh), start(sh), watch(sh),
 		act(sh, "pause", "Start nobody more; who is under way is finished", client.Campaigns.Pause),
 		act(sh, "resume", "Go on with a campaign that is paused", client.Campaigns.Resume),
 		act(sh, "repair", "Look at once for what lost workers have left", client.Campaigns.Repair),
@@ -227,7 +227,7 @@ func who(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(m, func() {
-				sh.Fields([][2]string{{"address", m.Address}, {"number", strconv.FormatInt(m.Seq, 10)}, {"outcome", m.Outcome}, {"reason", reasonTold(m.Reason)}, {"segment", m.Segment}, {"variables", string(m.Variables)}}...)
+				sh.Fields([][2]string{{"address", m.Address}, {"number", strconv.FormatInt(m.Seq, 10)}, {"outcome", m.Outcome}, {"reason", reasonTold(m.Reason)}, {"account", m.Account}, {"segment", m.Segment}, {"variables", string(m.Variables)}}...)
 			})
 		}),
 	}

@@ -17,12 +17,15 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // target is what people are imported into.
 type target struct {
-	now    func(ctx context.Context) (posthouse.Audience, error)
-	upload func(ctx context.Context, p client.Part, body io.Reader) (posthouse.Audience, error)
+	now       func(ctx context.Context) (posthouse.Audience, error)
+	upload    func(ctx context.Context, p client.Part, body io.Reader) (posthouse.Audience, error)
+	query     func(ctx context.Context, q wire.PeopleQuery) (posthouse.Audience, error)
+	followers func(ctx context.Context, of wire.PeopleFollowing) (posthouse.Audience, error)
 }
 
 func ofCampaign(c *client.Client, name string) target {
@@ -34,6 +37,12 @@ func ofCampaign(c *client.Client, name string) target {
 		upload: func(ctx context.Context, p client.Part, body io.Reader) (posthouse.Audience, error) {
 			return c.Campaigns.Import(ctx, name, p, body)
 		},
+		query: func(ctx context.Context, q wire.PeopleQuery) (posthouse.Audience, error) {
+			return c.Campaigns.Query(ctx, name, q)
+		},
+		followers: func(ctx context.Context, of wire.PeopleFollowing) (posthouse.Audience, error) {
+			return c.Campaigns.Followers(ctx, name, of)
+		},
 	}
 }
 
@@ -42,6 +51,12 @@ func ofList(c *client.Client, name string) target {
 		now: func(ctx context.Context) (posthouse.Audience, error) { return c.Audiences.Get(ctx, name) },
 		upload: func(ctx context.Context, p client.Part, body io.Reader) (posthouse.Audience, error) {
 			return c.Audiences.Import(ctx, name, p, body)
+		},
+		query: func(ctx context.Context, q wire.PeopleQuery) (posthouse.Audience, error) {
+			return c.Audiences.Query(ctx, name, q)
+		},
+		followers: func(ctx context.Context, of wire.PeopleFollowing) (posthouse.Audience, error) {
+			return c.Audiences.Followers(ctx, name, of)
 		},
 	}
 }
@@ -111,8 +126,13 @@ func (f *people) send(ctx context.Context, sh *shell.Shell, to target, path stri
 	if path == "-" {
 		return to.upload(ctx, p, sh.In)
 	}
+	return persist(ctx, sh, func() (posthouse.Audience, error) { return f.once(ctx, sh, to, p, path) })
+}
+
+// persist imports, and goes on after a connection was lost.
+func persist(ctx context.Context, sh *shell.Shell, once func() (posthouse.Audience, error)) (posthouse.Audience, error) {
 	for try := 1; ; try++ {
-		a, err := f.once(ctx, sh, to, p, path)
+		a, err := once()
 		if err == nil || !lost(err) || ctx.Err() != nil || try == importTries {
 			return a, err
 		}
@@ -196,6 +216,6 @@ func (b *sendingBar) end() {
 // Lists is what is done with stored lists.
 func Lists(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("audience", "Stored lists of people that several campaigns use",
-		audienceCreate(sh), audienceList(sh), audienceShow(sh), audienceImport(sh), audienceRefused(sh),
+		audienceCreate(sh), audienceList(sh), audienceShow(sh), audienceImport(sh), query(sh, ofList), followers(sh, ofList), audienceRefused(sh),
 		deletion(sh, "Delete a stored list that no campaign uses", func(ctx context.Context, c *client.Client, name string) error { return c.Audiences.Delete(ctx, name) })))
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Former is how an import reads another program's database.
@@ -17,6 +19,8 @@ type Former struct {
 	Tables string                                                 // lists tables that are no views: a database of ours has views of the same names
 	Text   string                                                 // the type that a column is cast to
 	Moment func(column string) string                             // a time as type moment reads it
+	// Guard takes from a connection what a read-only transaction still lets a query do; nil for nothing.
+	Guard func(c *sql.Conn) error
 }
 
 func openFormerPostgres(dsn string, zone *time.Location) (*sql.DB, error) {
@@ -37,6 +41,12 @@ func openFormerMySQL(dsn string, zone *time.Location) (*sql.DB, error) {
 	config.ReadTimeout = 0 // it may scan for long
 	config.Params["time_zone"] = "'" + time.Now().In(zone).Format("-07:00") + "'"
 	return mysqlPool(config)
+}
+
+// guardFormerSQLite lets nobody attach another file, or make one: a read-only database does not keep that from happening.
+func guardFormerSQLite(c *sql.Conn) error {
+	_, err := sqlite.Limit(c, sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+	return err
 }
 
 func openFormerSQLite(dsn string, _ *time.Location) (*sql.DB, error) {

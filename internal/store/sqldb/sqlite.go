@@ -28,7 +28,7 @@ var SQLite = &Dialect{
 	OneWriter:  true,
 	FoldsNames: true,
 	Former: Former{
-		Open: openFormerSQLite, Tables: "SELECT name FROM sqlite_master WHERE type = 'table'", Text: "TEXT",
+		Open: openFormerSQLite, Guard: guardFormerSQLite, Tables: "SELECT name FROM sqlite_master WHERE type = 'table'", Text: "TEXT",
 		Moment: func(column string) string { return "CAST(" + column + " AS TEXT)" },
 	},
 	Goose:  goose.DialectSQLite3,
