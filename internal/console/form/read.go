@@ -1,0 +1,111 @@
+package form
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Reader takes a form that was sent apart. What cannot be read is a problem; all else is left for the API to refuse.
+type Reader struct {
+	Sent Sent
+	// Say is a text by its name in the reader's language. Required.
+	Say      func(name string) string
+	Problems []posthouse.Problem
+}
+
+// Channel is a channel as the form says it.
+func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel {
+	ch.Config = r.config(ofChannel(d, ch), ch.Config)
+	ch.Profile, ch.OnUnknown = r.Sent("profile"), posthouse.Policy(r.Sent("on_unknown"))
+	ch.Tries, ch.Limits = r.whole("tries"), r.windows("limits")
+	return ch
+}
+
+// config is a configuration as the form says it.
+func (r *Reader) config(fields []wire.Field, stored map[string]any) map[string]any {
+	config := map[string]any{}
+	for _, one := range fields {
+		if value := valueOf(one, r.Sent("config."+one.Name), stored[one.Name]); value != nil {
+			config[one.Name] = value
+		}
+	}
+	return config
+}
+
+func (r *Reader) refuse(path, message string) {
+	r.Problems = append(r.Problems, posthouse.Problem{Path: path, Message: message})
+}
+
+func (r *Reader) whole(name string) int {
+	n, err := strconv.Atoi(cmp.Or(r.Sent(name), "0"))
+	if err != nil {
+		r.refuse(name, r.Say("want_number"))
+	}
+	return n
+}
+
+func (r *Reader) windows(name string) []posthouse.Limit {
+	list, err := posthouse.ParseLimits(r.Sent(name))
+	if err != nil {
+		r.refuse(name, fmt.Sprintf("%.40q: %s", r.Sent(name), r.Say("want_window")))
+	}
+	return list
+}
+
+// valueOf is what the form says of a field, nil for nothing. An empty secret keeps the one that is stored.
+func valueOf(one wire.Field, text string, stored any) any {
+	switch channel.Kind(one.Kind) {
+	case channel.KindBool:
+		return text != ""
+	case channel.KindSecret:
+		if text == "" && stored != nil {
+			return channel.Mask
+		}
+	case channel.KindInt:
+		if n, err := strconv.Atoi(text); err == nil {
+			return n
+		}
+	case channel.KindMap, channel.KindSecrets:
+		return pairs(text)
+	case channel.KindList:
+		return items(text)
+	}
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// pairs are lines of name: value, nil where there is none.
+func pairs(text string) any {
+	out := map[string]any{}
+	for line := range strings.Lines(text) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) != "" {
+			out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// items are lines, nil where there is none.
+func items(text string) any {
+	var out []any
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
