@@ -119,8 +119,9 @@ var floors = map[string]floor{
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state", "internal/suppress"}, never: []string{"internal/store"}},
-	"internal/rescue":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}}, // what nobody else will move
-	"internal/engine":          {layer: 2, beside: []string{"internal/rescue", "internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pull", "internal/refuge", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
+	"internal/rescue":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                    // what nobody else will move
+	"internal/pacer":           {layer: 2, beside: []string{"internal/rollup", "internal/state"}, never: []string{"internal/store"}}, // what rates depend on, and how they were
+	"internal/engine":          {layer: 2, beside: []string{"internal/rescue", "internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pacer", "internal/pull", "internal/refuge", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.
@@ -128,6 +129,7 @@ var floors = map[string]floor{
 	"internal/read":               {layer: 3, never: []string{"internal/store"}},
 	"internal/api":                {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
 	"internal/console/words":      {layer: 3, never: []string{"internal/store"}}, // the texts of pages
+	"internal/console/plot":       {layer: 3, never: []string{"internal/store"}}, // the points of charts
 	"internal/console/form":       {layer: 3, never: []string{"internal/store"}}, // the forms that drivers' fields draw
 	"internal/console/difference": {layer: 3, never: []string{"internal/store"}}, // how a text came to be another
 	"internal/api/terms":          {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document

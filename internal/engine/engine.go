@@ -24,6 +24,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/pacer"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/refuge"
@@ -348,11 +349,11 @@ func (e *Engine) roles() []func(context.Context) {
 	doors := inquire.Doors{Channels: e.Routes, Bounded: e.shift.bounded, Life: l, Log: o.Log, Every: o.RescueEvery, Grace: grace}
 	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Failures: e.queue.Failures, Messages: o.Stores.Contents}
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
-	pacer := &pacer{rollup: e.rollup, routes: e.Routes, rosters: o.Rosters, life: l, log: o.Log, metrics: m}
+	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.Routes.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
 	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
 	list := []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pacer.follow, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, pruner.Run, pruner.Forget, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, pruner.Run, pruner.Forget, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

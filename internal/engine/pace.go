@@ -1,20 +1,16 @@
 package engine
 
 import (
-	"context"
-	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
-	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/pacer"
 	"github.com/posthouse/posthouse/internal/rate"
-	"github.com/posthouse/posthouse/internal/rollup"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/rule"
 )
 
 // tempo sees to the rates of a route's accounts.
@@ -100,8 +96,18 @@ func (t tempo) saw(account string, results []channel.Result, took time.Duration)
 	}
 }
 
-// surround takes over what all processes have seen, and what time it is.
-func (t tempo) surround(factor float64) {
+// Of is the channel.
+func (t tempo) Of() *state.Channel { return t.of.Channel }
+
+// TimeFactor is that of the time of day, as it was set last.
+func (t tempo) TimeFactor() float64 {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	return t.of.timeFactor
+}
+
+// Surround takes over what all processes have seen, and what time it is.
+func (t tempo) Surround(factor float64) {
 	r := t.of
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,14 +120,21 @@ func (t tempo) surround(factor float64) {
 	}
 }
 
-// rates are those of the accounts that have sent, in the order of the accounts.
-func (t tempo) rates(now time.Time) []posthouse.Rate {
+// Rates are those of the accounts that have sent, in the order of the accounts.
+func (t tempo) Rates(now time.Time) []posthouse.Rate {
+	return t.rates(now, func(*rate.Pace) bool { return true })
+}
+
+// Stirred are the rates of the accounts that have called, or heard of a punishment, since they were asked for last.
+func (t tempo) Stirred(now time.Time) []posthouse.Rate { return t.rates(now, (*rate.Pace).Stirred) }
+
+func (t tempo) rates(now time.Time, wanted func(*rate.Pace) bool) []posthouse.Rate {
 	r := t.of
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []posthouse.Rate
 	for _, a := range r.crew("") {
-		if a.pace != nil {
+		if a.pace != nil && wanted(a.pace) {
 			a.pace.Flights(a.inflight)
 			f := a.pace.Factors(now)
 			f.Account = a.Name
@@ -137,91 +150,20 @@ func (rs *Routes) Rates(tenant, channel string) []posthouse.Rate {
 	if r == nil {
 		return nil
 	}
-	return tempo{r}.rates(time.Now())
+	return tempo{r}.Rates(time.Now())
 }
 
-// paced are the routes whose accounts have rates.
-func (rs *Routes) paced() []*route {
+// Paced are the channels whose accounts have rates.
+func (rs *Routes) Paced() []pacer.Channel {
 	rs.mu.RLock()
 	defer rs.mu.RUnlock()
-	var list []*route
+	var list []pacer.Channel
 	for _, r := range rs.routes {
 		if r.rated {
-			list = append(list, r)
+			list = append(list, tempo{r})
 		}
 	}
 	return list
-}
-
-// pacer keeps the rates' surroundings up to date, and shows them.
-type pacer struct {
-	rollup  *rollup.Rollup
-	routes  *Routes
-	rosters rule.Rosters
-	life    *life.Life
-	log     *slog.Logger
-	metrics *metrics.Metrics
-}
-
-// follow looks at the counts of all processes and at the clock until the engine stops.
-func (p *pacer) follow(ctx context.Context) {
-	for more := true; more; more = p.life.Pause(life.Spread(readEvery)) {
-		p.succeeded(p.rollup.Read(ctx))
-		for k, n := range p.routes.shaper.Tokens(time.Now()) {
-			p.metrics.Tokens.WithLabelValues(k.Tenant, string(k.Priority)).Set(n)
-		}
-		p.metrics.Rate.Reset()
-		for _, r := range p.routes.paced() {
-			tempo{r}.surround(p.factor(ctx, r))
-			for _, f := range (tempo{r}).rates(time.Now()) {
-				p.show(r, &f)
-			}
-		}
-	}
-}
-
-// readEvery is how often the counts of all processes are read.
-const readEvery = 10 * time.Second
-
-// succeeded shows the success rates of the channels that are open.
-func (p *pacer) succeeded(ends map[rollup.AccountKey]rate.Ends) {
-	if ends == nil {
-		return // the last known ones stay
-	}
-	p.metrics.Success.Reset()
-	for of, n := range ends {
-		if n.Good+n.Bad > 0 && p.routes.route(of.Tenant, of.Channel) != nil {
-			p.metrics.Success.WithLabelValues(of.Tenant, of.Channel, of.Account).Set(float64(n.Good) / float64(n.Good+n.Bad))
-		}
-	}
-}
-
-// show sets the metrics of a rate.
-func (p *pacer) show(r *route, f *posthouse.Rate) {
-	for name, v := range map[string]float64{"rate": f.Rate, "base": f.Base, "health": f.Health, "success": f.Success, "load": f.Load, "time": f.Time} {
-		p.metrics.Rate.WithLabelValues(r.Key.Tenant, r.Key.Channel, f.Account, name).Set(v)
-	}
-}
-
-// factor is that of the time of day. Where the calendar cannot be read, it stays as it was.
-func (p *pacer) factor(ctx context.Context, r *route) float64 {
-	s := r.Settings.Rate
-	if s == nil || s.Hours == nil {
-		return 1
-	}
-	h, now := s.Hours, p.life.Now().In(r.Settings.Location)
-	off := now.Weekday() == time.Saturday || now.Weekday() == time.Sunday
-	if h.Calendar != "" {
-		roster, found, err := p.rosters.Roster(ctx, r.Key.Tenant, h.Calendar)
-		if err != nil || !found {
-			p.log.Warn("the calendar of working hours cannot be read", "channel", r.Key.Channel, "calendar", h.Calendar, "error", err)
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return r.timeFactor
-		}
-		off = rate.DayOff(&roster, now)
-	}
-	return rate.Hour(h, now, off)
 }
 
 // bound is the window of a configured base.

@@ -567,10 +567,12 @@ func (p *process) Suppressed(ctx context.Context, now time.Time, tenant, channel
 	return found, err
 }
 
-// AddMinutes, Minutes and FoldMinutes leave the counts out: nothing that is judged follows from them.
-func (p *process) AddMinutes(context.Context, time.Time, []work.Minute) error { return nil }
-func (p *process) Minutes(context.Context, time.Time) ([]work.Minute, error)  { return nil, nil }
-func (p *process) FoldMinutes(context.Context, time.Time, int) (int, error)   { return 0, nil }
+// AddMinutes and the others leave the counts out, and the rates: nothing that is judged follows from them.
+func (p *process) AddMinutes(context.Context, time.Time, []work.Minute) error   { return nil }
+func (p *process) Minutes(context.Context, time.Time) ([]work.Minute, error)    { return nil, nil }
+func (p *process) FoldMinutes(context.Context, time.Time, int) (int, error)     { return 0, nil }
+func (p *process) AddRates(context.Context, time.Time, []work.RateMinute) error { return nil }
+func (p *process) DropRates(context.Context, time.Time, int) (int, error)       { return 0, nil }
 
 var _ interface {
 	database

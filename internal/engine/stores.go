@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/pacer"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/suppress"
@@ -78,8 +79,9 @@ type Depths interface {
 	Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error)
 }
 
-// Minutes counts how attempts ended, for all processes.
+// Minutes counts how attempts ended, for all processes, and keeps how fast accounts could go.
 type Minutes interface {
 	rollup.Store
+	pacer.Kept
 	upkeep.Minutes
 }

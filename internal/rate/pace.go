@@ -28,7 +28,8 @@ type Pace struct {
 	n, at  int
 	good   int
 
-	around Surroundings
+	around  Surroundings
+	stirred bool // it called, or heard of a punishment, since that was asked for last
 }
 
 // hundred is how many ends Recent goes back.
@@ -61,6 +62,7 @@ func (p *Pace) Flights(n int) { p.around.InFlight = n }
 // Saw notes the end of a call.
 func (p *Pace) Saw(c posthouse.Class, took, wait time.Duration) {
 	good := true
+	p.stirred = true
 	switch c {
 	case posthouse.ClassOK, posthouse.ClassRecipient, posthouse.ClassContent, posthouse.ClassRequest:
 		p.seen.OK++
@@ -113,7 +115,18 @@ func (p *Pace) Free(now time.Time) (calls int, next time.Time) {
 }
 
 // Spend counts calls that begin.
-func (p *Pace) Spend(calls int) { p.tokens -= float64(calls) }
+func (p *Pace) Spend(calls int) {
+	p.tokens -= float64(calls)
+	p.stirred = true
+}
+
+// Stirred reports whether calls began or ended, or a punishment was heard of, since it was asked last. All else that a rate depends on
+// moves where nobody sends too.
+func (p *Pace) Stirred() bool {
+	was := p.stirred
+	p.stirred = false
+	return was
+}
 
 // Punished is the rate that was learned from a punishment which was seen last.
 func (p *Pace) Punished(now time.Time) float64 {
@@ -128,6 +141,7 @@ func (p *Pace) Heard(now, until time.Time, learned float64) {
 		return
 	}
 	p.step(now)
+	p.stirred = true
 	if p.n > 0 {
 		p.state.refuse(now, Seen{Refused: 1, Wait: max(punishment, until.Sub(now))}, p.state.past.last(now, time.Second))
 	} else {

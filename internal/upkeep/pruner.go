@@ -17,9 +17,10 @@ type Old interface {
 	Forget(ctx context.Context, now time.Time, max int) (int, error)
 }
 
-// Minutes are counts of attempts.
+// Minutes are counts of attempts, and rates of accounts.
 type Minutes interface {
 	FoldMinutes(ctx context.Context, now time.Time, max int) (int, error)
+	DropRates(ctx context.Context, now time.Time, max int) (int, error)
 }
 
 // Pruner deletes what is settled and old, and contents that are to be forgotten.
@@ -49,6 +50,7 @@ func (p *Pruner) Run(ctx context.Context) {
 		if on && p.KeepLogs >= 0 {
 			on = p.pruneAll("lines of logs", func(max int) (int, error) { return p.Old.PruneLogs(ctx, time.Now(), p.KeepLogs, max) })
 		}
+		on = on && p.pruneAll("rates of accounts", func(max int) (int, error) { return p.Minutes.DropRates(ctx, time.Now(), max) })
 		if !on {
 			return
 		}

@@ -358,6 +358,25 @@ CREATE TABLE posthouse_totals (
   PRIMARY KEY (tenant, hour, channel, outcome)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- How fast accounts could go, once a minute for those that had called: the rate in millionths of a call a second, and what it was made of,
+-- in millionths. A row for each process that sent by the account. minute counts from 1970. Kept for a day.
+CREATE TABLE posthouse_rates (
+  tenant varchar(128) NOT NULL,
+  channel varchar(128) NOT NULL,
+  account varchar(128) NOT NULL,
+  minute bigint NOT NULL,
+  process bigint NOT NULL,
+  rate bigint NOT NULL,
+  base bigint NOT NULL,
+  by_health bigint NOT NULL,
+  by_success bigint NOT NULL,
+  by_load bigint NOT NULL,
+  by_time bigint NOT NULL,
+  reason varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (tenant, channel, account, minute, process),
+  KEY posthouse_rates_minute (minute)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant varchar(128) NOT NULL,
@@ -1117,6 +1136,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_rates;
 DROP TABLE posthouse_pulse;
 DROP TABLE posthouse_totals;
 DROP TABLE posthouse_hours;

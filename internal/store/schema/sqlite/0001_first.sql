@@ -339,6 +339,25 @@ CREATE TABLE posthouse_totals (
   PRIMARY KEY (tenant, hour, channel, outcome)
 ) WITHOUT ROWID;
 
+-- How fast accounts could go, once a minute for those that had called: the rate in millionths of a call a second, and what it was made of,
+-- in millionths. A row for each process that sent by the account. minute counts from 1970. Kept for a day.
+CREATE TABLE posthouse_rates (
+  tenant TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  account TEXT NOT NULL,
+  minute INTEGER NOT NULL,
+  process INTEGER NOT NULL,
+  rate INTEGER NOT NULL,
+  base INTEGER NOT NULL,
+  by_health INTEGER NOT NULL,
+  by_success INTEGER NOT NULL,
+  by_load INTEGER NOT NULL,
+  by_time INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (tenant, channel, account, minute, process)
+) WITHOUT ROWID;
+CREATE INDEX posthouse_rates_minute ON posthouse_rates (minute);
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant TEXT NOT NULL,
@@ -1098,6 +1117,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_rates;
 DROP TABLE posthouse_pulse;
 DROP TABLE posthouse_totals;
 DROP TABLE posthouse_hours;
