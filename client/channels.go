@@ -3,6 +3,10 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -27,9 +31,48 @@ func (c Channels) Get(ctx context.Context, name string) (posthouse.Channel, erro
 	return get[posthouse.Channel](ctx, c.api, path("channels", name), nil)
 }
 
-// Rates are how fast the accounts of a channel may go now, of those that the process that answers has sent by.
-func (c Channels) Rates(ctx context.Context, name string) ([]posthouse.Rate, error) {
-	return whole[posthouse.Rate](ctx, c.api, path("channels", name, "rates"))
+// Rates are how fast the accounts of a channel may go now, of those that the process that answers has sent by: of some accounts, or of all
+// where none is named.
+func (c Channels) Rates(ctx context.Context, name string, accounts ...string) ([]posthouse.Rate, error) {
+	return ofAccounts[posthouse.Rate](ctx, c.api, path("channels", name, "rates"), accounts)
+}
+
+// Windows are how full the windows are that bound a channel's sends: those of its tenant, its own, and those of some accounts, or of all
+// where none is named.
+func (c Channels) Windows(ctx context.Context, name string, accounts ...string) ([]wire.Window, error) {
+	return ofAccounts[wire.Window](ctx, c.api, path("channels", name, "windows"), accounts)
+}
+
+// ofAccounts reads a list to its end, of some accounts or of all.
+func ofAccounts[T any](ctx context.Context, c *caller, at string, accounts []string) ([]T, error) {
+	list := []T{}
+	query := url.Values{"limit": {strconv.Itoa(most)}}
+	if len(accounts) > 0 {
+		query.Set("account", strings.Join(accounts, ","))
+	}
+	for {
+		page, err := get[wire.Page[T]](ctx, c, at, query)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, page.Items...); page.Next == "" {
+			return list, nil
+		}
+		query.Set("cursor", page.Next)
+	}
+}
+
+// RateHistory is how fast an account of a channel could go since a time, at most a day ago, and what made it so. The account has no name where
+// the channel sends by one.
+func (c Channels) RateHistory(ctx context.Context, name, account string, since time.Time) (wire.RateHistory, error) {
+	query := url.Values{}
+	if account != "" {
+		query.Set("account", account)
+	}
+	if !since.IsZero() {
+		query.Set("since", stamp(since))
+	}
+	return get[wire.RateHistory](ctx, c.api, path("channels", name, "rate-history"), query)
 }
 
 // Put creates a channel or replaces it; created tells which. A masked secret keeps the

@@ -41,7 +41,7 @@ type Server struct {
 	tide       *tide
 	keyring    *secret.Keyring
 	network    channel.Network
-	limiter    engine.Limiter
+	limiter    *limit.Leased
 	redis      *limit.Redis // nil for none
 	quotas     *quota.Quotas
 	channels   *channels.Set

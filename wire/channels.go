@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/posthouse/posthouse"
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
 
 // ChannelTest is a message that is really sent and not queued.
 type ChannelTest struct {
@@ -61,4 +65,39 @@ type Tally struct {
 	Unknown    int `json:"unknown"`
 	Success    int `json:"success" doc:"Sent or delivered, also those deleted since."`
 	Failed     int `json:"failed" doc:"Failed, undelivered, expired, cancelled or quarantined, also those deleted since."`
+}
+
+// Window says how full a window is that bounds the sends of a channel.
+type Window struct {
+	Of      WindowOf           `json:"of" doc:"Whose sends it counts: the tenant's, the channel's, an account's, or an account's by its base rate."`
+	Account string             `json:"account,omitempty" doc:"The account, of a channel that has several."`
+	Max     int                `json:"max" doc:"How many may start in it."`
+	Per     posthouse.Duration `json:"per" doc:"How long it is."`
+	Used    int                `json:"used" doc:"How many count in it now. What a process has reserved for the next two seconds is among them; after a limit was lowered there may be more than max."`
+	Left    int                `json:"left" doc:"How many may start now."`
+	OpensAt time.Time          `json:"opens_at,omitzero" doc:"When the next may start, where none may now."`
+}
+
+// WindowOf says whose sends a window counts.
+type WindowOf string
+
+// RateHistory says how fast an account could go, and what made it so.
+type RateHistory struct {
+	Account string             `json:"account,omitempty" doc:"The account, of a channel that has several."`
+	Step    posthouse.Duration `json:"step" doc:"How long each point is: 1m up to four hours back, beyond that 10m."`
+	Points  []RatePoint        `json:"points" doc:"The oldest first. Where the account made no call there is none."`
+}
+
+// RatePoint is how fast an account could go for a minute or ten: base × health × success × load × time. Of several processes that sent by
+// it, rate and base are added up, and the factors are their means.
+type RatePoint struct {
+	At        time.Time            `json:"at" doc:"Its beginning."`
+	Processes int                  `json:"processes" doc:"How many processes sent by the account."`
+	Rate      float64              `json:"rate" doc:"Calls a second."`
+	Base      float64              `json:"base" doc:"What was configured, or learned."`
+	Health    float64              `json:"health" doc:"What the provider bore."`
+	Success   float64              `json:"success" doc:"The share of good ends."`
+	Load      float64              `json:"load" doc:"Below 1 where most of the room for calls under way was in use."`
+	Time      float64              `json:"time" doc:"The factor of the time of day."`
+	Reason    posthouse.RateReason `json:"reason" doc:"Why it had last changed, where it was lowest."`
 }

@@ -146,3 +146,45 @@ func TestAMessageNamesItsAccountOrItsPool(t *testing.T) {
 	has(t, h.do(request{method: "GET", path: "/v1/messages?channel=robots"}), 200, `"account":"a"`, `"pool":"vip"`)
 	has(t, h.do(request{method: "GET", path: "/v1/deliveries?channel=robots"}), 200, `"pinned":true`, `"pool":"vip"`)
 }
+
+// FLEET-11: how full the windows of a channel and of its accounts are, and how fast an account could go.
+func TestWindowsAndRatesOfAccounts(t *testing.T) {
+	t.Parallel()
+	h := fleet(t)
+	h.must(200, "PUT", "/v1/channels/robots", `{"driver":"wecom_robot","accounts":true,"limits":[{"max":9,"per":"1m"}],"config":{"url":"http://127.0.0.1:1/send"}}`)
+	h.must(200, "POST", "/v1/channels/robots/pause", "") // a claim holds permits until it has found nothing
+	h.must(201, "PUT", robots+"/a", `{"config":{"key":"k"},"limits":[{"max":3,"per":"1h"}],"base_rate":0.5}`)
+	h.must(201, "PUT", robots+"/b", `{"config":{"key":"k"},"limits":[{"max":4,"per":"1h"}]}`)
+	windows := func(query string) reply {
+		return h.do(request{method: "GET", path: "/v1/channels/robots/windows" + query, key: "read"})
+	}
+	const whole, own = `{"of":"channel","max":9,"per":"1m","used":0,"left":9}`, `{"of":"account","account":"a","max":3,"per":"1h","used":0,"left":3}`
+	has(t, windows(""), 200, whole, own, `{"of":"rate","account":"a","max":1,"per":"2s","used":0,"left":1}`, `"account":"b","max":4`)
+	if got := windows("?account=a,none"); strings.Contains(got.body, `"b"`) {
+		t.Errorf("of one account there are %s", got.body)
+	}
+	first := windows("?limit=1")
+	has(t, first, 200, whole, `"next":"`)
+	if strings.Contains(first.body, own) {
+		t.Errorf("a page of one has %s", first.body)
+	}
+	has(t, h.do(request{method: "GET", path: "/v1/channels/robots/windows", key: "other"}), 404)
+	has(t, windows("?account="+strings.Repeat("a,", 200)+"a"), 422, `"path":"query.account"`)
+	h.must(201, "PUT", "/v1/channels/phones", `{"driver":"pull"}`)
+	has(t, h.do(request{method: "GET", path: "/v1/channels/phones/windows"}), 409, "agents fetch")
+
+	history := func(query string) reply {
+		return h.do(request{method: "GET", path: "/v1/channels/robots/rate-history" + query, key: "read"})
+	}
+	has(t, history("?account=a"), 200, `{"account":"a","step":"1m","points":[]}`)
+	has(t, history("?account=a&since="+time.Now().Add(-9*time.Hour).UTC().Format(time.RFC3339)), 200, `"step":"10m"`)
+	has(t, history("?account=a&since=2020-01-01T00:00:00Z"), 200, `"step":"10m"`)
+	has(t, history("?account=a&since=2099-01-01T00:00:00Z"), 422, `"path":"query.since"`)
+	has(t, history("?account=b"), 409, "has no rate")
+	has(t, history("?account=c"), 404)
+	has(t, history(""), 422, `"path":"query.account"`)
+	has(t, h.do(request{method: "GET", path: "/v1/channels/robots/rate-history?account=a", key: "other"}), 404)
+	h.must(201, "PUT", "/v1/channels/one", `{"driver":"discard","rate":{}}`)
+	has(t, h.do(request{method: "GET", path: "/v1/channels/one/rate-history"}), 200, `{"step":"1m","points":[]}`)
+	has(t, h.do(request{method: "GET", path: "/v1/channels/one/rate-history?account=a"}), 404)
+}

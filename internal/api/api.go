@@ -62,8 +62,9 @@ type Options struct {
 	Fetches       Fetches  // for both
 	// Tasks takes the events of workflows.
 	Tasks Tasks
-	// Overviewer reads how sending goes.
+	// Overviewer reads how sending goes, Gauges what bounds it.
 	Overviewer Overviewer
+	Gauges     Gauges
 	// Gate forgets keys that are revoked.
 	Gate *web.Gate
 	// Actions are the names of all that a key can be narrowed to. Defaults to none.
@@ -89,7 +90,7 @@ func Routes(o Options) []web.Route {
 		reveals{o.Contents}.routes(),
 		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(),
 		outbox{o.Outbox}.routes(),
-		channels{o.Channels, o.Tally, o.Rates}.routes(),
+		channels{o.Channels, o.Tally, o.Rates}.routes(), gauges{o.Gauges, o.Channels, o.Accounts}.routes(),
 		accounts.routes(), accounts.fileRoutes(),
 		callbacks{o.Callbacks, o.Channels, o.Accounts, o.CallbackDesk}.routes(),
 		phones{o.Agents, o.Channels, o.Reassigner, keys}.routes(),

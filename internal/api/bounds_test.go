@@ -153,6 +153,7 @@ var few = map[string]string{
 	"/v1/drivers":                         "they are made with the program",
 	"/v1/duty-schedule":                   "it is one roster, which came in one request",
 	"/v1/channels/{name}/callbacks":       "two for each account, which are an address",
+	"/v1/channels/{name}/windows":         "an entry has a name and four numbers, and a page 1,000 of them",
 	"/v1/channels/{name}/rates":           "an entry has a name and ten numbers, and a page 1,000 of them",
 	"/v1/media":                           "an entry has names and numbers, and a page 1,000 of them",
 	"/v1/suppressions":                    "an entry has an address and a line, and a page 1,000 of them",

@@ -224,23 +224,3 @@ func (r *route) bounds(account string) []limit.Bound {
 	}
 	return list
 }
-
-// tiers are bounds with the words for them.
-func (r *route) tiers(account string) []state.Tier {
-	var list []state.Tier
-	if len(r.tenantLimits) > 0 {
-		list = append(list, state.Tier{Name: state.TierTenant, Bound: limit.Bound{Key: state.TenantKey(r.Key.Tenant), Windows: r.tenantLimits}})
-	}
-	if len(r.Settings.Limits) > 0 {
-		list = append(list, state.Tier{Name: state.TierChannel, Bound: limit.Bound{Key: r.Key.LimitKey(), Windows: r.Settings.Limits}})
-	}
-	if a := r.account(account); len(a.limits) > 0 { // neither names nor limits ever change
-		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits, Lease: a.Name != ""}})
-	}
-	if base, some := (tempo{r}).bound(r.account(account)); some {
-		list = append(list, state.Tier{Name: state.TierRate, Bound: base})
-	}
-	return list
-}
-
-func (r *route) accountKey(a *account) string { return r.Key.LimitKey() + "/" + a.Name }

@@ -2,14 +2,19 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // hidden is a provider's limit that nobody has documented: so many calls in any second.
@@ -113,5 +118,79 @@ func TestABaseHoldsAndTheHoursSlowItDown(t *testing.T) {
 			t.Errorf("%d were sent in a minute of a working day, want nearly 240", n)
 		}
 		r.window(per(4, time.Second), "the account", func(channel.Outgoing) bool { return true })
+	})
+}
+
+// FLEET-5: how fast an account could go is kept once a minute with all that made it up, while it calls; one that does not costs no row.
+func TestRatesAreKeptByTheMinute(t *testing.T) {
+	virtual(t, func(r *rig) {
+		h := &hidden{most: 20}
+		r.provider.answer = h.answer
+		r.open("chat", posthouse.ChannelSettings{Accounts: true, Rate: &posthouse.RateSettings{}}, state.Opened{Window: channel.Forever, Accounts: []*state.Account{by("a", r.provider), by("idle", r.provider)}})
+		users := make([]string, 1000)
+		for i := range users {
+			users[i] = posthouse.NewID()
+		}
+		began := time.Now()
+		for range 3 {
+			m := text("chat", users...)
+			m.Account = "a"
+			r.send(m)
+		}
+		r.pass(10 * time.Minute)
+		of := func(account string) []work.RateMinute {
+			t.Helper()
+			list, err := r.store.Minutes.RatesOf(context.Background(), r.tenant, "chat", account, began)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list
+		}
+		list := of("a")
+		if len(list) < 2 || len(list) > 5 {
+			t.Fatalf("%d rows are kept of some three minutes of calls: %+v", len(list), list)
+		}
+		for i, m := range list {
+			product := m.Base * m.Health * m.Success * m.Load * m.Time
+			if !m.At.Equal(began.Truncate(time.Minute).Add(time.Duration(i+1)*time.Minute)) || m.Rate.Rate < 10 || m.Rate.Rate > 25 || m.Reason == "" || product < m.Rate.Rate-0.01 || product > m.Rate.Rate+0.01 {
+				t.Errorf("row %d is %+v, the product of its factors %v", i, m, product)
+			}
+		}
+		if idle := of("idle"); len(idle) > 0 {
+			t.Errorf("of an account that makes no call %+v is kept", idle)
+		}
+	})
+}
+
+// The windows of a channel are those of its tenant and its own, and those of each account, its base rate's too; of a channel that is not open there are none.
+func TestWindowsOfAChannel(t *testing.T) {
+	virtual(t, func(r *rig) {
+		slow := by("slow", r.provider)
+		slow.Limits, slow.BaseRate = []posthouse.Limit{per(1, time.Minute)}, 0.5
+		r.open("chat", posthouse.ChannelSettings{Accounts: true, Limits: []posthouse.Limit{per(9, time.Second)}, AccountLimits: []posthouse.Limit{per(5, time.Second)}}, state.Opened{Accounts: []*state.Account{slow, by("b", r.provider)}})
+		r.open("one", posthouse.ChannelSettings{AccountLimits: []posthouse.Limit{per(5, time.Second)}}, state.Opened{})
+		said := func(channel string, accounts ...string) (list []string) {
+			tiers, open := r.engine.Routes.Windows(r.tenant, channel, accounts)
+			for _, c := range tiers {
+				list = append(list, fmt.Sprint(c.Name, "/", c.Account, " ", c.Windows))
+			}
+			if open != (channel != "none") {
+				t.Errorf("%s is open: %v", channel, open)
+			}
+			return list
+		}
+		all := []string{"channel/ [9/1s]", "account/b [5/1s]", "account/slow [1/1m]", "rate/slow [1/2s]"}
+		if diff := cmp.Diff(all, said("chat")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(slices.Delete(slices.Clone(all), 1, 2), said("chat", "slow", "none")); diff != "" {
+			t.Errorf("of one account (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"account/ [5/1s]"}, said("one")); diff != "" {
+			t.Errorf("without accounts (-want +got):\n%s", diff)
+		}
+		if got := said("none"); got != nil {
+			t.Errorf("of no channel there are %v", got)
+		}
 	})
 }

@@ -26,6 +26,12 @@ type Tier struct {
 	limit.Bound
 }
 
+// Counted is a tier with the account whose sends it counts: empty where those of all are, or there is one without a name.
+type Counted struct {
+	Account string
+	Tier
+}
+
 // The tiers.
 const (
 	TierTenant    = "tenant"

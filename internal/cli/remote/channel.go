@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -19,7 +18,7 @@ import (
 func channelGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("channel", "The channels messages are sent over",
 		channelList(sh), channelShow(sh), channelSet(sh), channelDelete(sh),
-		channelPause(sh), channelResume(sh), channelTest(sh), channelRate(sh), channelDrivers(sh), accountGroup(sh), callbackGroup(sh)))
+		channelPause(sh), channelResume(sh), channelTest(sh), channelWindows(sh), channelRate(sh), channelDrivers(sh), accountGroup(sh), callbackGroup(sh)))
 }
 
 func channelList(sh *shell.Shell) *cobra.Command {
@@ -226,26 +225,4 @@ func must(f wire.Field) string {
 		return fmt.Sprint(f.Default)
 	}
 	return ""
-}
-
-func channelRate(sh *shell.Shell) *cobra.Command {
-	return &cobra.Command{
-		Use: "rate NAME", Short: "Show how fast each account of a channel may go, and why", Args: shell.Takes("NAME"),
-		Long: `Show how fast each account of a channel with a rate may go, in calls a second, and what makes it up: its base times its
-health, its success, its load and the time of day. Shown are the accounts that the process that answers has sent by.`,
-		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			rates, err := c.Channels.Rates(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return sh.Show(rates, func() {
-				var rows [][]string
-				for _, r := range rates {
-					n := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
-					rows = append(rows, []string{cmp.Or(r.Account, "-"), n(r.Rate), n(r.Base), n(r.Health), n(r.Success), n(r.Load), n(r.Time), string(r.Reason), sh.At(r.Since)})
-				}
-				sh.Table([]string{"Account", "Rate", "Base", "Health", "Success", "Load", "Time", "Because", "Since"}, rows)
-			})
-		}),
-	}
 }
