@@ -8,6 +8,11 @@ func (c Channel) Tag() string {
 	return fmt.Sprintf("%d-%d", c.Version, c.CreatedAt.UnixMicro())
 }
 
+// Tag names the state of an account, as that of a channel does.
+func (a Account) Tag() string {
+	return fmt.Sprintf("%d-%d", a.Version, a.CreatedAt.UnixMicro())
+}
+
 // Tag names the latest version of a template, and whether it is disabled.
 func (t Template) Tag() string {
 	return fmt.Sprintf("%d-%d-%t", t.Version, t.CreatedAt.UnixMicro(), !t.Disabled)

@@ -46,8 +46,8 @@ func (a accounts) routes() []web.Route {
 	const all, one = "/v1/channels/{name}/accounts", "/v1/channels/{name}/accounts/{account}"
 	return web.Tagged("accounts",
 		web.Get(all, reads, "List a channel's accounts by name, secrets masked.", a.list).Paged().OfChannel("name"),
-		web.Get(one, reads, "One account, secrets masked.", a.get).OfChannel("name"),
-		web.Put(one, admin, "Create an account or replace it. A masked secret stays as it was.", accountBody, a.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name"),
+		web.Get(one, reads, "One account, secrets masked, with its state as ETag.", a.show).OfChannel("name"),
+		web.Put(one, admin, "Create an account or replace it. A masked secret stays as it was.", accountBody, a.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name").Guarded(),
 		web.Delete(one, admin, "Delete an account. What is pinned to it waits for one of its name.", a.remove).OfChannel("name"),
 		web.Post(one+"/pause", admin, "Stop its sending, for a time or until it is resumed.", pauseBody, a.pause).OfChannel("name"),
 		web.Act(one+"/resume", admin, "Let it send again, also where its provider refused it.", a.resume).OfChannel("name"),
@@ -63,6 +63,13 @@ func (a accounts) list(c *web.Call) (wire.Page[posthouse.Account], error) {
 
 func (a accounts) get(c *web.Call) (posthouse.Account, error) {
 	return a.Get(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"))
+}
+
+// show is get with the tag that a later put may name.
+func (a accounts) show(c *web.Call) (posthouse.Account, error) {
+	found, err := a.get(c)
+	c.Tag(found.Tag())
+	return found, err
 }
 
 // put takes an account as it is read, so that one can be read, changed and put back.
@@ -81,6 +88,7 @@ func (a accounts) put(c *web.Call, in posthouse.Account) (posthouse.Account, err
 	if err != nil {
 		return in, err
 	}
+	c.Tag(stored[0].Tag())
 	c.Changed(before, stored[0])
 	if created > 0 {
 		c.Status = http.StatusCreated

@@ -40,11 +40,13 @@ func TestAPutIsForWhatWasRead(t *testing.T) {
 			t.Errorf("%s %s: status %d with the ETag %q", got.Request.Method, got.Request.URL.Path, status, got.Header.Get("ETag"))
 		}
 	}
+	ask("PUT", "/v1/channels/fleet", `{"driver":"wecom_robot","accounts":true,"config":{"url":"http://127.0.0.1:1/send"}}`)
 	for path, put := range map[string]struct{ method, body string }{
-		"/v1/channels/c":  {"PUT", `{"driver":"discard","job":"VALUE"}`},
-		"/v1/templates/c": {"PUT", `{"text":"VALUE"}`},
-		"/v1/rosters/c":   {"PUT", `{"days":{"1":["VALUE"]}}`},
-		"/v1/users/c":     {"PATCH", `{"name":"VALUE"}`},
+		"/v1/channels/c":                {"PUT", `{"driver":"discard","job":"VALUE"}`},
+		"/v1/channels/fleet/accounts/c": {"PUT", `{"config":{"key":"VALUE"}}`},
+		"/v1/templates/c":               {"PUT", `{"text":"VALUE"}`},
+		"/v1/rosters/c":                 {"PUT", `{"days":{"1":["VALUE"]}}`},
+		"/v1/users/c":                   {"PATCH", `{"name":"VALUE"}`},
 	} {
 		if put.method == "PATCH" {
 			ask("PUT", "/v1/users", `{"users":[{"id":"c"}]}`)

@@ -108,7 +108,11 @@ setting accounts: its config is what all accounts share, and --config what is th
 		if err != nil {
 			return err
 		}
-		stored, created, err := c.Accounts.Put(ctx, args[0], a)
+		over := client.IfNew(ctx)
+		if !a.CreatedAt.IsZero() {
+			over = client.IfMatch(ctx, a.Tag()) // what it keeps is what was read
+		}
+		stored, created, err := c.Accounts.Put(over, args[0], a)
 		if err != nil {
 			return err
 		}

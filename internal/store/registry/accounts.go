@@ -38,6 +38,9 @@ func (s Accounts) PutAccounts(ctx context.Context, now time.Time, tenant, channe
 		rows := make([][]any, len(list))
 		for i, a := range list {
 			was, found := known[a.Name]
+			if err := work.OnlyOf(ctx).Check("account", a.Name, tagOf(was, found)); err != nil {
+				return err
+			}
 			if !found {
 				created++
 				was.CreatedAt = sqldb.TimeOf(at)
