@@ -20,6 +20,7 @@ type house struct {
 	testing.TB
 	url       string
 	simulator string
+	file      string // of the database
 	link      string // signs the first person in, once
 	api       *client.Client
 }
@@ -34,6 +35,7 @@ func open(tb testing.TB, change ...func(*server.Options)) *house {
 	id, text := secret.NewKey()
 	key, path := secret.FormatKey(id, text), ""
 	dir := tb.TempDir()
+	h.file = dir + "/posthouse.db"
 	o := server.Options{
 		DSN: "sqlite:" + dir + "/posthouse.db", Addr: "127.0.0.1:0", AdminKey: key, CreateKeyring: true, KeyringFile: dir + "/posthouse.keys", StateDir: dir,
 		Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "e2e", AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},

@@ -111,6 +111,7 @@ func (h *house) furnish() []string {
 		h.Fatal(err)
 	}
 	list := []string{"campaigns/spring", "campaigns/summer", "campaigns/summer/plan", "phones/phone-1", "rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	list = append(list, h.fleet()...)
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)
 	}

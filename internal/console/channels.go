@@ -2,11 +2,14 @@ package console
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/plot"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -21,18 +24,30 @@ func showChannels(v *visit) error {
 // line is what the page of a channel shows.
 type line struct {
 	posthouse.Channel
-	Windows  []windows
-	Rates    []posthouse.Rate
-	Accounts []posthouse.Account
+	Filled   []wire.Window // how full those are that hold for all that it sends, or for its one account
+	Set      []windows     // limits that are counted for each recipient, content or template, or that are not kept here
+	Rate     *posthouse.Rate
+	Paced    bool // its one account has a rate
+	Accounts []seat
 	Next     string // of the accounts
-	Tried    *tried // a test that was made just now
+	Trouble  []wire.OverviewTrouble
+	Since    time.Time // of what went wrong
+	plot.Rates
+	Tried *tried     // a test that was made just now
+	File  *fleetFile // of accounts, that somebody wants to import
 }
 
 // windows are limits of one kind.
 type windows struct {
 	Word string
-	Of   string
 	List []posthouse.Limit
+}
+
+// seat is a line of the list of accounts.
+type seat struct {
+	posthouse.Account
+	Windows []wire.Window
+	Rate    *posthouse.Rate
 }
 
 func showChannel(v *visit) error {
@@ -44,35 +59,125 @@ func showChannel(v *visit) error {
 }
 
 // lineOf reads what the page of a channel shows.
-func (v *visit) lineOf(name string) (l line, err error) {
+func (v *visit) lineOf(name string) (*line, error) {
+	l := &line{}
+	var err error
 	if l.Channel, err = v.call().Channels.Get(v.ctx(), name); err != nil {
-		return l, err
+		return nil, err
 	}
-	l.Windows = windowsOf(l.Channel)
-	if l.Rate != nil {
-		if l.Rates, err = v.call().Channels.Rates(v.ctx(), name); err != nil {
-			return l, err
-		}
+	if err := l.wentWrong(v); err != nil {
+		return nil, err
 	}
 	if l.Channel.Accounts {
-		page, err := v.call().Accounts.List(v.ctx(), client.Filter{Channel: name, Cursor: v.query("cursor"), Limit: pageLength})
-		if err != nil {
-			return l, err
-		}
-		l.Accounts, l.Next = page.Items, page.Next
+		err = l.fleet(v)
+	} else {
+		err = l.alone(v)
 	}
-	return l, nil
+	l.Set = setOf(l.Channel, len(l.Filled) > 0)
+	return l, err
 }
 
-// windowsOf lists the limits of a channel that are set.
-func windowsOf(c posthouse.Channel) []windows {
-	var list []windows
-	for _, w := range []windows{{"limits_channel", "", c.Limits}, {"limits_account", "", c.AccountLimits}, {"limits_recipient", "", c.RecipientLimits}} {
+// wentWrong reads what attempts of the last day ended badly by.
+func (l *line) wentWrong(v *visit) error {
+	o, err := v.call().Overview(v.ctx(), l.Name, int(lookedBack/time.Minute))
+	l.Trouble, l.Since = o.Trouble, o.At.Add(-lookedBack).Truncate(o.Step.Std())
+	return err
+}
+
+// lookedBack is how far back the page of a channel looks for what went wrong.
+const lookedBack = 24 * time.Hour
+
+// alone reads the windows and the rate of a channel that sends by one account.
+func (l *line) alone(v *visit) (err error) {
+	if l.Filled, err = windowsOf(v, l.Name); err != nil || l.Channel.Rate == nil {
+		return err
+	}
+	if l.Rates, l.Paced, err = ratesOf(v, l.Name, ""); err != nil {
+		return err
+	}
+	now, err := ratesNow(v, l.Name)
+	if len(now) > 0 {
+		l.Rate = &now[0]
+	}
+	return err
+}
+
+// fleet reads a page of the accounts of a channel, with the windows and the rate of each.
+func (l *line) fleet(v *visit) error {
+	page, err := v.call().Accounts.List(v.ctx(), client.Filter{Channel: l.Name, Cursor: v.query("cursor"), Limit: pageLength})
+	if err != nil {
+		return err
+	}
+	l.Next = page.Next
+	names := []string{none}
+	for _, a := range page.Items {
+		names, l.Accounts = append(names, a.Name), append(l.Accounts, seat{Account: a})
+	}
+	filled, err := windowsOf(v, l.Name, names...)
+	if err != nil {
+		return err
+	}
+	rates, err := ratesNow(v, l.Name, names...)
+	if err != nil {
+		return err
+	}
+	of := map[string]*seat{}
+	for i := range l.Accounts {
+		of[l.Accounts[i].Name] = &l.Accounts[i]
+	}
+	for _, w := range filled {
+		if s := of[w.Account]; s != nil {
+			s.Windows = append(s.Windows, w)
+		} else {
+			l.Filled = append(l.Filled, w)
+		}
+	}
+	for i := range rates {
+		if s := of[rates[i].Account]; s != nil {
+			s.Rate = &rates[i]
+		}
+	}
+	return nil
+}
+
+// none is the name of no account: where a page has none, those of the channel alone are asked for.
+const none = "-"
+
+// setOf lists limits of a channel that are set, besides those of which it is known how full they are.
+func setOf(c posthouse.Channel, filled bool) (list []windows) {
+	all := []windows{{"limits_recipient", c.RecipientLimits}}
+	if !filled {
+		all = append([]windows{{"limits_channel", c.Limits}, {"limits_account", c.AccountLimits}}, all...)
+	}
+	for _, w := range all {
 		if len(w.List) > 0 {
 			list = append(list, w)
 		}
 	}
 	return list
+}
+
+// behind is where deliveries are that ended or wait because of a class of results.
+type behind struct{ Word, Address string }
+
+// Behind are the pages of the deliveries that attempts of a class stand behind: those that ended so, and those that are tried again. What was
+// sent since is on neither.
+func (l *line) Behind(f frame, c posthouse.Class) []behind {
+	q := url.Values{"channel": {l.Name}}
+	with := func(page string, pairs ...string) string {
+		q := maps.Clone(q)
+		for i := 0; i < len(pairs); i += 2 {
+			q.Set(pairs[i], pairs[i+1])
+		}
+		return f.At(page) + "?" + q.Encode()
+	}
+	switch {
+	case c == posthouse.ClassUnknown:
+		return []behind{{"unknown", with("attention", "state", "unknown")}}
+	case c.Final():
+		return []behind{{"failed", with("attention", "state", "failed", "reason", string(c))}}
+	}
+	return []behind{{"pending", with("search", "state", "pending")}, {"failed", with("attention", "state", "failed", "reason", "tries_used_up")}}
 }
 
 func pauseChannel(v *visit) error {
@@ -106,7 +211,7 @@ func pausedUntil(text string, now time.Time) (time.Time, error) {
 }
 
 // Pauses are what the form offers.
-func (l line) Pauses() []time.Duration { return pauses() }
+func (*line) Pauses() []time.Duration { return pauses() }
 
 func resumeChannel(v *visit) error {
 	name := v.r.PathValue("name")

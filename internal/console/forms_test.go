@@ -23,7 +23,7 @@ func TestAChannelIsMadeByForm(t *testing.T) {
 	if wrong.status != http.StatusUnprocessableEntity || strings.Contains(wrong.body, `value="short"`) {
 		t.Errorf("a wrong form: %d", wrong.status)
 	}
-	h.shows(wrong.body, `value="ftp://x"`, "want a whole number", "want a window")
+	h.shows(wrong.body, `value="ftp://x"`, "want a whole number", "want windows")
 	form.Set("tries", "3")
 	form.Set("limits", "20/1s\r\n1000/1m")
 	h.shows(h.ask("admin", at, form).body, "ftp://x", `role="alert"`)
@@ -32,7 +32,7 @@ func TestAChannelIsMadeByForm(t *testing.T) {
 	if got := h.ask("admin", at, form); got.to() != "/console/t/default/channels/hook?said=stored" {
 		t.Fatalf("storing: %d\n%s", got.status, got.body)
 	}
-	if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "There is a channel of this name already") {
+	if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "There is one of this name already") {
 		t.Errorf("the same name again: %d", got.status)
 	}
 	edit := "/console/t/default/channels/hook/edit"

@@ -29,6 +29,10 @@ var least = map[string]posthouse.Role{
 	"POST channels/{name}/test":   posthouse.RoleOperator,
 	"GET drivers":                 posthouse.RoleAdmin, "GET drivers/{driver}": posthouse.RoleAdmin, "POST drivers/{driver}": posthouse.RoleAdmin,
 	"GET channels/{name}/edit": posthouse.RoleAdmin, "POST channels/{name}/edit": posthouse.RoleAdmin,
+	"GET channels/{name}/new-account": posthouse.RoleAdmin, "POST channels/{name}/new-account": posthouse.RoleAdmin, "POST channels/{name}/accounts": posthouse.RoleAdmin,
+	"GET channels/{name}/accounts.csv": posthouse.RoleViewer, "GET channels/{name}/accounts/{account}": posthouse.RoleViewer,
+	"GET channels/{name}/accounts/{account}/edit": posthouse.RoleAdmin, "POST channels/{name}/accounts/{account}/edit": posthouse.RoleAdmin, "POST channels/{name}/accounts/{account}/delete": posthouse.RoleAdmin,
+	"POST channels/{name}/accounts/{account}/test": posthouse.RoleOperator, "POST channels/{name}/accounts/{account}/pause": posthouse.RoleOperator, "POST channels/{name}/accounts/{account}/resume": posthouse.RoleOperator,
 	"GET rosters": posthouse.RoleViewer, "GET rosters/{name}": posthouse.RoleViewer, "GET rosters/{name}/file": posthouse.RoleViewer,
 	"POST deliveries/{id}/reveal":  posthouse.RoleAdmin,
 	"POST rosters/{name}/override": posthouse.RoleOperator,
@@ -96,7 +100,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range posthouse.ChannelStates() {
 		names["channel_"+string(s)] = true
 	}
-	for _, table := range slices.Concat(words.Tables(), ownWords()) {
+	for _, table := range append(words.Tables(), groupWords()) {
 		for word := range table {
 			names[word] = true
 		}
@@ -106,6 +110,9 @@ func TestEveryWordIsThere(t *testing.T) {
 		for _, a := range phoneActions(s) {
 			names["phone_do_"+a], names["phone_help_"+a] = true, true
 		}
+	}
+	for _, r := range posthouse.RateReasons() {
+		names["rate_"+string(r)] = true
 	}
 	for _, r := range posthouse.Roles() {
 		names[string(r)] = true
@@ -171,7 +178,7 @@ func TestGroupsShareNoNames(t *testing.T) {
 		}
 		seen[kind+name] = true
 	}
-	for _, table := range slices.Concat(words.Tables(), []map[string]word{phoneWords(), guideWords(), chartWords(), zoneWords()}) {
+	for _, table := range words.Tables() {
 		for name := range table {
 			take("word", name)
 		}

@@ -75,7 +75,9 @@ func (v *visit) draw(status int, name, title string, data any) error {
 		return fmt.Errorf("there is no page %q", name)
 	}
 	f := frame{v: v, Title: title, Page: title, Now: time.Now(), D: data}
-	_, f.Charts = data.(charted)
+	if c, some := data.(charted); some {
+		f.Charts = c.Drawn()
+	}
 	if said := v.query("said"); slices.Contains(saids(), said) { // nothing else of the address is shown as our word
 		f.Said = said
 	}
@@ -92,7 +94,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 
 // saids are the words of what was just done.
 func saids() []string {
-	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "changed_said", "stored", "handed_in", "people_said"}
+	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "replayed", "resolved", "paused_said", "resumed_said", "account_paused_said", "account_resumed_said", "account_deleted_said", "changed_said", "stored", "handed_in", "people_said"}
 }
 
 // show draws a page of status 200.
@@ -139,8 +141,8 @@ func (f frame) Root() string { return Root }
 // Tenant is the tenant of the page, empty for none.
 func (f frame) Tenant() string { return f.v.tenant }
 
-// charted is what a page with a chart shows.
-type charted interface{ Days() bool }
+// charted is what a page that may have a chart shows.
+type charted interface{ Drawn() bool }
 
 // Person is who is signed in; without a name for nobody.
 func (f frame) Person() posthouse.Person { return f.v.person.Person }

@@ -20,9 +20,14 @@ func TestWhoReachesWhat(t *testing.T) {
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["u1"]}}`, nil)
 	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${name}"}`, nil)
 	h.phone("phone-1")
+	h.api("PUT", "/v1/channels/fleet", `{"driver":"discard","accounts":true}`, nil)
+	h.api("PUT", "/v1/channels/fleet/accounts/a", `{}`, nil)
 	fill := func(path string) string {
 		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "rosters": "night", "templates": "duty", "phones": "phone-1"}[strings.Split(path, "/")[0]]
-		return "/console/t/default/" + strings.NewReplacer("{$}", "", "{id}", thing, "{name}", thing, "{driver}", thing).Replace(path)
+		if strings.Contains(path, "account") {
+			thing = "fleet"
+		}
+		return "/console/t/default/" + strings.NewReplacer("{$}", "", "{id}", thing, "{name}", thing, "{driver}", thing, "{account}", "a").Replace(path)
 	}
 	roles := posthouse.Roles()
 	for _, a := range console.Addresses() {

@@ -17,14 +17,20 @@ func testChannel(v *visit) error {
 	if err != nil {
 		return err
 	}
-	in := wire.ChannelTest{To: posthouse.Recipient{Address: v.form("to")}}
-	if text := v.form("text"); text != "" {
-		in.Content = posthouse.Content{Title: v.form("title"), Text: text}
-	}
+	in := testFrom(v)
 	got, err := v.call().Channels.Test(withNote(v.ctx(), v.form("note")), l.Name, in)
 	if err != nil {
 		return err
 	}
 	l.Tried = &tried{in.To.Address, got}
 	return v.show("channel", "channels", l)
+}
+
+// testFrom is a test as the form says it.
+func testFrom(v *visit) wire.ChannelTest {
+	in := wire.ChannelTest{To: posthouse.Recipient{Address: v.form("to")}}
+	if text := v.form("text"); text != "" {
+		in.Content = posthouse.Content{Title: v.form("title"), Text: text}
+	}
+	return in
 }

@@ -70,13 +70,3 @@ func chooseZone(v *visit) error {
 	setCookie(v.w, v.r, zoneCookie, name, int(365*24*time.Hour/time.Second))
 	return v.goTo(back)
 }
-
-// zoneWords are the texts of the page of the zone.
-func zoneWords() map[string]word {
-	return map[string]word{
-		"zone_help":   {"Times on all pages are shown in this zone, in this browser. An empty field means the zone of the server:", "此浏览器的所有页面按该时区显示时间。留空则用服务器的时区："},
-		"zone_wrong":  {"There is no zone of this name. Names are such as Asia/Shanghai.", "没有这个时区。名称形如 Asia/Shanghai。"},
-		"zone_change": {"change", "更改"},
-		"save":        {"Save", "保存"},
-	}
-}

@@ -20,6 +20,7 @@ type Field struct {
 	Value    string
 	Checked  bool
 	Stored   bool   // a secret is there, which nobody is shown
+	Lax      bool   // whether it may be left out depends on the rest of the form
 	Theirs   string // what is stored, where Differs
 	Differs  bool   // somebody else has stored something, and the form says something else
 	Problems []string
@@ -90,7 +91,7 @@ func place(list []Field, p posthouse.Problem) bool {
 	for i := range list {
 		rest, ok := strings.CutPrefix(p.Path, list[i].Name)
 		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			list[i].Problems = append(list[i].Problems, strings.TrimPrefix(rest+" ", ".")+p.Message)
+			list[i].Problems = append(list[i].Problems, strings.TrimSpace(strings.TrimPrefix(rest, ".")+" "+p.Message))
 			return true
 		}
 	}

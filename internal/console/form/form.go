@@ -1,18 +1,20 @@
-// Package form is the forms of channels, drawn from the fields of a driver: what each field shows, what was
-// sent of it, and where a problem belongs. It knows no page, no request and no texts but those that stand beside a setting.
+// Package form is the forms of channels and of their accounts, drawn from the fields of a driver: what each field shows, what was sent of
+// it, and where a problem belongs. It knows no page, no request and no texts but those that stand beside a setting.
 package form
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Form is the form of a channel.
+// Form is the form of a channel, or of an account of one.
 type Form struct {
 	Driver   wire.Driver
+	Channel  string // that an account is of, empty for a channel
 	Name     string
 	New      bool
 	Version  string // the tag of what the form shows: it is stored over nothing else
@@ -30,6 +32,7 @@ func OfChannel(d wire.Driver, ch posthouse.Channel) Form {
 	f := Form{Driver: d, Name: ch.Name, New: ch.Name == "", Version: ch.Tag(), Settings: channelSettings(ch)}
 	for _, one := range ofChannel(d, ch) {
 		f.Fields = append(f.Fields, fieldOf(one, ch.Config[one.Name]))
+		f.Fields[len(f.Fields)-1].Lax = one.Account // of a channel with several accounts, each has it
 	}
 	return f
 }
@@ -46,6 +49,26 @@ func ofChannel(d wire.Driver, ch posthouse.Channel) []wire.Field {
 			one.Required = false
 		}
 		list = append(list, one)
+	}
+	return list
+}
+
+// OfAccount is the form of an account of a channel, of a new one where it has no name.
+func OfAccount(d wire.Driver, channel string, a posthouse.Account) Form {
+	f := Form{Driver: d, Channel: channel, Name: a.Name, New: a.Name == "", Version: a.Tag(), Settings: accountSettings(a)}
+	for _, one := range ofAccount(d) {
+		f.Fields = append(f.Fields, fieldOf(one, a.Config[one.Name]))
+	}
+	return f
+}
+
+// ofAccount are the fields of a driver that differ between accounts. What a channel says of one for all of them need not be said.
+func ofAccount(d wire.Driver) []wire.Field {
+	var list []wire.Field
+	for _, one := range d.Fields {
+		if one.Account {
+			list = append(list, one)
+		}
 	}
 	return list
 }
@@ -87,9 +110,24 @@ func channelSettings(ch posthouse.Channel) []Field {
 	}
 	return []Field{
 		{Field: wire.Field{Label: "Profile", LabelZH: "预设", Help: "A set of defaults, such as duty, flow or wecom.", HelpZH: "一组默认设置，例如 duty、flow、wecom。", Kind: "string"}, Name: "profile", Value: ch.Profile},
+		{Field: wire.Field{Label: "It sends by several accounts", LabelZH: "用多个账号发送", Kind: wire.FieldKind(channel.KindBool)}, Name: "accounts", Checked: ch.Accounts},
 		{Field: wire.Field{Label: "Tries", LabelZH: "最多失败次数", Help: "How many failures end a delivery. Without it the profile's, or 8.", HelpZH: "失败多少次后不再重试。不填则按预设，或 8 次。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "tries", Value: unlessZero(ch.Tries)},
 		{Field: wire.Field{Label: "If it is unknown whether it arrived", LabelZH: "结果未知时", Help: "Try again, hold for a person, ask the provider, or count as sent.", HelpZH: "retry 重试，hold 等人处理，query 查询平台，assume_sent 视为已发。", Kind: wire.FieldKind(channel.KindChoice), Choices: policies}, Name: "on_unknown", Value: string(ch.OnUnknown)},
 		{Field: windowsField("Without it the driver's.", "不填则按渠道驱动的默认值。"), Name: "limits", Value: posthouse.LimitsText(ch.Limits, "\n")},
+	}
+}
+
+// accountSettings are the settings of an account.
+func accountSettings(a posthouse.Account) []Field {
+	base := ""
+	if a.BaseRate > 0 {
+		base = text(a.BaseRate)
+	}
+	return []Field{
+		{Field: wire.Field{Label: "Weight", LabelZH: "权重", Help: "Its share of what is pinned to no account, from 1 to 1000. Without it 1.", HelpZH: "未指定账号的消息按权重分配，1 至 1000。不填为 1。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "weight", Value: unlessZero(a.Weight)},
+		{Field: wire.Field{Label: "Pools", LabelZH: "账号池", Help: "Labels that messages may ask for instead of one account.", HelpZH: "消息可以指定账号池，由池中任一账号发送。", Kind: wire.FieldKind(channel.KindList)}, Name: "pools", Value: strings.Join(a.Pools, "\n")},
+		{Field: wire.Field{Label: "Base rate", LabelZH: "基准速率", Help: "How many calls a second it makes at most. Without it the channel's.", HelpZH: "每秒最多调用几次。不填则按渠道的设置。", Kind: wire.FieldKind(channel.KindString)}, Name: "base_rate", Value: base},
+		{Field: windowsField("Without it those that the channel gives its accounts.", "不填则按渠道为账号设的窗口。"), Name: "limits", Value: posthouse.LimitsText(a.Limits, "\n")},
 	}
 }
 

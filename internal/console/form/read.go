@@ -3,6 +3,7 @@ package form
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -22,9 +23,17 @@ type Reader struct {
 // Channel is a channel as the form says it.
 func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel {
 	ch.Config = r.config(ofChannel(d, ch), ch.Config)
-	ch.Profile, ch.OnUnknown = r.Sent("profile"), posthouse.Policy(r.Sent("on_unknown"))
+	ch.Profile, ch.OnUnknown, ch.Accounts = r.Sent("profile"), posthouse.Policy(r.Sent("on_unknown")), r.Sent("accounts") != ""
 	ch.Tries, ch.Limits = r.whole("tries"), r.windows("limits")
 	return ch
+}
+
+// Account is an account as the form says it.
+func (r *Reader) Account(d wire.Driver, a posthouse.Account) posthouse.Account {
+	a.Config = r.config(ofAccount(d), a.Config)
+	a.Weight, a.Pools = r.whole("weight"), strings.Fields(r.Sent("pools"))
+	a.BaseRate, a.Limits = r.number("base_rate"), r.windows("limits")
+	return a
 }
 
 // config is a configuration as the form says it.
@@ -48,6 +57,15 @@ func (r *Reader) whole(name string) int {
 		r.refuse(name, r.Say("want_number"))
 	}
 	return n
+}
+
+func (r *Reader) number(name string) float64 {
+	v, err := strconv.ParseFloat(cmp.Or(r.Sent(name), "0"), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		r.refuse(name, r.Say("want_decimal"))
+		return 0
+	}
+	return v
 }
 
 func (r *Reader) windows(name string) []posthouse.Limit {

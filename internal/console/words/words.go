@@ -1,5 +1,5 @@
 // Package words holds the texts of the console's pages in both languages, each by its name. It is not where pages are drawn,
-// and knows none of them: texts that one page alone has stand beside that page.
+// and knows none of them.
 package words
 
 // Word is a text in English and in Chinese.
@@ -15,7 +15,7 @@ func (w Word) In(zh bool) string {
 
 // Tables are all texts of this package.
 func Tables() []map[string]Word {
-	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), wizardWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords()}
+	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), wizardWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords(), phoneWords(), guideWords(), chartWords(), zoneWords(), accountWords()}
 }
 
 func frameWords() map[string]Word {

@@ -1,0 +1,40 @@
+package words
+
+// phoneWords are the texts of the pages of phones.
+func phoneWords() map[string]Word {
+	return map[string]Word{
+		"phones":              {"Phones", "发送端"},
+		"phone":               {"Phone", "发送端"},
+		"no_phone":            {"There is no phone or other program that fetches messages yet.", "还没有发送端（取走消息自行发送的手机或程序）。"},
+		"phone_alive":         {"alive", "在线"},
+		"phone_silent":        {"silent", "离线"},
+		"phone_never":         {"never seen", "从未连接"},
+		"phone_active":        {"fetches", "正常"},
+		"phone_paused":        {"paused", "已暂停"},
+		"phone_draining":      {"draining", "排空中"},
+		"phone_holds":         {"Holds", "持有数"},
+		"phone_held":          {"What it holds", "持有的投递"},
+		"phone_holds_nothing": {"It holds nothing.", "没有持有投递。"},
+		"phone_more":          {"and more:", "其余未显示："},
+		"phone_token":         {"Hand-out", "下发序号"},
+		"phone_began":         {"Began", "开始发送"},
+		"phone_not_begun":     {"not yet", "尚未开始"},
+		"phone_lease":         {"Lease left", "租约剩余"},
+		"phone_app":           {"App", "程序版本"},
+		"phone_can":           {"Can", "能力"},
+		"phone_reports":       {"What it reported last", "最近汇报"},
+		"phone_no_report":     {"It has reported nothing.", "还没有汇报。"},
+		"phone_outcome":       {"Outcome", "结果"},
+		"phone_error":         {"Error", "错误"},
+		"phone_answer":        {"Counted as", "处理结果"},
+		"phone_no_limits":     {"none", "不限"},
+		"phone_do_pause":      {"Pause", "暂停"},
+		"phone_do_drain":      {"Drain", "排空"},
+		"phone_do_resume":     {"Resume", "恢复"},
+		"phone_do_reassign":   {"Take all from it", "收回全部"},
+		"phone_help_pause":    {"It is handed nothing until somebody resumes it. It finishes and reports what it holds.", "不再下发，直到有人恢复；已持有的会发完并汇报。"},
+		"phone_help_drain":    {"It is handed nothing more, finishes what it holds, and can then be taken away.", "不再下发，已持有的发完后即可移除。"},
+		"phone_help_resume":   {"It is handed deliveries again.", "重新开始下发。"},
+		"phone_help_reassign": {"For a phone that does not come back: what it has not begun goes to others at once; what it has begun may have left, and the channel's policy for unknown outcomes decides. This cannot be undone.", "用于不再回来的手机：尚未开始的立即转给其他发送端；已开始的可能已经发出，按渠道的未知策略处理。此操作无法撤回。"},
+	}
+}
