@@ -36,7 +36,6 @@ type Options struct {
 	Keys      Keys
 	Agents    Agents
 	Tally     Tally
-	Rates     Rates
 	Answers   Answers
 	Contents  Contents
 	Audit     Audit
@@ -62,9 +61,8 @@ type Options struct {
 	Fetches       Fetches  // for both
 	// Tasks takes the events of workflows.
 	Tasks Tasks
-	// Overviewer reads how sending goes, Gauges what bounds it.
+	// Overviewer reads how sending goes.
 	Overviewer Overviewer
-	Gauges     Gauges
 	// Gate forgets keys that are revoked.
 	Gate *web.Gate
 	// Actions are the names of all that a key can be narrowed to. Defaults to none.
@@ -90,7 +88,7 @@ func Routes(o Options) []web.Route {
 		reveals{o.Contents}.routes(),
 		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(),
 		outbox{o.Outbox}.routes(),
-		channels{o.Channels, o.Tally, o.Rates}.routes(), gauges{o.Gauges, o.Channels, o.Accounts}.routes(),
+		channels{o.Channels, o.Tally}.routes(),
 		accounts.routes(), accounts.fileRoutes(),
 		callbacks{o.Callbacks, o.Channels, o.Accounts, o.CallbackDesk}.routes(),
 		phones{o.Agents, o.Channels, o.Reassigner, keys}.routes(),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -45,16 +44,10 @@ type Tally interface {
 	Tally(ctx context.Context, tenant, channel string) (work.Tally, error)
 }
 
-// Rates tells how fast the accounts of a channel may go now, as this process sees it.
-type Rates interface {
-	Rates(tenant, channel string) []posthouse.Rate
-}
-
 // channels is the resource of configured channels, and of the drivers they are made of.
 type channels struct {
 	Channels
 	counts Tally
-	paces  Rates
 }
 
 var (
@@ -73,7 +66,6 @@ func (ch channels) routes() []web.Route {
 		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume).OfChannel("name"),
 		web.Post("/v1/channels/{name}/test", admin, "Check the provider, or send a test to one recipient.", testBody, ch.test).OfChannel("name"),
 		web.Get("/v1/channels/{name}/tally", reads, "How many deliveries of a pulled channel wait, are handed out and are done.", ch.tally).OfChannel("name"),
-		web.Get("/v1/channels/{name}/rates", reads, "How fast each account of a channel may go, of those that this process has sent by, with all that makes up its rate.", ch.rates).Query("account").Paged().OfChannel("name"),
 		web.Get("/v1/drivers", reads, "The drivers there are, with their settings.", ch.drivers),
 	)
 }
@@ -217,28 +209,4 @@ func pulled(types []channel.Type, ch posthouse.Channel) bool {
 		}
 	}
 	return ch.Pull
-}
-
-// rates are those of the accounts that this process has sent by.
-func (ch channels) rates(c *web.Call) (wire.Page[posthouse.Rate], error) {
-	cursor, limit, err := c.Page()
-	if err != nil {
-		return wire.Page[posthouse.Rate]{}, err
-	}
-	of, err := ch.get(c)
-	if err != nil {
-		return wire.Page[posthouse.Rate]{}, err
-	}
-	if of.Rate == nil {
-		return wire.Page[posthouse.Rate]{}, posthouse.Errorf(posthouse.CodeConflict, "the channel %q has no rate: its accounts go as fast as their limits allow", of.Name)
-	}
-	list := ch.paces.Rates(c.Tenant(), of.Name)
-	if only := c.Query.Get("account"); only != "" {
-		names := strings.Split(only, ",")
-		list = slices.DeleteFunc(list, func(r posthouse.Rate) bool { return !slices.Contains(names, r.Account) })
-	}
-	slices.SortFunc(list, func(a, b posthouse.Rate) int { return strings.Compare(a.Account, b.Account) })
-	return partsOf(cursor, limit, func(cursor string, limit int) ([]posthouse.Rate, string, error) {
-		return shortPart(list, func(r *posthouse.Rate) string { return " " + r.Account }, cursor, limit)
-	})
 }

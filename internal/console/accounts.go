@@ -140,14 +140,6 @@ func ratesNow(v *visit, channel string, accounts ...string) ([]posthouse.Rate, e
 	return list, err
 }
 
-// RateWord says why a rate last changed, empty where it never has.
-func (f frame) RateWord(r posthouse.RateReason) string {
-	if r == "" {
-		return ""
-	}
-	return f.T("rate_" + string(r))
-}
-
 func pauseAccount(v *visit) error {
 	reason := v.form("reason")
 	until, err := pausedUntil(v.form("for"), time.Now())

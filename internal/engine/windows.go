@@ -10,7 +10,7 @@ import (
 
 // tiers are bounds with the words for them.
 func (r *route) tiers(account string) []state.Tier {
-	return r.ownTiers(r.sharedTiers(), r.account(account))
+	return ownTiers(r, r.sharedTiers(), r.account(account))
 }
 
 // sharedTiers are those of all accounts together.
@@ -26,7 +26,7 @@ func (r *route) sharedTiers() []state.Tier {
 }
 
 // ownTiers adds those of an account alone. Neither names nor limits ever change.
-func (r *route) ownTiers(list []state.Tier, a *account) []state.Tier {
+func ownTiers(r *route, list []state.Tier, a *account) []state.Tier {
 	if len(a.limits) > 0 {
 		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits, Lease: a.Name != ""}})
 	}
@@ -52,7 +52,7 @@ func (rs *Routes) Windows(tenant, channel string, accounts []string) (list []sta
 	}
 	add("", r.sharedTiers())
 	if r.fleet == nil {
-		add("", r.ownTiers(nil, r.only))
+		add("", ownTiers(r, nil, r.only))
 		return list, true
 	}
 	if accounts == nil {
@@ -60,7 +60,7 @@ func (rs *Routes) Windows(tenant, channel string, accounts []string) (list []sta
 	}
 	for _, name := range accounts {
 		if a := r.accounts[name]; a != nil {
-			add(name, r.ownTiers(nil, a))
+			add(name, ownTiers(r, nil, a))
 		}
 	}
 	return list, true
