@@ -124,7 +124,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Senders: senders.Settings{Min: o.MinSenders, Max: o.MaxSenders},
 		Media:   s.media,
 		Campaigns: engine.Campaigns{
-			Segments: s.store.Segments, Steward: s.steward,
+			Segments: movingSegments{s.store.Segments, &s.tide.moved}, Steward: s.steward,
 			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer},
 		},
 		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -127,8 +128,12 @@ func (td *tide) end(ctx context.Context) {
 	}
 }
 
-// These move the tide: a queue, a desk and an intake that tell of what they have done.
+// These move the tide: a queue, the segments of campaigns, a desk and an intake that tell of what they have done.
 type (
+	movingSegments struct {
+		segment.Store
+		moved *atomic.Bool
+	}
 	movingQueue struct {
 		engine.Queue
 		moved *atomic.Bool
@@ -149,6 +154,14 @@ func (m movingQueue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]
 		m.moved.Store(true)
 	}
 	return items, err
+}
+
+func (m movingSegments) StartChunk(ctx context.Context, now time.Time, s work.Segment, lease time.Duration) (work.Chunk, error) {
+	is, err := m.Store.StartChunk(ctx, now, s, lease)
+	if is == work.ChunkStarted {
+		m.moved.Store(true)
+	}
+	return is, err
 }
 
 func (m movingDesk) HandOut(ctx context.Context, now time.Time, h work.HandOut) (work.HandedOut, error) {
