@@ -175,7 +175,7 @@ func listWords() map[string]Word {
 		"no_limits":        {"No windows are set.", "没有设置限流窗口。"},
 		"rates":            {"Rates now", "当前速率"},
 		"per_second":       {"a second", "每秒"},
-		"factors":          {"base × health × success × load × time", "基础 × 健康 × 成功率 × 负载 × 时段"},
+		"factors":          {"base × health × success × load × time", "基准 × 健康 × 成功率 × 负载 × 时段"},
 		"factors_help":     {"As this process sees it.", "以本进程所见为准。"},
 		"parked_until":     {"Parked until", "停用至"},
 		"accounts":         {"Accounts", "发送账号"},
