@@ -26,8 +26,9 @@ func TestWhoGotIt(t *testing.T) {
 	tab.says("通讯录中", "已发送")
 	tab.presses(list[0].ID)
 	tab.says("已了结：已发送", "今晚 18:00 起请值班", "平台已接收")
-	tab.picture("delivery.zh-CN")
+	tab.picture("delivery")
 	tab.chooses("English")
+	tab.language = "en"
 	tab.says("Why it is where it is", "the provider has taken it")
 	tab.picture("delivery")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-// The database goes away under an open page, which says so, and no longer once it is back: nobody loads anything again.
+// The database goes away under an open page, which says so, and no longer once it is back: nobody loads anything again. Meanwhile
+// every other page says so too.
 func TestTheDatabaseGoesAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
@@ -31,6 +32,12 @@ func TestTheDatabaseGoesAway(t *testing.T) {
 			}
 			tab.do(discard(chromedp.WaitVisible(chromedp.CSS(`#live #away [role="alert"]`))))
 			tab.says(words)
+			other := tab.beside()
+			for _, page := range pages {
+				other.goes(h.at(page), http.StatusServiceUnavailable)
+				other.says(words)
+				other.forgets() // that it did not load
+			}
 			if err := db.Restart(); err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,9 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/posthouse/posthouse/internal/console/rosters"
+	"github.com/posthouse/posthouse/internal/console/words"
 )
 
 // action is something that is done in a tab.
@@ -62,7 +65,8 @@ func launch(tb testing.TB) *browser {
 // tab is a page of a browser with cookies of its own. What goes wrong in it is an error of the test.
 type tab struct {
 	testing.TB
-	ctx context.Context
+	ctx      context.Context
+	language string
 
 	mu     sync.Mutex
 	faults []string
@@ -73,7 +77,20 @@ func (b *browser) open(tb testing.TB, language string) *tab {
 	tb.Helper()
 	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	tb.Cleanup(leave)
-	t := &tab{TB: tb, ctx: ctx}
+	return newTab(tb, ctx, language)
+}
+
+// beside opens another tab with the same cookies and language.
+func (t *tab) beside() *tab {
+	t.Helper()
+	ctx, leave := chromedp.NewContext(t.ctx)
+	t.Cleanup(leave)
+	return newTab(t.TB, ctx, t.language)
+}
+
+func newTab(tb testing.TB, ctx context.Context, language string) *tab {
+	tb.Helper()
+	t := &tab{TB: tb, ctx: ctx, language: language}
 	if err := chromedp.Listen(ctx, t.heard); err != nil { // opens the tab, which lasts as long as this context
 		tb.Fatal(err)
 	}
@@ -189,6 +206,34 @@ func (t *tab) fills(name, text string) {
 		discard(chromedp.Evaluate[bool](`document.activeElement.select(), true`)), write(text))
 }
 
+// chooseFile puts a file with a name and a text into a field.
+func (t *tab) chooseFile(field, name, text string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.do(chromedp.SetUploadFiles(chromedp.CSS(fmt.Sprintf(`main [name=%q]`, field)), []string{path}))
+}
+
+// picks chooses an entry of a list.
+func (t *tab) picks(field, entry string) {
+	t.Helper()
+	t.do(chromedp.SetValue(chromedp.CSS(fmt.Sprintf(`main [name=%q]`, field)), entry))
+}
+
+// word is a text of pages in the language of the tab.
+func (t *tab) word(name string) string {
+	t.Helper()
+	for _, table := range append(words.Tables(), rosters.Pages().Words) {
+		if w, ok := table[name]; ok {
+			return w.In(t.language == "zh-CN")
+		}
+	}
+	t.Fatalf("there is no word %q", name)
+	return ""
+}
+
 // write writes where the cursor is.
 func write(text string) action {
 	return func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
@@ -216,7 +261,7 @@ func (t *tab) says(texts ...string) {
 	}
 }
 
-// picture writes what the page looks like, where pictures are wanted.
+// picture writes what the page looks like, where pictures are wanted. Those in Chinese are named so.
 func (t *tab) picture(name string) {
 	t.Helper()
 	if *images == "" {
@@ -224,6 +269,9 @@ func (t *tab) picture(name string) {
 	}
 	ctx, end := context.WithTimeout(t.ctx, patience)
 	defer end()
+	if t.language != "en" {
+		name += "." + t.language
+	}
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)

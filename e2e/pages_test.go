@@ -147,16 +147,27 @@ func TestKeyboardAlone(t *testing.T) {
 // tabsTo goes on by the tabulator until what has a text has the focus, which must be seen.
 func (t *tab) tabsTo(text string) {
 	t.Helper()
+	t.tabsUntil(fmt.Sprintf(`document.activeElement.innerText.trim() === %q`, text), text)
+}
+
+// tabsInto goes on until a field has the focus.
+func (t *tab) tabsInto(name string) {
+	t.Helper()
+	t.tabsUntil(fmt.Sprintf(`document.activeElement.name === %q`, name), name)
+}
+
+func (t *tab) tabsUntil(reached, what string) {
+	t.Helper()
 	for range 100 {
 		t.do(chromedp.KeyEvent(kb.Tab))
-		if t.is(fmt.Sprintf(`document.activeElement.innerText.trim() === %q`, text)) {
+		if t.is(reached) {
 			if !t.is(`(s => s.outlineStyle !== "none" || s.boxShadow !== "none")(getComputedStyle(document.activeElement))`) {
-				t.Errorf("nobody sees that %q has the focus", text)
+				t.Errorf("nobody sees that %q has the focus", what)
 			}
 			return
 		}
 	}
-	t.Fatalf("the keyboard does not reach %q", text)
+	t.Fatalf("the keyboard does not reach %q", what)
 }
 
 // is reports whether something holds in the page.
