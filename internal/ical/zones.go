@@ -1,9 +1,12 @@
 package ical
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
 // clock says what clocks somewhere show. A wall time is what they show, written as a time in UTC.
@@ -32,6 +35,8 @@ func (p place) shows(at time.Time) time.Time {
 type ownZone struct {
 	name, place string
 	shifts      []*clockChange
+	onsets      []onset       // of all of them, in order
+	before      time.Duration // the offset before the first
 }
 
 // clockChange is when clocks are set, and by how much they differ from UTC then.
@@ -148,50 +153,49 @@ func (y yearly) in(year int, first time.Time) time.Time {
 	return time.Date(year, month, first.Day(), 0, 0, 0, 0, time.UTC).Add(clock)
 }
 
-// last is the last time at or before a wall time at which clocks were set so, if there is one.
-func (c *clockChange) last(wall time.Time) (last time.Time, ok bool) {
-	take := func(t time.Time) {
-		if !t.Before(c.from) && !t.After(wall) && (!ok || t.After(last)) {
-			last, ok = t, true
-		}
-	}
-	take(c.from)
+// onset is a wall time at which clocks are set, and by how much they differ from UTC from then on.
+type onset struct {
+	wall time.Time
+	is   time.Duration
+}
+
+// onsets are those of a change of clocks, in the years of moments that are read.
+func (c *clockChange) onsets() []onset {
+	list := []onset{{c.from, c.is}}
 	for _, t := range c.dates {
-		take(t)
+		list = append(list, onset{t, c.is})
 	}
-	if c.each {
-		year := wall.Year()
-		if !c.until.IsZero() {
-			year = min(year, c.until.Year())
+	for year := posthouse.FirstYear - 1; c.each && year <= posthouse.LastYear; year++ {
+		t := c.in(year, c.from)
+		if !c.until.IsZero() && t.Add(-c.was).After(c.until) {
+			break
 		}
-		for _, year := range []int{year, year - 1} {
-			if t := c.in(year, c.from); c.until.IsZero() || !t.Add(-c.was).After(c.until) {
-				take(t)
-			}
+		if !t.Before(c.from) {
+			list = append(list, onset{t, c.is})
 		}
 	}
-	return last, ok
+	return list
 }
 
 // offset is by how much clocks that show a wall time differ from UTC.
 func (z *ownZone) offset(wall time.Time) time.Duration {
-	var offset time.Duration
-	var latest, earliest time.Time
-	found := false
-	for _, c := range z.shifts {
-		if last, ok := c.last(wall); ok && (!found || last.After(latest)) {
-			latest, offset, found = last, c.is, true
+	if z.onsets == nil { // looked up for each event, and each time that it repeats
+		for _, c := range z.shifts {
+			z.onsets = append(z.onsets, c.onsets()...)
 		}
+		slices.SortStableFunc(z.onsets, func(a, b onset) int { return a.wall.Compare(b.wall) })
+		z.before = slices.MinFunc(z.shifts, func(a, b *clockChange) int { return a.from.Compare(b.from) }).was
 	}
-	if found {
-		return offset
-	}
-	for i, c := range z.shifts {
-		if i == 0 || c.from.Before(earliest) {
-			earliest, offset = c.from, c.was
+	i, _ := slices.BinarySearchFunc(z.onsets, wall, func(o onset, wall time.Time) int {
+		if o.wall.After(wall) {
+			return 1
 		}
+		return -1
+	})
+	if i == 0 {
+		return z.before
 	}
-	return offset
+	return z.onsets[i-1].is
 }
 
 func (z *ownZone) at(wall time.Time) time.Time { return wall.Add(-z.offset(wall)) }
