@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 )
 
 // FLEET-9: an account, a channel and its recipients that are said to have no limit have none, whatever holds for those of which nothing is said.
@@ -44,4 +45,21 @@ func TestFLEET_NoLimitIsSaidExplicitly(t *testing.T) {
 			return sent == 1
 		})
 	})
+}
+
+// FLEET-5: an account with a base of its own has a rate that is shown, whatever its channel says.
+func TestFLEET_AnAccountsOwnBaseIsARate(t *testing.T) {
+	h := open(t, dbtest.SQLite(t))
+	h.put(posthouse.Channel{Name: "fleet", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Accounts: true}})
+	if _, err := h.api.Channels.Rates(h.Context(), "fleet"); posthouse.CodeOf(err) != posthouse.CodeConflict {
+		h.Errorf("without a rate: got %v", err)
+	}
+	_, _, err := h.api.Accounts.Put(h.Context(), "fleet", posthouse.Account{Name: "a", AccountSettings: posthouse.AccountSettings{BaseRate: 5}})
+	h.must(err)
+	sent := h.hand(posthouse.Draft{Channel: "fleet", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "hello"}})
+	h.eventually("it is sent", func() bool { return h.delivery(sent.Deliveries[0].ID).State == posthouse.Sent })
+	rates, err := h.api.Channels.Rates(h.Context(), "fleet")
+	if err != nil || len(rates) != 1 || rates[0].Account != "a" || rates[0].Base != 5 {
+		h.Errorf("got %+v, %v; want the account's base of 5", rates, err)
+	}
 }

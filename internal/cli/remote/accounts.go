@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,28 +18,23 @@ import (
 
 func accountGroup(sh *shell.Shell) *cobra.Command {
 	return shell.Group("accounts", "The accounts that a channel sends by, where it has several",
-		accountList(sh), accountShow(sh), accountSet(sh), accountImport(sh), accountExport(sh),
+		accountList(sh), accountWatch(sh), accountShow(sh), accountSet(sh), accountImport(sh), accountExport(sh),
 		accountPause(sh), accountResume(sh), accountTest(sh), accountDelete(sh))
 }
 
 func accountList(sh *shell.Shell) *cobra.Command {
 	var f client.Filter
 	cmd := &cobra.Command{
-		Use: "list CHANNEL", Short: "List a channel's accounts: whether each sends now, and what it waits for", Args: shell.Takes("CHANNEL"),
+		Use: "list CHANNEL", Short: "List a channel's accounts: how fast each goes now, and what it waits for", Args: shell.Takes("CHANNEL"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			f.Channel = args[0]
-			page, err := c.Accounts.List(ctx, f)
+			list, err := listAccounts(ctx, c, f)
 			if err != nil {
 				return err
 			}
-			return sh.Show(page, func() {
-				var rows [][]string
-				for i := range page.Items {
-					a := &page.Items[i]
-					rows = append(rows, []string{a.Name, shell.Words(a.Pools), strconv.Itoa(max(a.Weight, 1)), windowsOf(a.Limits), string(a.State), waitsFor(sh, a)})
-				}
-				sh.Table([]string{"Account", "Pools", "Weight", "Limits", "State", "Waits for"}, rows)
-				sh.More(page.Next)
+			return sh.Show(list.page, func() {
+				list.table(sh)
+				sh.More(list.page.Next)
 			})
 		}),
 	}
@@ -150,10 +144,7 @@ func changedAccount(ctx context.Context, sh *shell.Shell, c *client.Client, chan
 			return a, err
 		}
 	}
-	if err := json.Unmarshal(changed, &a.AccountSettings); err != nil {
-		return a, shell.Usagef("the settings cannot be read: %w", err)
-	}
-	return a, nil
+	return a, setFields(changed, &a.AccountSettings)
 }
 
 func accountPause(sh *shell.Shell) *cobra.Command {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -35,6 +36,7 @@ var channelFlags = []channelFlag{
 	{"limit-by", "what the limits count, a `WORD`: recipients or calls", nil},
 	{"account-limits", "windows of each account that names none of its own, a `LIST` such as 18/1m, or unlimited", windows},
 	{"recipient-limits", "windows of each recipient, a `LIST` such as 25/1m,900/1h, or unlimited", windows},
+	{"rate", "lets each account find how fast it may go, a `JSON` object such as {} or {\"base\": 20}; null ends that", object},
 	{"max-inflight", "how many attempts may be under way in one process, a `NUMBER`", number},
 	{"batch", "how many recipients go in one call, a `NUMBER`", number},
 	{"timeout", "the bound on one call, a `DURATION`", duration},
@@ -201,13 +203,23 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 			return ch, err
 		}
 	}
+	if cmd.Flags().Changed("rate") {
+		ch.Rate = nil // it replaces what there was
+	}
 	if cmd.Flags().Changed("needs") {
-		ch.Needs = nil // it replaces what was needed
+		ch.Needs = nil
 	}
-	if err := json.Unmarshal(changed, &ch.ChannelSettings); err != nil {
-		return ch, shell.Usagef("the settings cannot be read: %w", err)
+	return ch, setFields(changed, &ch.ChannelSettings)
+}
+
+// setFields sets what a JSON object says of settings, and refuses a name that they do not know.
+func setFields(changed []byte, settings any) error {
+	d := json.NewDecoder(bytes.NewReader(changed))
+	d.DisallowUnknownFields()
+	if err := d.Decode(settings); err != nil {
+		return shell.Usagef("the settings cannot be read: %w", err)
 	}
-	return ch, nil
+	return nil
 }
 
 // changedFields is a JSON object of the settings given as flags.
@@ -256,8 +268,10 @@ func truth(s string) (any, error) {
 
 func object(s string) (any, error) {
 	var out map[string]any
-	err := json.Unmarshal([]byte(s), &out)
-	return out, err
+	if err := json.Unmarshal([]byte(s), &out); err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not a JSON object")
+	}
+	return out, nil
 }
 
 func duration(s string) (any, error) {

@@ -101,13 +101,14 @@ func (g gauges) rates(c *web.Call) (wire.Page[posthouse.Rate], error) {
 		return wire.Page[posthouse.Rate]{}, err
 	}
 	ch, err := g.channels.Get(c.Context(), c.Tenant(), c.PathValue("name"))
-	if err == nil && ch.Rate == nil {
-		err = noRate(ch)
-	}
 	if err != nil {
 		return wire.Page[posthouse.Rate]{}, err
 	}
-	list := slices.DeleteFunc(g.now.Rates(c.Tenant(), ch.Name), func(r posthouse.Rate) bool {
+	all := g.now.Rates(c.Tenant(), ch.Name)
+	if ch.Rate == nil && len(all) == 0 { // an account may have a base of its own
+		return wire.Page[posthouse.Rate]{}, noRate(ch)
+	}
+	list := slices.DeleteFunc(all, func(r posthouse.Rate) bool {
 		return " "+r.Account <= cursor || accounts != nil && !slices.Contains(accounts, r.Account)
 	})
 	slices.SortFunc(list, func(a, b posthouse.Rate) int { return strings.Compare(a.Account, b.Account) })
