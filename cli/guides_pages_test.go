@@ -40,6 +40,7 @@ const (
 	isAskedUs   = "what a resolver of the reader's own is asked and answers: package flow's tests play one"
 	isAPart     = "a part of a channel's file"
 	needsMonths = "needs the messages of a month: TestArchiveHoldsWhatSettled writes and reads one"
+	isToldThere = "what a subscriber is told: the tests of server compare it"
 	needsAnEnd  = "wants an address of the reader's own: the tests of server have one"
 	neverEnds   = "goes on until it is stopped: the tests of server read the same stream"
 	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs and compares it"
@@ -51,8 +52,8 @@ var guides = []guide{
 	{file: "../docs/guide/agents.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/agents.zh-CN.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
-	{file: "../docs/guide/callbacks.md"},
-	{file: "../docs/guide/callbacks.zh-CN.md"},
+	{file: "../docs/guide/callbacks.md", untyped: map[string]string{`{"type": "callback`: isToldThere}},
+	{file: "../docs/guide/callbacks.zh-CN.md", untyped: map[string]string{`{"type": "callback`: isToldThere}},
 	{file: "../docs/guide/console.md", untyped: map[string]string{"oidc_issuer:": isAPart}},
 	{file: "../docs/guide/console.zh-CN.md", untyped: map[string]string{"oidc_issuer:": isAPart}},
 	{file: "../docs/guide/channels.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart}},

@@ -56,13 +56,13 @@ func (e events) stream(c *web.Call) (any, error) {
 			c.Refuse("query.type", "%s", problem)
 		}
 	}
-	behind, since := c.Query.Get("behind"), c.Moment("since")
+	behind, since, path := c.Query.Get("behind"), c.Moment("since"), "query.behind"
 	if last := c.Header.Get("Last-Event-ID"); last != "" {
-		behind, since = last, time.Time{}
+		behind, since, path = last, time.Time{}, "header.Last-Event-ID"
 	}
 	if behind != "" {
 		if _, err := posthouse.ParseFeedPosition(behind); err != nil {
-			c.Refuse("query.behind", "%s", err)
+			c.Refuse(path, "%s", err)
 		}
 		if !since.IsZero() {
 			c.Refuse("query.since", "does not go with behind")
