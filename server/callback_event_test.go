@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -246,5 +248,39 @@ func TestFLEET_TypesOfEventsAreChecked(t *testing.T) {
 		if status, answer := h.call(http.MethodGet, "/v1/events/stream?type=delivery,"+typ, "", ""); status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 			h.Errorf("a stream of %q: got %d %v", typ, status, answer)
 		}
+	}
+}
+
+// FLEET-2: a reader that comes again with Last-Event-ID, as browsers do, goes on behind that event; one that is none is named.
+func TestFLEET_AStreamGoesOnBehindLastEventID(t *testing.T) {
+	h := open(t, dbtest.SQLite(t))
+	heard := h.listener()
+	h.put(posthouse.Channel{Name: "out", Driver: "discard"})
+	h.hand(posthouse.Draft{Channel: "out", To: []posthouse.Recipient{{User: "u"}}, Content: &posthouse.Content{Text: "hello"}})
+	first, second := <-heard, <-heard
+	stream := func(last string) *http.Response {
+		h.Helper()
+		req, err := http.NewRequestWithContext(h.Context(), http.MethodGet, h.url+"/v1/events/stream", nil)
+		h.must(err)
+		req.Header.Set("Authorization", "Bearer "+h.key)
+		req.Header.Set("Last-Event-ID", last)
+		res, err := http.DefaultClient.Do(req)
+		h.must(err)
+		h.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	lines := bufio.NewScanner(stream(first.ID).Body)
+	for lines.Scan() {
+		if id, is := strings.CutPrefix(lines.Text(), "id: "); is {
+			if id != second.ID {
+				h.Errorf("behind %s comes %s, want %s", first.ID, id, second.ID)
+			}
+			break
+		}
+	}
+	res := stream("yesterday")
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(string(text), "header.Last-Event-ID") {
+		h.Errorf("an id that is none is answered with %d %s, %v", res.StatusCode, text, err)
 	}
 }
