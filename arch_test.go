@@ -131,6 +131,7 @@ var floors = map[string]floor{
 	"internal/console/words":      {layer: 3, never: []string{"internal/store"}}, // the texts of pages
 	"internal/console/plot":       {layer: 3, never: []string{"internal/store"}}, // the points of charts
 	"internal/console/form":       {layer: 3, never: []string{"internal/store"}}, // the forms that drivers' fields draw
+	"internal/console/seek":       {layer: 3, never: []string{"internal/store"}}, // finds what somebody asks for
 	"internal/console/difference": {layer: 3, never: []string{"internal/store"}}, // how a text came to be another
 	"internal/api/terms":          {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document
 	"internal/front/*":            {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -19,6 +20,11 @@ func (c Deliveries) Get(ctx context.Context, id string) (posthouse.Delivery, err
 // List lists deliveries, newest first.
 func (c Deliveries) List(ctx context.Context, f Filter) (wire.Page[posthouse.Delivery], error) {
 	return get[wire.Page[posthouse.Delivery]](ctx, c.api, path("deliveries"), f.query())
+}
+
+// Stopped counts the newest deliveries of a state by channel and reason.
+func (c Deliveries) Stopped(ctx context.Context, state posthouse.State) (wire.Stopped, error) {
+	return get[wire.Stopped](ctx, c.api, path("deliveries", "stopped"), url.Values{"state": {string(state)}})
 }
 
 // Attempts lists a delivery's tries to send, in order.

@@ -116,6 +116,10 @@ type Filter struct {
 	User    string
 	Account string // that sent it, or that it is pinned to
 	States  []posthouse.State
+	// Reason is why a delivery is in its state. KnownAs is the address that it goes to, or what its provider calls it. These and
+	// Priority are of lists of deliveries alone.
+	Reason, KnownAs string
+	Priority        posthouse.Priority
 	// Since and Until bound when the message was handed in: from Since, before Until.
 	Since, Until time.Time
 	// Cursor is Next of the page before, Limit the length of a page, 1 to 1000. Defaults to 50.

@@ -29,6 +29,7 @@ type Options struct {
 	Refs      Refs
 	Replays   Replays
 	Plans     Plans
+	Decider   Decider
 	Outbox    Outbox
 	Templates Templates
 	Rosters   Rosters
@@ -86,7 +87,7 @@ func Routes(o Options) []web.Route {
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
 		reveals{o.Contents}.routes(),
-		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(),
+		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(), decisions{deliveries, o.Decider, o.Plans}.routes(),
 		outbox{o.Outbox}.routes(),
 		channels{o.Channels, o.Tally}.routes(),
 		accounts.routes(), accounts.fileRoutes(),

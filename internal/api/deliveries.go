@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -15,7 +17,7 @@ import (
 // Judge settles what nobody knows, and wakes who sends. The engine's roles satisfy it.
 type Judge interface {
 	Resolve(ctx context.Context, tenant, id string, r decide.Resolution) (posthouse.Delivery, error)
-	ResolveAll(ctx context.Context, tenant string, ids []string, r decide.Resolution) ([]posthouse.Delivery, error)
+	ResolveAll(ctx context.Context, tenant string, ids []string, r decide.Resolution, until time.Time) ([]posthouse.Delivery, error)
 	Wake(tenant, name string)
 }
 
@@ -30,7 +32,8 @@ type deliveries struct {
 
 func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
-		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(filterable...).Sighted(),
+		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(slices.Concat(filterable, stoppable)...).Sighted(),
+		web.Get("/v1/deliveries/stopped", reads, "What is in a state, by channel and reason: counted over the newest 10,000.", d.stopped).Query("state"),
 		web.Get("/v1/deliveries/{id}", reads, "One delivery: how it stands.", d.get).Sighted(),
 		web.Get("/v1/deliveries/{id}/attempts", reads, "Every try to send it, with request and response.", d.attempts).Paged().Sighted(),
 		web.Get("/v1/deliveries/{id}/events", reads, "Every transition it made.", d.events).Paged().Sighted(),
@@ -44,7 +47,12 @@ func (d deliveries) get(c *web.Call) (posthouse.Delivery, error) {
 }
 
 func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
+	priority := posthouse.Priority(c.Query.Get("priority"))
+	if priority != "" && !priority.Valid() {
+		c.Refuse("query.priority", "is %.60q: want one of %s", priority, web.Words(posthouse.Priorities()))
+	}
 	f, err := filterOf(c)
+	f.Reason, f.KnownAs, f.Priority = c.Query.Get("reason"), c.Query.Get("known_as"), priority
 	if err != nil {
 		return wire.Page[posthouse.Delivery]{}, err
 	}
@@ -53,6 +61,20 @@ func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 		return d.read.Deliveries.Deliveries(c.Context(), f)
 	}))
 }
+
+func (d deliveries) stopped(c *web.Call) (wire.Stopped, error) {
+	state := cmp.Or(posthouse.State(c.Query.Get("state")), posthouse.Unknown)
+	if !slices.Contains(stops, state) {
+		c.Refuse("query.state", "is %.60q: want one of %s", state, web.Words(stops))
+	}
+	if err := c.Wrong(); err != nil {
+		return wire.Stopped{}, err
+	}
+	return d.read.Stopped(c.Context(), c.Tenant(), state)
+}
+
+// stops are the states whose deliveries are counted by why they are there.
+var stops = []posthouse.State{posthouse.Unknown, posthouse.Quarantined, posthouse.Failed, posthouse.Undelivered, posthouse.Expired, posthouse.Suppressed, posthouse.Cancelled}
 
 func (d deliveries) attempts(c *web.Call) (wire.Page[posthouse.Attempt], error) {
 	return paged(c, func(cursor string, limit int) ([]posthouse.Attempt, string, error) {
@@ -77,5 +99,4 @@ func (d deliveries) story(c *web.Call) (wire.Story, error) {
 // Replays sends deliveries again, as new ones.
 type Replays interface {
 	AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error)
-	ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error)
 }

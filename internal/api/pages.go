@@ -75,6 +75,9 @@ func wholeOf[T any](items []T, err error) (wire.Page[T], error) { return pageOf(
 // filterable is what lists of messages and deliveries are narrowed down by.
 var filterable = []string{"channel", "kind", "ref", "user", "account", "state", "since", "until", "cursor", "limit"}
 
+// stoppable is what lists of deliveries are narrowed down by beside that.
+var stoppable = []string{"reason", "known_as", "priority"}
+
 // mostLooked bounds how many rows a page of a list goes through where no index answers its filter.
 const mostLooked = 20_000
 

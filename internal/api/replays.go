@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -94,7 +95,7 @@ func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll,
 	}
 	var made []work.Replay
 	err := d.withRoom(c, func() (err error) {
-		made, err = d.replays.ReplayAll(c.Context(), time.Now(), f, in.ForceNew, in.Max)
+		made, err = decide.ReplayAll(c.Context(), d.read.Deliveries, d.replays, f, in.ForceNew, in.Max)
 		return err
 	})
 	if len(made) > 0 {

@@ -78,7 +78,7 @@ func (d deliveries) resolveEach(c *web.Call, f work.Filter, most int, r decide.R
 		}
 		if err == nil && len(ids) > 0 {
 			var done []posthouse.Delivery
-			done, err = d.judge.ResolveAll(c.Context(), f.Tenant, ids, r)
+			done, err = d.judge.ResolveAll(c.Context(), f.Tenant, ids, r, f.ChangedUntil)
 			if err == nil {
 				out.Resolved += len(done)
 			}

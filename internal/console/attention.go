@@ -1,32 +1,27 @@
 package console
 
 import (
+	"cmp"
 	"errors"
+	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/seek"
 	"github.com/posthouse/posthouse/wire"
 )
 
 // attention is what the page of what needs a person shows.
 type attention struct {
-	State   posthouse.State
+	seek.Question
+	times
 	States  []posthouse.State
-	Channel string
-	Reason  string
-	Groups  []group // of what is on the page
+	Stopped wire.Stopped // by channel and reason
 	List    []posthouse.Delivery
 	Next    string
+	Short   bool // the page is short of what is behind it
 	Preview *preview
 	Done    *result
-}
-
-// group is what stopped alike.
-type group struct {
-	Channel, Reason string
-	N               int
 }
 
 // preview is a decision before it is made.
@@ -36,11 +31,10 @@ type preview struct {
 	Confirm string
 	Note    string
 	IDs     []string // empty where the decision is by filter
-	Most    bool     // there are more than one decision takes
 	Filter  bool
 }
 
-// result is what became of a decision.
+// result is what became of a decision about some.
 type result struct {
 	Done    int
 	Left    int // that had changed meanwhile
@@ -53,45 +47,40 @@ func needing() []posthouse.State {
 }
 
 func showAttention(v *visit) error {
-	a, err := v.attention(v.query("state"), v.query("channel"), v.query("reason"))
+	a, err := attentionOf(v, v.query)
 	if err != nil {
 		return err
 	}
 	return v.show("attention", "attention", a)
 }
 
-// attention reads a page of what needs a person.
-func (v *visit) attention(state, channel, reason string) (a attention, err error) {
-	a = attention{State: posthouse.State(state), States: needing(), Channel: channel, Reason: reason}
-	if !slices.Contains(a.States, a.State) {
-		a.State = posthouse.Unknown
+// attentionOf reads a page of what needs a person.
+func attentionOf(v *visit, value func(string) string) (a attention, err error) {
+	if a.times, err = questionOf(v, value, &a.Question); err != nil {
+		return a, err
 	}
-	page, err := v.call().Deliveries.List(v.ctx(), client.Filter{Channel: channel, States: []posthouse.State{a.State}, Cursor: v.query("cursor"), Limit: 4 * pageLength})
+	a.Words, a.States = "", needing()
+	if !slices.Contains(a.States, posthouse.State(a.State)) {
+		a.State = string(posthouse.Unknown)
+	}
+	filter := a.Filter()
+	filter.Cursor, filter.Limit = v.query("cursor"), 4*pageLength
+	page, err := v.call().Deliveries.List(v.ctx(), filter)
 	if err != nil {
 		return a, err
 	}
-	for _, d := range page.Items {
-		if reason != "" && d.Reason != reason {
-			continue
-		}
-		a.List = append(a.List, d)
-		i := slices.IndexFunc(a.Groups, func(g group) bool { return g.Channel == d.Channel && g.Reason == d.Reason })
-		if i < 0 {
-			i, a.Groups = len(a.Groups), append(a.Groups, group{d.Channel, d.Reason, 0})
-		}
-		a.Groups[i].N++
-	}
-	if page.Next != "" {
+	if a.List = page.Items; page.Next != "" {
 		q := v.r.URL.Query()
 		q.Set("cursor", page.Next)
-		a.Next = "?" + q.Encode()
+		a.Next, a.Short = "?"+q.Encode(), len(page.Items) < filter.Limit
 	}
-	return a, nil
+	a.Stopped, err = v.call().Deliveries.Stopped(v.ctx(), posthouse.State(a.State))
+	return a, err
 }
 
 // decideMany shows what a decision would do, and makes it when it is confirmed.
 func decideMany(v *visit) error {
-	a, err := v.attention(v.form("state"), v.form("channel"), v.form("reason"))
+	a, err := attentionOf(v, v.form)
 	if err != nil {
 		return err
 	}
@@ -102,71 +91,46 @@ func decideMany(v *visit) error {
 	if !slices.Contains([]string{"sent", "not_sent", "retry", "replay"}, p.Outcome) || !p.Filter && len(p.IDs) == 0 {
 		return posthouse.Invalid("nothing was decided", []posthouse.Problem{{Path: "outcome", Message: "choose some deliveries and what is to become of them"}})
 	}
-	if v.form("sure") == "" {
-		if err := v.foresee(a, p); err != nil {
+	switch sure := v.form("sure") != ""; {
+	case p.Filter && sure:
+		d, err := v.call().Decisions.Begin(withNote(v.ctx(), p.Note), a.decide(p))
+		if err != nil {
 			return err
 		}
-		a.Preview = p
-		return v.show("attention", "attention", a)
+		return v.goTo(v.at("decisions", d.ID))
+	case p.Filter:
+		d, err := v.call().Decisions.Begin(v.ctx(), a.decide(p))
+		if err != nil {
+			return err
+		}
+		p.Matched, p.Confirm, a.Preview = d.Matched, d.Confirm, p
+	case sure:
+		done, err := decideEach(v, p)
+		if err != nil {
+			return err
+		}
+		if a, err = attentionOf(v, v.form); err != nil {
+			return err
+		}
+		a.Done = done
+	default:
+		p.Matched, a.Preview = len(p.IDs), p
 	}
-	if a.Done, err = v.decide(a, p); err != nil {
-		return err
-	}
-	done := a.Done
-	if a, err = v.attention(v.form("state"), v.form("channel"), v.form("reason")); err != nil {
-		return err
-	}
-	a.Done = done
 	return v.show("attention", "attention", a)
 }
 
-// foresee counts what a decision is about.
-func (v *visit) foresee(a attention, p *preview) error {
-	if !p.Filter {
-		p.Matched = len(p.IDs)
-		return nil
+// decide is the decision about all that the filter selects; a count where nothing confirms it yet.
+func (a attention) decide(p *preview) wire.Decide {
+	return wire.Decide{
+		Outcome: wire.Outcome(p.Outcome), DryRun: p.Confirm == "", Confirm: p.Confirm,
+		Selected: wire.Selected{
+			Channel: a.Channel, Kind: a.Kind, Account: a.Account, Reason: a.Reason, States: []posthouse.State{posthouse.State(a.State)}, Since: a.Since, Until: a.Until,
+		},
 	}
-	if p.Outcome == "replay" {
-		n, err := v.call().Deliveries.ReplayAll(v.ctx(), wire.ReplayAll{Channel: a.Channel, Reason: a.Reason, States: []posthouse.State{a.State}, DryRun: true})
-		p.Matched, p.Confirm = n.Matched, strconv.Itoa(n.Matched)
-		return err
-	}
-	n, err := v.call().Deliveries.ResolveAll(v.ctx(), v.resolveAll(a, p, true))
-	p.Matched, p.Confirm = n.Matched, n.Confirm
-	return err
-}
-
-func (v *visit) resolveAll(a attention, p *preview, dry bool) wire.ResolveAll {
-	in := wire.ResolveAll{Outcome: wire.Outcome(p.Outcome), Channel: a.Channel, Reason: a.Reason, States: []posthouse.State{a.State}, DryRun: dry}
-	if !dry {
-		in.Confirm = p.Confirm
-	}
-	return in
-}
-
-// decide makes a decision about many.
-func (v *visit) decide(a attention, p *preview) (*result, error) {
-	ctx := withNote(v.ctx(), p.Note)
-	switch {
-	case !p.Filter:
-		return v.decideEach(p)
-	case p.Outcome == "replay":
-		count, err := v.call().Deliveries.ReplayAll(ctx, wire.ReplayAll{Channel: a.Channel, Reason: a.Reason, States: []posthouse.State{a.State}, DryRun: true})
-		if err != nil {
-			return nil, err
-		}
-		if p.Confirm != strconv.Itoa(count.Matched) {
-			return nil, posthouse.Errorf(posthouse.CodeConflict, "the filter selects %d deliveries now and %.20s were counted", count.Matched, p.Confirm)
-		}
-		done, err := v.call().Deliveries.ReplayAll(ctx, wire.ReplayAll{Channel: a.Channel, Reason: a.Reason, States: []posthouse.State{a.State}})
-		return &result{Done: done.Replayed, Left: done.Matched - done.Replayed}, err
-	}
-	done, err := v.call().Deliveries.ResolveAll(ctx, v.resolveAll(a, p, false))
-	return &result{Done: done.Resolved, Left: done.Matched - done.Resolved, Stopped: done.Stopped}, err
 }
 
 // decideEach decides about those that were chosen, one by one. What has changed meanwhile is left alone.
-func (v *visit) decideEach(p *preview) (*result, error) {
+func decideEach(v *visit, p *preview) (*result, error) {
 	ctx, r := withNote(v.ctx(), p.Note), &result{}
 	for _, id := range p.IDs[:min(len(p.IDs), 4*pageLength)] {
 		var err error
@@ -193,11 +157,80 @@ func (v *visit) decideEach(p *preview) (*result, error) {
 
 // Resolvable reports whether a person's word is asked of a state, and not a replay.
 func (a attention) Resolvable() bool {
-	return a.State == posthouse.Unknown || a.State == posthouse.Quarantined
+	return a.State == string(posthouse.Unknown) || a.State == string(posthouse.Quarantined)
 }
 
-// Replayable reports whether deliveries of a state can be sent again.
-func (a attention) Replayable() bool { return a.State != posthouse.Unknown }
+// Narrow reports whether a decision about all of a filter is allowed: it is not about everything.
+func (a attention) Narrow() bool {
+	return a.Channel+a.Kind+a.Account+a.Reason != "" || !a.Since.IsZero() || !a.Until.IsZero()
+}
 
-// Narrow reports whether a decision about all of a filter is allowed: it needs a channel.
-func (a attention) Narrow() bool { return a.Channel != "" }
+// More reports whether something is asked for that stands in the folded part of the form.
+func (a attention) More() bool { return a.Kind+a.Account+a.From+a.To != "" }
+
+// decision is what the page of a decision about many shows.
+type decision struct{ wire.Decision }
+
+func showDecision(v *visit) error {
+	d, err := v.call().Decisions.Get(v.ctx(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.show("decision", "attention", decision{d})
+}
+
+func showDecisions(v *visit) error {
+	list, err := v.call().Decisions.List(v.ctx())
+	if err != nil {
+		return err
+	}
+	out := make([]decision, len(list))
+	for i, d := range list {
+		out[i] = decision{d}
+	}
+	return v.show("decisions", "attention", out)
+}
+
+func stopDecision(v *visit) error {
+	id := v.r.PathValue("id")
+	d, err := v.call().Decisions.Get(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	if v.form("state") != string(d.State) {
+		return posthouse.Errorf(posthouse.CodeConflict, "the decision is %s now", cmp.Or(d.State, "gone"))
+	}
+	if _, err := v.call().Decisions.Stop(withNote(v.ctx(), v.form("note")), id); err != nil {
+		return err
+	}
+	return v.goTo(v.at("decisions", id))
+}
+
+// Live reports whether it goes on.
+func (d decision) Live() bool { return d.Decision.State == wire.DecisionRunning }
+
+// Behind is how many were looked at, of those that were counted.
+func (d decision) Behind() int { return d.Done + d.Left }
+
+// After is the page and query of what can still be done about what was decided, and its word; empty where there is nothing.
+func (d decision) After() (out struct{ Page, Query, Word string }) {
+	q := url.Values{}
+	for name, value := range map[string]string{"channel": d.Channel, "kind": d.Kind, "account": d.Account} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	switch d.Outcome {
+	case wire.OutcomeNotSent:
+		q.Set("state", string(posthouse.Failed))
+		q.Set("reason", "operator_not_sent")
+		out.Page, out.Word = "attention", "after_not_sent"
+	case wire.OutcomeRetry, wire.OutcomeReplay:
+		q.Set("state", string(posthouse.Pending))
+		out.Page, out.Word = "search", "after_again"
+	default:
+		return struct{ Page, Query, Word string }{Word: "after_sent"}
+	}
+	out.Query = "?" + q.Encode()
+	return out
+}

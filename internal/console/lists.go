@@ -33,16 +33,6 @@ func showTemplates(v *visit) error {
 	return v.table("templates", t, err)
 }
 
-func showTasks(v *visit) error {
-	page, err := v.call().Tasks.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
-	t := table{Columns: []string{"task", "title", "state", "notices", "warnings", "changed"}, Next: page.Next, Empty: "no_task", Hints: []string{"posthouse task tell -f event.json"}}
-	f := frame{v: v}
-	for _, one := range page.Items {
-		t.Rows = append(t.Rows, []cell{plain(one.Task), plain(one.Name), plain(one.State), plain(fmt.Sprint(one.Notices)), plain(fmt.Sprint(one.Warnings)), plain(f.Clock(one.UpdatedAt))})
-	}
-	return v.table("tasks", t, err)
-}
-
 func showOutbox(v *visit) error {
 	page, err := v.call().Outbox.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
 	t := table{Columns: []string{"id", "channel", "problem", "failures", "changed"}, Next: page.Next, Empty: "outbox_fine", Hints: []string{"posthouse outbox"}}

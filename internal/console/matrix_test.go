@@ -11,13 +11,15 @@ import (
 	"github.com/posthouse/posthouse/internal/console/words"
 	"github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // least is the role that each page and decision needs. A route that is missing here fails the test: decide who may use it.
 var least = map[string]posthouse.Role{
 	"GET {$}": posthouse.RoleViewer, "GET search": posthouse.RoleViewer, "GET search.csv": posthouse.RoleViewer, "GET messages/{id}": posthouse.RoleViewer, "GET deliveries/{id}": posthouse.RoleViewer,
 	"GET attention": posthouse.RoleViewer, "GET channels": posthouse.RoleViewer, "GET channels/{name}": posthouse.RoleViewer,
-	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET tasks": posthouse.RoleViewer, "GET system": posthouse.RoleViewer,
+	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET decisions": posthouse.RoleViewer, "GET decisions/{id}": posthouse.RoleViewer, "POST decisions/{id}/stop": posthouse.RoleOperator,
+	"GET tasks": posthouse.RoleViewer, "GET tasks/{id}": posthouse.RoleViewer, "GET reminders": posthouse.RoleViewer, "GET reminders/{id}": posthouse.RoleViewer, "POST reminders/{id}/end": posthouse.RoleOperator, "GET system": posthouse.RoleViewer,
 	"POST deliveries/{id}/cancel": posthouse.RoleOperator, "POST deliveries/{id}/replay": posthouse.RoleOperator, "POST deliveries/{id}/resolve": posthouse.RoleOperator,
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator,
@@ -116,6 +118,18 @@ func TestEveryWordIsThere(t *testing.T) {
 	}
 	for _, r := range posthouse.Roles() {
 		names[string(r)] = true
+	}
+	for _, s := range []string{"unknown", "running", "finished", "aborted", "cancelled"} {
+		names["task_"+s] = true
+	}
+	for _, s := range []posthouse.ReminderState{posthouse.ReminderOpen, posthouse.ReminderEnded} {
+		names["reminder_"+string(s)] = true
+	}
+	for _, s := range wire.DecisionStates() {
+		names["decision_"+string(s)] = true
+	}
+	for _, o := range append(wire.Outcomes(), wire.OutcomeReplay) {
+		names["outcome_"+string(o)], names["undo_"+string(o)], names[decision{wire.Decision{Outcome: o}}.After().Word] = true, true, true
 	}
 	for _, s := range saids() {
 		names[s] = true

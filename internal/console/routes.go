@@ -39,6 +39,9 @@ func routes() []route {
 		{"POST", "compose", composes(), sendLetter},
 		looks("attention", "deliveries.read", showAttention),
 		acts("attention", "deliveries.resolve", decideMany),
+		looks("decisions", "decisions.read", showDecisions),
+		looks("decisions/{id}", "decisions.read", showDecision),
+		acts("decisions/{id}/stop", "decisions.stop", stopDecision),
 		looks("channels", "channels.read", showChannels),
 		looks("channels/{name}", "channels.read", showChannel),
 		{"GET", "drivers", web.Use{Scope: admin, Action: "channels.put"}, showDrivers},
@@ -87,6 +90,10 @@ func routes() []route {
 		looks("directory", "users.read", showDirectory),
 		acts("directory", "users.put", importDirectory),
 		looks("tasks", "workflow.read", showTasks),
+		looks("tasks/{id}", "workflow.read", showTask),
+		looks("reminders", "reminders.read", showReminders),
+		looks("reminders/{id}", "reminders.read", showReminder),
+		sends("POST", "reminders/{id}/end", "reminders.end", endReminder),
 		looks("system", "overview.read", showSystem),
 		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
 		{"GET", "audit", web.Use{Scope: admin, Action: "audit.read"}, showAudit},
@@ -104,7 +111,7 @@ type entry struct {
 // menu are the pages that the menu leads to: those of the table that show a list.
 func menu() []entry {
 	var list []entry
-	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "rosters", "directory", "phones", "tasks", "outbox", "audit", "keys", "people", "system"} {
+	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "campaigns", "templates", "rosters", "directory", "phones", "tasks", "reminders", "outbox", "audit", "keys", "people", "system"} {
 		path := name
 		if name == "overview" {
 			path = "{$}"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/console"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Every route × every role × the own tenant, another one, and nobody: by real requests.
@@ -22,8 +23,16 @@ func TestWhoReachesWhat(t *testing.T) {
 	h.phone("phone-1")
 	h.api("PUT", "/v1/channels/fleet", `{"driver":"discard","accounts":true}`, nil)
 	h.api("PUT", "/v1/channels/fleet/accounts/a", `{}`, nil)
+	h.api("POST", "/v1/workflow/events", `{"event":"task.created","task_id":"1001","task":{"name":"过境","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`, nil)
+	var reminder posthouse.Reminder
+	h.api("POST", "/v1/reminders", `{"draft":{"channel":"later","to":[{"user":"u1"}],"content":{"text":"x"}},"repeat":{"every":"1h","from":"2036-10-01T08:30:00Z"}}`, &reminder)
+	h.api("POST", "/v1/messages", `{"channel":"later","to":[{"user":"u9"}],"content":{"text":"x"}}`, nil)
+	h.settle("cancelled", "expired")
+	var count, decision wire.Decision
+	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","dry_run":true}`, &count)
+	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","confirm":"`+count.Confirm+`"}`, &decision)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "rosters": "night", "templates": "duty", "phones": "phone-1"}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "rosters": "night", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

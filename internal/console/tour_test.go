@@ -13,7 +13,7 @@ import (
 // tour are the pages of a tenant, and a text of each while there is nothing.
 var tour = map[string]string{
 	"": "posthouse channel set console", "search": "curl http", "compose": "There is no channel yet", "attention": "Nothing needs a person", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
-	"templates": "There is no template yet", "rosters": "There is no roster yet", "phones": "posthouse agents add", "directory": "The directory is empty", "tasks": "No task", "outbox": "No row of the outbox", "audit": "posthouse audit", "keys": "test", "people": "operator", "system": "sqlite",
+	"templates": "There is no template yet", "rosters": "There is no roster yet", "phones": "posthouse agents add", "directory": "The directory is empty", "tasks": "No task", "reminders": "posthouse remind add", "outbox": "No row of the outbox", "audit": "posthouse audit", "keys": "test", "people": "operator", "system": "sqlite",
 }
 
 // Each page is there in both languages, empty and full, and says what to do next while it is empty.
@@ -107,14 +107,37 @@ func TestAFilterDecidesAboutWhatWasCounted(t *testing.T) {
 	h.settle("cancelled", "expired")
 	at := "/console/t/default/attention"
 	form := url.Values{"state": {"expired"}, "channel": {"out"}, "outcome": {"replay"}, "all": {"1"}}
-	h.shows(h.ask("operator", at, form).body, `name="confirm" value="2"`)
+	confirm := confirmIn(h.ask("operator", at, form).body)
 	form.Set("sure", "1")
-	form.Set("confirm", "1")
-	if got := h.ask("operator", at, form); got.status != http.StatusConflict {
-		t.Errorf("a count that does not fit: %d", got.status)
+	for _, wrong := range []string{confirm + "x", strings.Replace(confirm, "2-", "3-", 1)} {
+		form.Set("confirm", wrong)
+		if got := h.ask("operator", at, form); got.status/100 != 4 {
+			t.Errorf("a count that does not fit, %q: %d", wrong, got.status)
+		}
 	}
-	form.Set("confirm", "2")
-	h.shows(h.ask("operator", at, form).body, "Decided: 2")
+	form.Set("confirm", confirm)
+	h.shows(h.decided(h.ask("operator", at, form)), "2 / 2", "Decided: 2", "one message at a time")
+}
+
+// confirmIn is what confirms the count on a page.
+func confirmIn(page string) string {
+	_, rest, _ := strings.Cut(page, `name="confirm" value="`)
+	confirm, _, _ := strings.Cut(rest, `"`)
+	return confirm
+}
+
+// decided is the page of a decision about many when it has ended.
+func (h *house) decided(led reply) string {
+	h.Helper()
+	at := led.to()
+	_, id, ok := strings.Cut(at, "/decisions/")
+	if !ok {
+		h.Fatalf("the decision leads to %q: %d\n%s", at, led.status, led.body)
+	}
+	for d := (wire.Decision{State: wire.DecisionRunning}); d.State == wire.DecisionRunning; {
+		h.api("GET", "/v1/decisions/"+id, "", &d)
+	}
+	return h.page("viewer", at)
 }
 
 // What is unknown gets a person's word: one from its page, the rest of the channel by a filter, each once.
@@ -143,14 +166,14 @@ func TestAPersonsWordOnWhatIsUnknown(t *testing.T) {
 	all := url.Values{"state": {"unknown"}, "channel": {"out"}, "outcome": {"not_sent"}, "all": {"1"}}
 	look := h.ask("operator", at, all).body
 	h.shows(look, "<strong>2</strong>", "Count as failed")
-	_, rest, _ := strings.Cut(look, `name="confirm" value="`)
-	confirm, _, _ := strings.Cut(rest, `"`)
 	all.Set("sure", "1")
-	all.Set("confirm", confirm)
-	h.shows(h.ask("operator", at, all).body, "Decided: 2")
-	if again := h.ask("operator", at, all); strings.Contains(again.body, "Decided: 2") {
-		t.Errorf("a second click decides again: %d", again.status)
+	all.Set("confirm", confirmIn(look))
+	first := h.ask("operator", at, all)
+	h.shows(h.decided(first), "2 / 2", "Decided: 2", "reason=operator_not_sent")
+	if again := h.ask("operator", at, all); again.to() != first.to() {
+		t.Errorf("a second click begins another decision: %d, to %q", again.status, again.to())
 	}
+	h.shows(h.page("viewer", "/console/t/default/decisions"), "Count as failed", "2 / 2", "operator")
 	if n := len(h.deliveries("failed")); n != 2 {
 		t.Errorf("%d failed, want 2", n)
 	}

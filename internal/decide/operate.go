@@ -85,11 +85,12 @@ const (
 )
 
 // ResolveAll does what Resolve does to each of a few deliveries, in one transaction, and returns those that changed. Others,
-// and those whose state does not allow it any more, are passed over.
-func (op Operator) ResolveAll(ctx context.Context, tenant string, ids []string, r Resolution) ([]posthouse.Delivery, error) {
+// and those whose state does not allow it any more, are passed over; so are those that have changed since until, where it is given.
+func (op Operator) ResolveAll(ctx context.Context, tenant string, ids []string, r Resolution, until time.Time) ([]posthouse.Delivery, error) {
 	changed := map[string]bool{}
 	after, err := op.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
 		clear(changed)
+		found = slices.DeleteFunc(slices.Clone(found), func(d posthouse.Delivery) bool { return !until.IsZero() && d.UpdatedAt.After(until) })
 		return resolutions(found, r, now, changed)
 	})
 	after = slices.DeleteFunc(after, func(d posthouse.Delivery) bool { return !changed[d.ID] })

@@ -30,6 +30,7 @@ type Deliveries interface {
 	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
 	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
 	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
+	Stopped(ctx context.Context, tenant string, state posthouse.State, most int) ([]work.Stopped, error)
 }
 
 // History reads what became of deliveries.
@@ -59,6 +60,21 @@ func (r Reader) Message(ctx context.Context, tenant, id, cursor string, limit in
 		return out, err
 	}
 	out.Counts, err = r.Counts(ctx, tenant, m.ID)
+	return out, err
+}
+
+// mostStopped bounds how many deliveries are counted for one look.
+const mostStopped = 10_000
+
+// Stopped counts what is in a state by channel and reason, of the newest.
+func (r Reader) Stopped(ctx context.Context, tenant string, state posthouse.State) (wire.Stopped, error) {
+	list, err := r.Deliveries.Stopped(ctx, tenant, state, mostStopped)
+	out := wire.Stopped{Groups: make([]wire.StoppedGroup, len(list))}
+	for i, g := range list {
+		out.Groups[i] = wire.StoppedGroup{Channel: g.Channel, Reason: g.Reason, N: g.Count}
+		out.Looked += g.Count
+	}
+	out.More = out.Looked == mostStopped
 	return out, err
 }
 

@@ -66,6 +66,11 @@ func (s sightedDeliveries) Deliveries(ctx context.Context, f work.Filter) ([]pos
 	return s.under.Deliveries(ctx, f)
 }
 
+// Stopped is not for those who see a part: its address is closed to them.
+func (s sightedDeliveries) Stopped(ctx context.Context, tenant string, state posthouse.State, most int) ([]work.Stopped, error) {
+	return s.under.Stopped(ctx, tenant, state, most)
+}
+
 type sightedHistory struct {
 	History
 	deliveries sightedDeliveries

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,11 +21,17 @@ var replayable = []posthouse.State{posthouse.Failed, posthouse.Expired, posthous
 // provider is given a new idempotency key; without it one that remembers the old key will not
 // tell the recipient twice. A deadline that has passed is dropped.
 func (s Submissions) AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
+	return s.ReplayOnce(ctx, now, tenant, ids, forceNew, time.Time{})
+}
+
+// ReplayOnce is AddReplay that makes no new delivery where one was made since a moment, whatever became of it: that one stands
+// for it. The zero moment asks for none.
+func (s Submissions) ReplayOnce(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool, since time.Time) ([]work.Replay, error) {
 	var done []work.Replay
 	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
 		var made []work.Replay
 		err := s.change(ctx, now, "replay", func(t *tx) (err error) {
-			made, err = replaying{t}.replay(tenant, part, forceNew)
+			made, err = replaying{t}.replay(tenant, part, forceNew, since)
 			return err
 		})
 		if err != nil {
@@ -35,36 +42,7 @@ func (s Submissions) AddReplay(ctx context.Context, now time.Time, tenant string
 	return done, nil
 }
 
-// ReplayAll replays what a filter selects, newest first, up to max deliveries. Without states
-// in the filter it takes all that a replay is for. What has an open replay is passed over.
-func (s Submissions) ReplayAll(ctx context.Context, now time.Time, f work.Filter, forceNew bool, max int) ([]work.Replay, error) {
-	if len(f.States) == 0 {
-		f.States = replayable
-	}
-	f.Cursor = ""
-	var done []work.Replay
-	for max > 0 {
-		f.Limit = min(max, sqldb.BulkStep)
-		list, next, err := s.messages.Deliveries(ctx, f)
-		if err != nil {
-			return done, err
-		}
-		ids := make([]string, len(list))
-		for i := range list {
-			ids[i] = list[i].ID
-		}
-		made, err := s.AddReplay(ctx, now, f.Tenant, ids, forceNew)
-		done = append(done, made...)
-		if err != nil || next == "" {
-			return done, err
-		}
-		max -= len(list)
-		f.Cursor = next
-	}
-	return done, nil
-}
-
-func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Replay, error) {
+func (t replaying) replay(tenant string, ids []string, forceNew bool, since time.Time) ([]work.Replay, error) {
 	recipients, forget, err := t.lockMessages(tenant, ids)
 	if err != nil {
 		return nil, err
@@ -85,7 +63,7 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool) ([]work.Re
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{told: t.news(), tx: t.tx, at: sqldb.TimeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: layout.Counting{}}
+	r := replayer{told: t.news(), tx: t.tx, at: sqldb.TimeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, since: since, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: layout.Counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -183,6 +161,7 @@ type replayer struct {
 	at         time.Time
 	epoch      int64
 	forceNew   bool
+	since      time.Time            // a replay made from then on stands for another; zero for none
 	forget     map[string]time.Time // sensitive message → when its content is forgotten
 	pulled     map[string]bool      // channel → whether agents fetch from it
 	recipients map[string]int       // message → how many it had
@@ -198,6 +177,11 @@ type replayer struct {
 func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	if !slices.Contains(replayable, old.State) {
 		return "", posthouse.Errorf(posthouse.CodeConflict, "delivery %s is %s: only failed, expired, quarantined and undelivered ones can be replayed", old.ID, old.State)
+	}
+	if !r.since.IsZero() {
+		if made, found, err := r.madeSince(old); err != nil || found {
+			return made, err
+		}
 	}
 	if err := r.refuseOpen(old); err != nil {
 		return "", err
@@ -224,6 +208,14 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	r.tally.Add(&d, 1)
 	r.made[old.ID] = d.ID
 	return d.ID, nil
+}
+
+// madeSince is the replay of a delivery that was made since the moment, open or settled.
+func (r *replayer) madeSince(old *posthouse.Delivery) (string, bool, error) {
+	low, high := layout.DeliveryRange(old.Message)
+	const of = "SELECT id FROM %s WHERE id > ? AND id <= ? AND replay_of = ? AND created_at >= ?"
+	args := []any{low, high, old.ID, sqldb.Micros(r.since)}
+	return sqldb.First(r.tx.Query, sqldb.Word, fmt.Sprintf(of+" UNION ALL "+of+" LIMIT 1", layout.Queue.Name, layout.Settled.Name), slices.Concat(args, args)...)
 }
 
 // refuseOpen is a conflict where a replay of the delivery is still under way.

@@ -275,18 +275,30 @@ func TestAReplayGetsANumberThatNoneHasHad(t *testing.T) {
 	})
 }
 
-func TestReplayOfManyGoesByFilter(t *testing.T) {
+// What was sent again since a moment is not sent again a second time, open or settled; before that moment it counts for nothing.
+func TestAReplayIsMadeOnceSinceAMoment(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		ids := accept(t, s, entry(5), entry(1, in("t1", "c2")))
+		ids := accept(t, s, entry(2))
 		settle(t, s, posthouse.EventFail, posthouse.Failed)
-		list, err := s.Submissions.ReplayAll(t.Context(), at(), work.Filter{Tenant: "t1", Channel: "c1"}, false, 3)
-		if err != nil || len(list) != 3 {
-			t.Fatal(list, err)
-		}
-		for i, r := range list {
-			if r.Err != nil || r.Of != ids[4-i] {
-				t.Errorf("replay %d = %+v, want of %s", i, r, ids[4-i])
+		since := at()
+		replay := func(since time.Time) string {
+			t.Helper()
+			list, err := s.Submissions.ReplayOnce(t.Context(), at(), "t1", ids[:1], false, since)
+			if err != nil || len(list) != 1 || list[0].Err != nil {
+				t.Fatal(list, err)
 			}
+			return list[0].ID
+		}
+		made := replay(since.Add(-time.Hour))
+		if again := replay(since.Add(-time.Hour)); again != made {
+			t.Errorf("while %s is open, %s is made", made, again)
+		}
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		if again := replay(since.Add(-time.Hour)); again != made {
+			t.Errorf("after %s has ended, %s is made", made, again)
+		}
+		if again := replay(since.Add(time.Hour)); again == made {
+			t.Error("a replay of before the moment stands for one")
 		}
 	})
 }

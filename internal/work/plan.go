@@ -29,4 +29,5 @@ type PlanType string
 const (
 	PlanReminder PlanType = "reminder" // a posthouse.Reminder
 	PlanTask     PlanType = "task"     // what package flow knows of a task
+	PlanDecision PlanType = "decision" // a decision about many deliveries, and how far it is
 )

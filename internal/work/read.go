@@ -25,6 +25,10 @@ type Filter struct {
 	Account string
 	// Reason narrows a list of deliveries that stopped, such as unknown or failed ones, to why they stopped.
 	Reason string
+	// Priority narrows a list of deliveries to those of one.
+	Priority posthouse.Priority
+	// KnownAs narrows a list of deliveries to those to this address, and those whose provider calls them so.
+	KnownAs string
 	// ChangedUntil leaves out, of such a list, what has changed since.
 	ChangedUntil time.Time
 	// Look bounds about how many rows a page of a list goes through where no index answers its filter: the page may then be short, and
@@ -72,6 +76,12 @@ type Settled struct {
 	Channel string
 	State   posthouse.State
 	Count   int
+}
+
+// Stopped is how many deliveries of a channel are in a state for one reason.
+type Stopped struct {
+	Channel, Reason string
+	Count           int
 }
 
 // Replay is what became of the wish to send a delivery again.

@@ -16,7 +16,7 @@ import (
 func Commands(sh *shell.Shell) []*cobra.Command {
 	return completing(sh, []*cobra.Command{
 		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh), revealCommand(sh),
-		cancelCommand(sh), replayCommand(sh), resolveCommand(sh),
+		cancelCommand(sh), replayCommand(sh), resolveCommand(sh), decisionsGroup(sh),
 		campaign.Group(sh), campaign.Lists(sh),
 		channelGroup(sh), agentsGroup(sh), templateGroup(sh), rosterGroup(sh), userGroup(sh),
 		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), peopleGroup(sh), tenantGroup(sh), outboxGroup(sh), auditGroup(sh),

@@ -86,6 +86,9 @@ func statusCommand(sh *shell.Shell) *cobra.Command {
 	})
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.Account, "account", "", "only what the account `NAME` sent, or what is pinned to it")
+	cmd.Flags().StringVar(&f.Reason, "reason", "", "only deliveries that are in their state for this `REASON`, such as tries_used_up")
+	cmd.Flags().StringVar(&f.KnownAs, "known-as", "", "only deliveries to the `ADDRESS`, or that their provider calls so")
+	cmd.Flags().StringVar((*string)(&f.Priority), "priority", "", "only deliveries of the `PRIORITY` high, normal or low")
 	cmd.Flags().IntVar(&f.Limit, "limit", 20, "how many at most, a `NUMBER` from 1 to 1000")
 	return cmd
 }
@@ -94,7 +97,7 @@ func notAnID(s string) error {
 	return shell.Usagef("%q is not an id: ids are 26 letters and digits, as send and status print them", s)
 }
 
-// listStatus lists messages, or deliveries where states, a user or an account are asked for.
+// listStatus lists messages, or deliveries where something is asked for that is of deliveries.
 func listStatus(ctx context.Context, sh *shell.Shell, c *client.Client, f *selection) error {
 	filter, err := f.filter(sh)
 	if err != nil {
@@ -103,7 +106,7 @@ func listStatus(ctx context.Context, sh *shell.Shell, c *client.Client, f *selec
 	if filter.Limit < 1 || filter.Limit > 1000 {
 		return shell.Usagef("--limit: %d is not a number from 1 to 1000", filter.Limit)
 	}
-	if len(filter.States) > 0 || filter.User+filter.Account != "" {
+	if len(filter.States) > 0 || filter.User+filter.Account+filter.Reason+filter.KnownAs+string(filter.Priority) != "" {
 		page, err := c.Deliveries.List(ctx, filter)
 		if err != nil {
 			return err

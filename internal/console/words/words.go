@@ -15,7 +15,7 @@ func (w Word) In(zh bool) string {
 
 // Tables are all texts of this package.
 func Tables() []map[string]Word {
-	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), wizardWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords(), phoneWords(), guideWords(), chartWords(), zoneWords(), accountWords()}
+	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), wizardWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords(), phoneWords(), guideWords(), chartWords(), zoneWords(), accountWords(), watchWords(), courseWords()}
 }
 
 func frameWords() map[string]Word {
@@ -72,7 +72,6 @@ func stateWords() map[string]Word {
 func pageWords() map[string]Word {
 	return map[string]Word{
 		"search":      {"Search", "查询"},
-		"search_for":  {"User, name, phone, address, id, or kind/ref", "用户编号、姓名、手机号、地址、消息或投递编号，或 业务类型/业务主键"},
 		"find":        {"Find", "查询"},
 		"channel":     {"Channel", "渠道"},
 		"kind":        {"Kind", "业务类型"},
@@ -271,8 +270,8 @@ func decisionWords() map[string]Word {
 		"outcome_retry":    {"Send again", "再发一次"},
 		"outcome_replay":   {"Send again, as new deliveries", "作为新投递重发"},
 		"no_undo":          {"This cannot be undone.", "此操作无法撤回。"},
-		"all_of_filter":    {"All that the filter selects, not just those chosen here (at most 1,000)", "筛选到的全部，而不只是勾选的（最多 1,000 条）"},
-		"narrow_first":     {"To decide about all at once, narrow it to a channel first.", "要一次处理全部，请先按渠道筛选。"},
+		"all_of_filter":    {"All that the filter selects, not just those chosen here (at most 100,000)", "筛选到的全部，而不只是勾选的（最多 100,000 条）"},
+		"narrow_first":     {"To decide about all at once, narrow it first: to a channel, a reason or a time.", "要一次处理全部，请先按渠道、原因或时间筛选。"},
 		"look_first":       {"Look first", "先预览"},
 		"replayed":         {"It is sent again: this is the new delivery.", "已重发，这是新的投递。"},
 		"resolved":         {"The decision is written down.", "裁定已记录。"},

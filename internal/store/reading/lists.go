@@ -54,6 +54,7 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 		sole.where.And("s.account = ?", f.Account)
 		sole.pending, sole.sending = false, false // nothing that is pinned is clean
 	}
+	called(&where, sole, f)
 	if f.Reason != "" || !f.ChangedUntil.IsZero() {
 		stopped(&where, f)
 		sole.pending, sole.sending, sole.sent = false, false, false // none of these has stopped
@@ -84,6 +85,18 @@ func stopped(where *sqldb.Condition, f work.Filter) {
 	}
 	if !f.ChangedUntil.IsZero() {
 		where.And("updated_at <= ?", sqldb.Micros(f.ChangedUntil))
+	}
+}
+
+// called narrows a list of deliveries to a priority, and to what goes to an address or has a provider's id.
+func called(where *sqldb.Condition, sole *clean, f work.Filter) {
+	if f.Priority != "" {
+		where.And("priority IN (?, ?, ?)", layout.LaneNumber(f.Priority, false, false), layout.LaneNumber(f.Priority, true, false), layout.LaneNumber(f.Priority, true, true))
+		sole.where.And("m.priority = ?", sqldb.PriorityNumber(f.Priority))
+	}
+	if f.KnownAs != "" {
+		where.And("(address = ? OR provider_ref = ?)", f.KnownAs, f.KnownAs)
+		sole.where.And("(m.address = ? OR s.ref = ?)", f.KnownAs, f.KnownAs)
 	}
 }
 
@@ -257,4 +270,17 @@ func (s Messages) OpenOf(ctx context.Context, tenant string, messages []string) 
 	}
 	slices.Sort(ids)
 	return ids, nil
+}
+
+// Stopped counts the newest deliveries of a state, up to most, by channel and reason. The state is one that is settled, or in
+// doubt.
+func (s Messages) Stopped(ctx context.Context, tenant string, state posthouse.State, most int) ([]work.Stopped, error) {
+	where, table := sqldb.Where("tenant = ?", tenant), layout.Settled.Name
+	if in := stateCondition(&where, []posthouse.State{state}); in.open {
+		table = layout.Queue.Name
+	}
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (g work.Stopped, err error) {
+		return g, scan(&g.Channel, &g.Reason, &g.Count)
+	}, "SELECT channel, reason, COUNT(*) FROM (SELECT channel, reason FROM "+table+" WHERE "+where.Text+" ORDER BY id DESC LIMIT ?) newest GROUP BY channel, reason ORDER BY COUNT(*) DESC, channel, reason", append(where.Args, most)...)
+	return list, s.db.Coded(err, "count what stopped")
 }

@@ -49,7 +49,7 @@ func sieved(f work.Filter) bool {
 	if f.User != "" || f.Ref != "" {
 		return false
 	}
-	narrowed := f.Channel != "" || f.Kind != "" || f.Account != "" || f.Reason != "" || f.Tried != work.TriedOrNot || len(f.Sight.Channels)+len(f.Sight.Kinds) > 0
+	narrowed := f.Channel != "" || f.Kind != "" || f.Account+f.Reason+f.KnownAs+string(f.Priority) != "" || f.Tried != work.TriedOrNot || len(f.Sight.Channels)+len(f.Sight.Kinds) > 0
 	if !narrowed && (len(f.States) == 0 || len(f.States) == 1 && strings.Contains(troubleStates, "'"+string(f.States[0])+"'")) {
 		return false
 	}

@@ -1,0 +1,68 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// What nobody of the directory has is found too: the address of a delivery, its provider's id, a campaign and its members.
+func TestTheSearchKnowsAddressesProvidersIDsAndCampaigns(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	h.api("POST", "/v1/messages", `{"channel":"later","to":[{"address":"13911112222"}],"content":{"text":"x"}}`, nil)
+	at := "/console/t/default/search"
+	h.shows(h.page("viewer", at+"?q=13911112222"), "<small>13911112222</small>")
+	h.api("POST", "/v1/messages/"+posthouse.MessageID(id)+"/cancel", "", nil)
+	h.exec("UPDATE posthouse_settled SET state = 'sent', provider_ref = 'P-4711' WHERE id = '" + id + "'")
+	h.shows(h.page("viewer", at+"?q=P-4711"), id)
+	if got := h.ask("viewer", at+".csv?q=P-4711", nil); strings.Count(got.body, "\n") != 2 || !strings.Contains(got.body, id) {
+		t.Errorf("the file of a provider's id is %q", got.body)
+	}
+	h.shows(h.page("viewer", at+"?q=P-4712"), "Nothing was found")
+
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
+	h.api("POST", "/v1/campaigns/spring/members?final=true&format=csv", "address\n13800001111\n", nil)
+	h.shows(h.page("viewer", at+"?q=spring"), `/campaigns/spring"`, "Campaign")
+	h.shows(h.page("viewer", at+"?q=13800001111"), "/campaigns/spring?address=13800001111", "not yet sent")
+	if page := h.page("other", "/console/t/other/search?q=13800001111"); strings.Contains(page, "spring") {
+		t.Error("another tenant finds the campaign")
+	}
+}
+
+// A search is narrowed down to an account, a reason, a priority and a time, in the address of its page.
+func TestASearchIsNarrowedDown(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	h.api("POST", "/v1/messages/"+posthouse.MessageID(id)+"/cancel", "", nil)
+	h.exec("UPDATE posthouse_settled SET state = 'failed', account = 'a1', reason = 'tries_used_up' WHERE id = '" + id + "'")
+	day := func(d time.Duration) string { // in the zone of the server
+		return time.Now().Add(d).In(time.FixedZone("", 8*3600)).Format("2006-01-02T15:04")
+	}
+	for query, want := range map[string]bool{
+		"account=a1": true, "account=a2": false, "reason=tries_used_up": true, "reason=other": false, "priority=normal": true, "priority=high": false,
+		"since=" + day(-time.Hour): true, "since=" + day(time.Hour): false, "until=" + day(time.Hour): true, "until=" + day(-time.Hour): false, "since=24h": true,
+		"since=" + url.QueryEscape(time.Now().Add(-time.Hour).Format(time.RFC3339)): true, "q=u1&since=" + day(time.Hour): false, "q=u1&account=a1": true,
+	} {
+		page := h.page("viewer", "/console/t/default/search?"+query)
+		if got := strings.Contains(page, "/deliveries/"+id); got != want {
+			t.Errorf("%s: found %v, want %v", query, got, want)
+		}
+		if csv := h.ask("viewer", "/console/t/default/search.csv?"+query, nil); strings.Contains(csv.body, id) != want {
+			t.Errorf("%s: the file has %q", query, csv.body)
+		}
+	}
+	h.shows(h.page("viewer", "/console/t/default/search?account=a1"), `name="account" value="a1"`, `<details class="more" open>`)
+	if got := h.ask("viewer", "/console/t/default/search?since=yesterday", nil); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "yesterday") {
+		t.Errorf("a time that is none: %d", got.status)
+	}
+	if got := h.ask("viewer", "/console/t/default/search?priority=soon", nil); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a priority that is none: %d", got.status)
+	}
+}

@@ -1,0 +1,294 @@
+// Package seek finds the deliveries that somebody asks for in a few words: who they went to, by id, name or address, what they were
+// about, what their provider calls them, and the campaigns that had the address among their members.
+//
+// It asks the API, on behalf of whoever asks, and draws nothing.
+package seek
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Question is what is asked for: the words, and what narrows the answer down. Empty fields ask for nothing.
+type Question struct {
+	Words                                           string
+	Channel, Kind, Account, State, Reason, Priority string
+	Since, Until                                    time.Time
+	// Known asks for deliveries by their address or their provider's id alone.
+	Known bool
+}
+
+// Any reports whether something is asked for.
+func (q Question) Any() bool {
+	return q.Words+q.Channel+q.Kind+q.Account+q.State+q.Reason+q.Priority != "" || !q.Since.IsZero() || !q.Until.IsZero()
+}
+
+// Found is a page of the answer.
+type Found struct {
+	Users []posthouse.User // of the directory, that fit the words
+	More  bool             // of the directory than were looked through
+	Met   []Met            // campaigns that fit the words
+	List  []posthouse.Delivery
+	Next  string // the cursor of the next page
+	Short bool   // the page is short of what is behind it: nothing newer fits
+	Known bool   // List and Next are of deliveries by their address or provider's id
+}
+
+// Met is a campaign of that name, or one that has the address among its members.
+type Met struct {
+	Campaign string
+	State    posthouse.CampaignState
+	Member   *wire.CampaignMember // nil for the name alone
+}
+
+// Seeker finds by the API. Page is how many deliveries a page has.
+type Seeker struct {
+	API  *client.Client
+	Page int
+}
+
+// mostUsers bounds how many users of the directory that fit are shown with their deliveries.
+const mostUsers = 5
+
+// Find answers a question. Behind the first page there are only the deliveries of what the words name itself.
+func (s Seeker) Find(ctx context.Context, q Question, cursor string) (f Found, err error) {
+	filter := q.Filter()
+	filter.Cursor, filter.Limit = cursor, s.Page
+	switch {
+	case q.Words == "":
+		return f, s.list(ctx, &f, filter)
+	case q.Known:
+		return f, s.known(ctx, &f, q, filter)
+	}
+	filter.User = q.Words
+	if err := s.list(ctx, &f, filter); err != nil || cursor != "" {
+		return f, err
+	}
+	filter.User = ""
+	if of, ok := q.byRef(filter); ok {
+		if err := s.add(ctx, &f, of); err != nil {
+			return f, err
+		}
+	}
+	if err := s.byDirectory(ctx, &f, q, filter); err != nil {
+		return f, err
+	}
+	if f.Met, err = s.campaigns(ctx, q, f.Users); err != nil || len(f.List)+len(f.Users) > 0 {
+		return f, err
+	}
+	return f, s.known(ctx, &f, q, filter)
+}
+
+// Filter is what is asked for besides the words.
+func (q Question) Filter() client.Filter {
+	f := client.Filter{Channel: q.Channel, Kind: q.Kind, Account: q.Account, Reason: q.Reason, Priority: posthouse.Priority(q.Priority), Since: q.Since, Until: q.Until}
+	if s := posthouse.State(q.State); s.Valid() {
+		f.States = []posthouse.State{s}
+	}
+	return f
+}
+
+// byRef asks for what the words name, if they may be a kind and a ref.
+func (q Question) byRef(filter client.Filter) (client.Filter, bool) {
+	kind, ref, ok := strings.Cut(q.Words, "/")
+	if !ok {
+		kind, ref = q.Kind, q.Words
+	}
+	filter.Kind, filter.Ref = kind, ref
+	return filter, kind != ""
+}
+
+// list fills in a page of what a filter selects.
+func (s Seeker) list(ctx context.Context, f *Found, filter client.Filter) error {
+	page, err := s.API.Deliveries.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	f.List, f.Next, f.Short = page.Items, page.Next, page.Next != "" && len(page.Items) < filter.Limit
+	return nil
+}
+
+// known fills in a page of the deliveries to an address, or with a provider's id. No index has them: a page looks through the
+// newest, and leads on.
+func (s Seeker) known(ctx context.Context, f *Found, q Question, filter client.Filter) error {
+	filter.KnownAs = q.Words
+	f.Known = true
+	return s.list(ctx, f, filter)
+}
+
+// add adds what another filter selects, the newest first.
+func (s Seeker) add(ctx context.Context, f *Found, filter client.Filter) error {
+	filter.Cursor = ""
+	page, err := s.API.Deliveries.List(ctx, filter)
+	if posthouse.CodeOf(err) == posthouse.CodeInvalid {
+		return nil // what was asked for is nothing that a filter takes
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range page.Items {
+		if !slices.ContainsFunc(f.List, func(have posthouse.Delivery) bool { return have.ID == d.ID }) {
+			f.List = append(f.List, d)
+		}
+	}
+	slices.SortFunc(f.List, func(a, b posthouse.Delivery) int { return strings.Compare(b.ID, a.ID) })
+	return nil
+}
+
+// byDirectory adds what users got whose name or address begins with the words.
+func (s Seeker) byDirectory(ctx context.Context, f *Found, q Question, filter client.Filter) error {
+	page, err := s.API.Users.Find(ctx, q.Words, mostUsers+2)
+	if err != nil {
+		return err
+	}
+	for _, u := range page.Items {
+		if u.ID == q.Words {
+			continue
+		}
+		if f.More = len(f.Users) == mostUsers; f.More {
+			return nil
+		}
+		f.Users = append(f.Users, u)
+		filter.User = u.ID
+		if err := s.add(ctx, f, filter); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostCampaigns bounds how many of the newest campaigns are asked for an address.
+const mostCampaigns = 10
+
+// campaigns are those of the newest that have the words, or the address of the one user they fit, among their members, and the one
+// of that name. What narrows the answer down to states and the like is of deliveries alone.
+func (s Seeker) campaigns(ctx context.Context, q Question, users []posthouse.User) ([]Met, error) {
+	if q.Account+q.State+q.Reason+q.Priority != "" || !q.Since.IsZero() || !q.Until.IsZero() {
+		return nil, nil
+	}
+	page, err := s.API.Campaigns.List(ctx, "", client.Filter{Limit: mostCampaigns})
+	if err != nil {
+		return nil, hidden(err)
+	}
+	var met []Met
+	for _, c := range page.Items {
+		if q.Channel != "" && q.Channel != c.Channel || q.Kind != "" && q.Kind != c.Kind {
+			continue
+		}
+		m, err := s.member(ctx, c, q.Words, users)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil || c.Name == q.Words {
+			met = append(met, Met{c.Name, c.State, m})
+		}
+	}
+	return s.named(ctx, q, met)
+}
+
+// named adds the campaign whose name or id the words are, if it is not among those.
+func (s Seeker) named(ctx context.Context, q Question, met []Met) ([]Met, error) {
+	if slices.ContainsFunc(met, func(m Met) bool { return m.Campaign == q.Words }) {
+		return met, nil
+	}
+	c, err := s.API.Campaigns.Get(ctx, q.Words)
+	if err != nil {
+		return met, hidden(err)
+	}
+	return append(met, Met{Campaign: c.Name, State: c.State}), nil
+}
+
+// member is the one of a campaign that the words name, nil for nobody.
+func (s Seeker) member(ctx context.Context, c posthouse.Campaign, words string, users []posthouse.User) (*wire.CampaignMember, error) {
+	addresses := []string{words}
+	if len(users) == 1 && users[0].Addresses[c.Channel] != "" {
+		addresses = append(addresses, users[0].Addresses[c.Channel])
+	}
+	for _, address := range addresses {
+		m, err := s.API.Campaigns.Who(ctx, c.Name, address)
+		if err == nil {
+			return &m, nil
+		}
+		if err = hidden(err); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// hidden takes the errors away that say of a part of the answer that there is none, or none for this caller.
+func hidden(err error) error {
+	var coded *posthouse.Error
+	if errors.As(err, &coded) {
+		switch coded.Code {
+		case posthouse.CodeNotFound, posthouse.CodeConflict, posthouse.CodeInvalid, posthouse.CodeForbidden:
+			return nil
+		}
+	}
+	return err
+}
+
+// Every reads all that Find finds on all of its pages, each delivery once. first is the first page.
+func (s Seeker) Every(ctx context.Context, q Question, first Found, each func(posthouse.Delivery) error) error {
+	filter := q.Filter()
+	switch {
+	case q.Words == "":
+		return s.every(ctx, filter, each)
+	case first.Known:
+		filter.KnownAs = q.Words
+		return s.every(ctx, filter, each)
+	}
+	users := []string{q.Words}
+	for _, u := range first.Users {
+		users = append(users, u.ID)
+	}
+	for _, user := range users {
+		of := filter
+		of.User = user
+		if err := s.every(ctx, of, each); err != nil {
+			return err
+		}
+	}
+	of, ok := q.byRef(filter)
+	if !ok {
+		return nil
+	}
+	err := s.every(ctx, of, func(d posthouse.Delivery) error {
+		if slices.Contains(users, d.User) {
+			return nil
+		}
+		return each(d)
+	})
+	if posthouse.CodeOf(err) == posthouse.CodeInvalid {
+		return nil // the words are no ref: Find finds nothing by them either
+	}
+	return err
+}
+
+// every reads all pages of what a filter selects.
+func (s Seeker) every(ctx context.Context, filter client.Filter, each func(posthouse.Delivery) error) error {
+	filter.Limit = web.MaxPage
+	for {
+		page, err := s.API.Deliveries.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Items {
+			if err := each(d); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		filter.Cursor = page.Next
+	}
+}

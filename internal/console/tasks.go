@@ -1,0 +1,96 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
+)
+
+func showTasks(v *visit) error {
+	page, err := v.call().Tasks.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
+	t := table{Columns: []string{"task", "title", "state", "notices", "warnings", "changed"}, Next: page.Next, Empty: "no_task", Hints: []string{"posthouse task tell -f event.json"}}
+	f := frame{v: v}
+	for _, one := range page.Items {
+		t.Rows = append(t.Rows, []cell{{Text: one.Task, Link: v.at("tasks", one.Task)}, plain(one.Name), {Word: "task_" + one.State}, plain(fmt.Sprint(one.Notices)), plain(fmt.Sprint(one.Warnings)), plain(f.Clock(one.UpdatedAt))})
+	}
+	return v.table("tasks", t, err)
+}
+
+// showTask shows who was told of a task, what comes next, and what could not be as it was meant.
+func showTask(v *visit) error {
+	t, err := v.call().Tasks.Get(v.ctx(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.show("task", "tasks", t)
+}
+
+// reminders is a page of the list of reminders.
+type reminders struct {
+	wire.Page[wire.Reminder]
+	Kind, Ref string
+	Older     string // the query of the next page
+}
+
+func showReminders(v *visit) error {
+	r := reminders{Kind: v.query("kind"), Ref: v.query("ref")}
+	var err error
+	if r.Page, err = v.call().Reminders.List(v.ctx(), client.Filter{Kind: r.Kind, Ref: r.Ref, Cursor: v.query("cursor"), Limit: pageLength}); err != nil {
+		return err
+	}
+	if r.Next != "" {
+		q := v.r.URL.Query()
+		q.Set("cursor", r.Next)
+		r.Older = "?" + q.Encode()
+	}
+	return v.show("reminders", "reminders", r)
+}
+
+// recalled is what the page of a reminder shows.
+type recalled struct {
+	wire.Reminder
+	Last *wire.Message // its last message, nil for none
+}
+
+// showReminder shows when a reminder comes, what it has sent, and what became of the last message.
+func showReminder(v *visit) error {
+	r, err := v.call().Reminders.Get(v.ctx(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	out := recalled{Reminder: r}
+	if r.Message != "" {
+		last, err := v.call().Messages.Page(v.ctx(), r.Message, "", pageLength)
+		switch {
+		case err == nil:
+			out.Last = &last
+		case posthouse.CodeOf(err) != posthouse.CodeNotFound: // it was pruned before its reminder
+			return err
+		}
+	}
+	return v.show("reminder", "reminders", out)
+}
+
+func endReminder(v *visit) error {
+	id := v.r.PathValue("id")
+	r, err := v.call().Reminders.Get(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	if v.form("state") != string(r.State) {
+		return posthouse.Errorf(posthouse.CodeConflict, "the reminder is %s now", r.State)
+	}
+	if _, err := v.call().Reminders.End(withNote(v.ctx(), v.form("note")), id); err != nil {
+		return err
+	}
+	return v.goTo(v.at("reminders", id) + "?said=ended_said")
+}
+
+// Ahead are the slots that are still to come.
+func (r recalled) Ahead() []time.Time {
+	return slices.DeleteFunc(slices.Clone(r.Reminder.Slots), func(t time.Time) bool { return t.IsZero() })
+}
