@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -25,7 +26,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 // pages are those of a tenant.
 var pages = []string{
 	"", "?span=day", "?span=week", "?span=quarter", "start", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "new-campaign", "templates",
-	"rosters", "directory", "directory?lacks=*", "phones", "tasks", "outbox", "audit", "keys", "people", "system",
+	"rosters", "directory", "directory?lacks=*", "phones", "tasks", "reminders", "decisions", "search?account=a1&since=24h", "outbox", "audit", "keys", "people", "system",
 	"../../me", "../../me/totp", // outside of tenants
 }
 
@@ -110,7 +111,24 @@ func (h *house) furnish() []string {
 	if _, err := h.api.Campaigns.Import(h.Context(), "summer", client.Part{Final: true}, strings.NewReader("address,name\n"+strings.Repeat("a", 120)+",李娜\n,nobody\nb,\n")); err != nil {
 		h.Fatal(err)
 	}
-	list := []string{"campaigns/spring", "campaigns/summer", "campaigns/summer/plan", "phones/phone-1", "rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	reminder, err := h.api.Reminders.Create(h.Context(), posthouse.Reminder{Draft: posthouse.Draft{Channel: "desk", Kind: "shift", Ref: "7", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: long}}, Repeat: &posthouse.Repeat{Every: posthouse.Duration(time.Hour), Max: 4}})
+	if err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.api.Tasks.Tell(h.Context(), posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{Name: strings.Repeat("过境", 40), CreateBy: "li.na", Nodes: []posthouse.Node{{ID: "n1", Name: "n"}}}}); err != nil {
+		h.Fatal(err)
+	}
+	h.settled(client.Filter{States: []posthouse.State{posthouse.Failed}})
+	decide := wire.Decide{Outcome: wire.OutcomeReplay, Selected: wire.Selected{Channel: "desk"}, DryRun: true}
+	decision, err := h.api.Decisions.Begin(h.Context(), decide)
+	if err == nil {
+		decide.DryRun, decide.Confirm = false, decision.Confirm
+		decision, err = h.api.Decisions.Begin(h.Context(), decide)
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+	list := []string{"reminders/" + reminder.ID, "tasks/1001", "decisions/" + decision.ID, "attention?state=failed&channel=desk", "campaigns/spring", "campaigns/summer", "campaigns/summer/plan", "phones/phone-1", "rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
 	list = append(list, h.fleet()...)
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)

@@ -321,7 +321,10 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 			"Users":     func() (int, error) { l, _, err := s.Users.Users(ctx, other, "", 10); return len(l), err },
 			"Addresses": func() (int, error) { m, err := s.Users.Addresses(ctx, other, "c1", []string{"u"}); return len(m), err },
 			"Keys":      func() (int, error) { l, _, err := s.Keys.Keys(ctx, other, "", 0); return len(l), err },
-			"Stopped":   func() (int, error) { l, err := s.Messages.Stopped(ctx, other, posthouse.Failed, 10); return len(l), err },
+			"Stopped": func() (int, error) {
+				l, err := s.Messages.Stopped(ctx, other, posthouse.Failed, 10)
+				return len(l), err
+			},
 			"Claim": func() (int, error) {
 				l, err := s.Queue.Claim(ctx, at(), work.Claim{Lane: work.Lane{Tenant: other, Channel: "c1", Priority: posthouse.Normal}, Max: 9, Epoch: 1})
 				return len(l), err

@@ -3,6 +3,9 @@ package words
 // watchWords are the texts of the pages that somebody on duty watches: the search, tasks and reminders.
 func watchWords() map[string]Word {
 	return map[string]Word{
+		"outbox_rejected":   {"Outbox: refused", "发件箱被拒"},
+		"parked_accounts":   {"Accounts that are refused now:", "被平台暂拒的账号："},
+		"share":             {"Promised share while all wait", "都有积压时的份额"},
 		"search_for":        {"User, name, phone, address, id, provider's id, campaign, or kind/ref", "用户编号、姓名、手机号、地址、消息或投递编号、平台编号、批次，或 业务类型/业务主键"},
 		"more_filters":      {"By account, reason, priority or time", "按账号、原因、优先级或时间筛选"},
 		"since":             {"Handed in from", "受理时间从"},
