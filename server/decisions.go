@@ -11,26 +11,26 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// decisions begins and carries out decisions about many deliveries. The engine's parts are looked up at each call: it is one of
+// steps begins and carries out decisions about many deliveries. The engine's parts are looked up at each call: it is one of
 // what the engine is made of.
-type decisions struct{ s *Server }
+type steps struct{ s *Server }
 
-func (d decisions) courses() decide.Courses {
+func (d steps) courses() decide.Courses {
 	return decide.Courses{Operator: d.s.engine.Operator, Selector: d.s.store.Messages, Again: d.s.store.Submissions, Amend: d.s.engine.Reminders.AmendPlan}
 }
 
 // Compose makes the next step of a decision.
-func (d decisions) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
+func (d steps) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
 	return d.courses().Compose(ctx, p, now)
 }
 
 // Stop ends a decision where it is.
-func (d decisions) Stop(ctx context.Context, tenant, id string) (wire.Decision, error) {
+func (d steps) Stop(ctx context.Context, tenant, id string) (wire.Decision, error) {
 	return d.courses().Stop(ctx, tenant, id)
 }
 
 // Begin stores a decision for the planner to carry out. One that is stored already is answered as it is.
-func (d decisions) Begin(ctx context.Context, tenant string, c decide.Course) (wire.Decision, error) {
+func (d steps) Begin(ctx context.Context, tenant string, c decide.Course) (wire.Decision, error) {
 	p, err := c.Plan(tenant, 0, time.Now())
 	if err != nil {
 		return wire.Decision{}, err

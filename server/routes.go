@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/front/decisions"
 	"github.com/posthouse/posthouse/internal/front/duty"
 	"github.com/posthouse/posthouse/internal/front/gauges"
 	"github.com/posthouse/posthouse/internal/front/lksms"
@@ -40,9 +41,9 @@ func (s *Server) routes() []web.Route {
 	})
 	routes = slices.Concat(
 		api.Routes(api.Options{
-			Reader: reader, Sender: sender{s.engine.Intake, s.engine.Operator}, Judge: s.engine.Operator, Reminds: s.engine.Reminders,
+			Reader: reader, Sender: sender{s.engine.Intake, s.engine.Operator}, Reminds: s.engine.Reminders,
 			Desk: s.engine.Pull, Reassigner: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents, Contents: s.engine.Contents,
-			Refs: s.store.Messages, Replays: s.store.Submissions, Plans: s.store.Plans, Decider: decisions{s}, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
+			Refs: s.store.Messages, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: s.quotas, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, CampaignTests: s.campaigns, Audiences: s.campaigns, Removals: campaign.Remover{Desk: s.campaigns}, Fetches: campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}}, Tasks: s.flow, Gate: s.gate, Actions: actions,
 			Overviewer:    read.Overviewer{Tallies: s.store.Minutes, Depths: s.engine},
@@ -57,6 +58,9 @@ func (s *Server) routes() []web.Route {
 		media.Routes(s.media),
 		people.Routes(s.store.People, links{s.people}),
 		suppressions.Routes(s.suppressed),
+		decisions.Routes(decisions.Options{
+			Read: reader, Judge: s.engine.Operator, Replays: s.store.Submissions, Channels: s.channels, Quotas: s.quotas, Plans: s.store.Plans, Decider: steps{s},
+		}),
 		gauges.Routes(read.Gauges{Tiers: s.engine.Routes, Fills: s.limiter, Rates: s.store.Minutes}, s.engine.Routes, s.channels, s.channels.Accounts()),
 	)
 	return routes

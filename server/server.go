@@ -117,7 +117,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Stores: storesOf(s), Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
-		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: decisions{s}},
+		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}},
 		Quotas:       s.quotas,
 		Shapes:       o.Shapes,
 		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,

@@ -18,7 +18,6 @@ type Options struct {
 
 	// Engine's parts.
 	Sender     Sender
-	Judge      Judge
 	Reminds    Reminds
 	Desk       Desk
 	Reassigner Reassigner
@@ -27,9 +26,7 @@ type Options struct {
 
 	// Store's parts.
 	Refs      Refs
-	Replays   Replays
 	Plans     Plans
-	Decider   Decider
 	Outbox    Outbox
 	Templates Templates
 	Rosters   Rosters
@@ -78,7 +75,7 @@ func Routes(o Options) []web.Route {
 		o.Actions = func() []string { return nil }
 	}
 	keys := keys{o.Keys, o.Agents, o.Gate, o.Actions}
-	deliveries := deliveries{o.Reader, o.Judge, o.Replays, o.Channels, o.Quotas}
+	deliveries := deliveries{o.Reader}
 	accounts := accounts{o.Accounts, o.Channels}
 	handouts := handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}
 	audit, streams := audit{o.Audit}, new(atomic.Int64)
@@ -87,7 +84,7 @@ func Routes(o Options) []web.Route {
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
 		reveals{o.Contents}.routes(),
-		deliveries.routes(), deliveries.replayRoutes(), deliveries.resolveRoutes(), decisions{deliveries, o.Decider, o.Plans}.routes(),
+		deliveries.routes(),
 		outbox{o.Outbox}.routes(),
 		channels{o.Channels, o.Tally}.routes(),
 		accounts.routes(), accounts.fileRoutes(),

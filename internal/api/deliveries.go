@@ -2,33 +2,16 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
-	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Judge settles what nobody knows, and wakes who sends. The engine's roles satisfy it.
-type Judge interface {
-	Resolve(ctx context.Context, tenant, id string, r decide.Resolution) (posthouse.Delivery, error)
-	ResolveAll(ctx context.Context, tenant string, ids []string, r decide.Resolution, until time.Time) ([]posthouse.Delivery, error)
-	Wake(tenant, name string)
-}
-
 // deliveries is the resource of single sendings.
-type deliveries struct {
-	read     read.Reader
-	judge    Judge
-	replays  Replays
-	channels Channels
-	quotas   Quotas
-}
+type deliveries struct{ read read.Reader }
 
 func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
@@ -94,9 +77,4 @@ func (d deliveries) explain(c *web.Call) (wire.Explanation, error) {
 
 func (d deliveries) story(c *web.Call) (wire.Story, error) {
 	return d.read.Story(c.Context(), c.Tenant(), c.PathValue("id"))
-}
-
-// Replays sends deliveries again, as new ones.
-type Replays interface {
-	AddReplay(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool) ([]work.Replay, error)
 }

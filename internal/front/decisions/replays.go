@@ -1,4 +1,4 @@
-package api
+package decisions
 
 import (
 	"errors"
@@ -18,21 +18,21 @@ var (
 	replayAllBody = web.BodyOf[wire.ReplayAll]().Loose()
 )
 
-func (d deliveries) replayRoutes() []web.Route {
+func (d Options) replayRoutes() []web.Route {
 	return web.Tagged("deliveries",
-		web.Post("/v1/deliveries/{id}/replay", admin, "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", replayBody, d.replay).Sighted(),
-		web.Post("/v1/deliveries/replay", admin, "Send again everything a filter selects.", replayAllBody, d.replayAll).Sighted(),
+		web.Post("/v1/deliveries/{id}/replay", posthouse.ScopeAdmin, "Send a failed, expired, quarantined or undelivered one again, as a new delivery.", replayBody, d.replay).Sighted(),
+		web.Post("/v1/deliveries/replay", posthouse.ScopeAdmin, "Send again everything a filter selects.", replayAllBody, d.replayAll).Sighted(),
 	)
 }
 
-func (d deliveries) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
-	old, err := d.get(c)
+func (d Options) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
+	old, err := d.Read.Deliveries.Delivery(c.Context(), c.Tenant(), c.PathValue("id"))
 	if err != nil {
 		return wire.Replayed{}, err
 	}
 	var made []work.Replay
 	err = d.withRoom(c, func() (err error) {
-		if made, err = d.replays.AddReplay(c.Context(), time.Now(), c.Tenant(), []string{old.ID}, in.ForceNew); err == nil {
+		if made, err = d.Replays.AddReplay(c.Context(), time.Now(), c.Tenant(), []string{old.ID}, in.ForceNew); err == nil {
 			err = made[0].Err
 		}
 		return err
@@ -41,14 +41,14 @@ func (d deliveries) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
 		return wire.Replayed{}, err
 	}
 	c.Asked(in, 1)
-	d.judge.Wake(c.Tenant(), old.Channel)
+	d.Judge.Wake(c.Tenant(), old.Channel)
 	return viewReplay(made[0]), nil
 }
 
 // withRoom replays where the quotas have room for one delivery. A replay of many may go beyond them: an admin has decided
 // so, and the next count sees it.
-func (d deliveries) withRoom(c *web.Call, replay func() error) error {
-	done, err := d.quotas.Reserve(c.Context(), c.Tenant(), 1)
+func (d Options) withRoom(c *web.Call, replay func() error) error {
+	done, err := d.Quotas.Reserve(c.Context(), c.Tenant(), 1)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ const (
 // replayable are the states a replay is for.
 var replayable = []posthouse.State{posthouse.Failed, posthouse.Expired, posthouse.Quarantined, posthouse.Undelivered}
 
-func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll, error) {
+func (d Options) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll, error) {
 	checkReplay(c, &in)
 	if err := c.Wrong(); err != nil {
 		return wire.ReplayedAll{}, err
@@ -95,7 +95,7 @@ func (d deliveries) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll,
 	}
 	var made []work.Replay
 	err := d.withRoom(c, func() (err error) {
-		made, err = decide.ReplayAll(c.Context(), d.read.Deliveries, d.replays, f, in.ForceNew, in.Max)
+		made, err = decide.ReplayAll(c.Context(), d.Read.Deliveries, d.Replays, f, in.ForceNew, in.Max)
 		return err
 	})
 	if len(made) > 0 {
@@ -135,11 +135,11 @@ func checkOutcome(c *web.Call, o wire.Outcome) {
 }
 
 // count counts what a filter selects, up to max.
-func (d deliveries) count(c *web.Call, f work.Filter, max int) (int, error) {
+func (d Options) count(c *web.Call, f work.Filter, max int) (int, error) {
 	n := 0
 	for {
 		f.Limit = min(web.MaxPage, max-n)
-		list, next, err := d.read.Deliveries.Deliveries(c.Context(), f)
+		list, next, err := d.Read.Deliveries.Deliveries(c.Context(), f)
 		n += len(list)
 		if err != nil || next == "" || n >= max {
 			return n, err
@@ -149,17 +149,20 @@ func (d deliveries) count(c *web.Call, f work.Filter, max int) (int, error) {
 }
 
 // wakeAll wakes one channel, or all of them.
-func (d deliveries) wakeAll(c *web.Call, name string) {
+func (d Options) wakeAll(c *web.Call, name string) {
 	if name != "" {
-		d.judge.Wake(c.Tenant(), name)
+		d.Judge.Wake(c.Tenant(), name)
 		return
 	}
-	_ = everyOf(func(cursor string) ([]posthouse.Channel, string, error) { // which fails: they look by themselves soon
-		return d.channels.List(c.Context(), c.Tenant(), cursor, web.MaxPage)
-	}, func(ch *posthouse.Channel) error {
-		d.judge.Wake(c.Tenant(), ch.Name)
-		return nil
-	})
+	for cursor := ""; ; {
+		list, next, err := d.Channels.List(c.Context(), c.Tenant(), cursor, web.MaxPage)
+		for _, ch := range list {
+			d.Judge.Wake(c.Tenant(), ch.Name)
+		}
+		if cursor = next; err != nil || cursor == "" {
+			return // those that are left look by themselves soon
+		}
+	}
 }
 
 func viewReplays(made []work.Replay) wire.ReplayedAll {

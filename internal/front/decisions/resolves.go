@@ -1,4 +1,4 @@
-package api
+package decisions
 
 import (
 	"crypto/sha256"
@@ -24,15 +24,15 @@ var resolvable = []posthouse.State{posthouse.Unknown, posthouse.Quarantined}
 // resolveStep is how many deliveries share a transaction, so that nobody waits long for it.
 const resolveStep = 500
 
-func (d deliveries) resolveRoutes() []web.Route {
+func (d Options) resolveRoutes() []web.Route {
 	return web.Tagged("deliveries",
-		web.Post("/v1/deliveries/resolve", admin, "A person's word on every unknown or quarantined delivery a filter selects: counted first, then confirmed.", resolveAllBody, d.resolveAll).Sighted(),
-		web.Post("/v1/deliveries/{id}/resolve", admin, "A person's word on an unknown or quarantined delivery.", resolveBody, d.resolve).Sighted(),
+		web.Post("/v1/deliveries/resolve", posthouse.ScopeAdmin, "A person's word on every unknown or quarantined delivery a filter selects: counted first, then confirmed.", resolveAllBody, d.resolveAll).Sighted(),
+		web.Post("/v1/deliveries/{id}/resolve", posthouse.ScopeAdmin, "A person's word on an unknown or quarantined delivery.", resolveBody, d.resolve).Sighted(),
 	)
 }
 
 // resolveAll counts what a filter selects, or decides about what was counted.
-func (d deliveries) resolveAll(c *web.Call, in wire.ResolveAll) (wire.ResolvedAll, error) {
+func (d Options) resolveAll(c *web.Call, in wire.ResolveAll) (wire.ResolvedAll, error) {
 	checkResolve(c, &in)
 	counted, ok := parseConfirm(in.Confirm)
 	if !in.DryRun && !ok {
@@ -68,17 +68,17 @@ func (d deliveries) resolveAll(c *web.Call, in wire.ResolveAll) (wire.ResolvedAl
 }
 
 // resolveEach decides in parts. What a part decided stays decided where a later one fails.
-func (d deliveries) resolveEach(c *web.Call, f work.Filter, most int, r decide.Resolution) (out wire.ResolvedAll) {
+func (d Options) resolveEach(c *web.Call, f work.Filter, most int, r decide.Resolution) (out wire.ResolvedAll) {
 	for most > 0 {
 		f.Limit = min(resolveStep, most)
-		list, next, err := d.read.Deliveries.Deliveries(c.Context(), f)
+		list, next, err := d.Read.Deliveries.Deliveries(c.Context(), f)
 		ids := make([]string, len(list))
 		for i := range list {
 			ids[i] = list[i].ID
 		}
 		if err == nil && len(ids) > 0 {
 			var done []posthouse.Delivery
-			done, err = d.judge.ResolveAll(c.Context(), f.Tenant, ids, r, f.ChangedUntil)
+			done, err = d.Judge.ResolveAll(c.Context(), f.Tenant, ids, r, f.ChangedUntil)
 			if err == nil {
 				out.Resolved += len(done)
 			}
@@ -129,10 +129,10 @@ func checkResolve(c *web.Call, in *wire.ResolveAll) {
 }
 
 // countStopped counts what a filter selects, up to most, and says when the last of it changed.
-func (d deliveries) countStopped(c *web.Call, f work.Filter, most int) (n int, last time.Time, err error) {
+func (d Options) countStopped(c *web.Call, f work.Filter, most int) (n int, last time.Time, err error) {
 	for {
 		f.Limit = min(web.MaxPage, most-n)
-		list, next, err := d.read.Deliveries.Deliveries(c.Context(), f)
+		list, next, err := d.Read.Deliveries.Deliveries(c.Context(), f)
 		for i := range list {
 			if at := list[i].UpdatedAt; at.After(last) {
 				last = at
@@ -174,16 +174,16 @@ func parseConfirm(text string) (v confirmation, ok bool) {
 	return confirmation{n, time.UnixMicro(at)}, err == nil && wrong == nil
 }
 
-func (d deliveries) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, error) {
+func (d Options) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, error) {
 	checkOutcome(c, in.Outcome)
 	if err := c.Wrong(); err != nil {
 		return posthouse.Delivery{}, err
 	}
-	if _, err := d.get(c); err != nil {
+	if _, err := d.Read.Deliveries.Delivery(c.Context(), c.Tenant(), c.PathValue("id")); err != nil {
 		return posthouse.Delivery{}, err
 	}
 	c.Asked(in, 1)
-	return d.judge.Resolve(c.Context(), c.Tenant(), c.PathValue("id"), decide.Resolution(in.Outcome))
+	return d.Judge.Resolve(c.Context(), c.Tenant(), c.PathValue("id"), decide.Resolution(in.Outcome))
 }
 
 var resolveBody = web.BodyOf[wire.Resolve]().Loose()

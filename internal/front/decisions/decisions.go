@@ -1,8 +1,7 @@
-package api
+package decisions
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -20,34 +19,20 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Decider carries decisions about many out.
-type Decider interface {
-	// Begin stores a decision, and begins with it. One with its id that is stored already is answered as it is.
-	Begin(ctx context.Context, tenant string, c decide.Course) (wire.Decision, error)
-	Stop(ctx context.Context, tenant, id string) (wire.Decision, error)
-}
-
-// decisions is the resource of decisions about many, which go on step by step.
-type decisions struct {
-	deliveries
-	decider Decider
-	plans   Plans
-}
-
-func (d decisions) routes() []web.Route {
+func (d Options) courseRoutes() []web.Route {
 	return web.Tagged("decisions",
-		web.Post("/v1/decisions", admin, "Decide about everything a filter selects, step by step: counted first, then confirmed. The answer comes at once, and its id says how far it is.", decideBody, d.begin).
+		web.Post("/v1/decisions", posthouse.ScopeAdmin, "Decide about everything a filter selects, step by step: counted first, then confirmed. The answer comes at once, and its id says how far it is.", decideBody, d.begin).
 			Answers(http.StatusAccepted, http.StatusOK),
-		web.Get("/v1/decisions", reads, "The newest 200 decisions about many, newest first.", d.all),
-		web.Get("/v1/decisions/{id}", reads, "A decision about many, and how far it is.", d.one),
-		web.Act("/v1/decisions/{id}/stop", admin, "Stop one that runs. What it has decided stays decided.", d.stop).Audited(),
+		web.Get("/v1/decisions", posthouse.ScopeRead, "The newest 200 decisions about many, newest first.", d.all),
+		web.Get("/v1/decisions/{id}", posthouse.ScopeRead, "A decision about many, and how far it is.", d.one),
+		web.Act("/v1/decisions/{id}/stop", posthouse.ScopeAdmin, "Stop one that runs. What it has decided stays decided.", d.stop).Audited(),
 	)
 }
 
 var decideBody = web.BodyOf[wire.Decide]().Loose()
 
 // begin counts what a filter selects, or begins with what was counted.
-func (d decisions) begin(c *web.Call, in wire.Decide) (out wire.Decision, err error) {
+func (d Options) begin(c *web.Call, in wire.Decide) (out wire.Decision, err error) {
 	checkDecide(c, &in)
 	as, ok := parseCount(in.Confirm)
 	if !in.DryRun && !ok {
@@ -69,7 +54,7 @@ func (d decisions) begin(c *web.Call, in wire.Decide) (out wire.Decision, err er
 	course.ID, course.Matched, course.Counted = as.id, as.n, as.until
 	c.Named(as.id)
 	c.Asked(in, as.n)
-	return d.decider.Begin(c.Context(), c.Tenant(), course)
+	return d.Decider.Begin(c.Context(), c.Tenant(), course)
 }
 
 func checkDecide(c *web.Call, in *wire.Decide) {
@@ -118,9 +103,9 @@ func parseCount(text string) (v counting, ok bool) {
 	return counting{confirmation{n, time.UnixMicro(at)}, parts[2]}, err == nil && wrong == nil && n > 0
 }
 
-func (d decisions) all(c *web.Call) (wire.Page[wire.Decision], error) {
+func (d Options) all(c *web.Call) (wire.Page[wire.Decision], error) {
 	const most = 200
-	list, err := d.plans.PlansByRef(c.Context(), c.Tenant(), work.PlanDecision, decide.CourseKind, decide.CourseRef)
+	list, err := d.Plans.PlansByRef(c.Context(), c.Tenant(), work.PlanDecision, decide.CourseKind, decide.CourseRef)
 	if err != nil {
 		return wire.Page[wire.Decision]{}, err
 	}
@@ -133,11 +118,11 @@ func (d decisions) all(c *web.Call) (wire.Page[wire.Decision], error) {
 		}
 		out = append(out, course.Decision)
 	}
-	return wholeOf(out, nil)
+	return wire.Page[wire.Decision]{Items: out}, nil
 }
 
-func (d decisions) one(c *web.Call) (wire.Decision, error) {
-	p, found, err := d.plans.Plan(c.Context(), c.Tenant(), work.PlanDecision, c.PathValue("id"))
+func (d Options) one(c *web.Call) (wire.Decision, error) {
+	p, found, err := d.Plans.Plan(c.Context(), c.Tenant(), work.PlanDecision, c.PathValue("id"))
 	if err == nil && !found {
 		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no decision %.80q", c.PathValue("id"))
 	}
@@ -148,8 +133,8 @@ func (d decisions) one(c *web.Call) (wire.Decision, error) {
 	return course.Decision, err
 }
 
-func (d decisions) stop(c *web.Call) (wire.Decision, error) {
-	out, err := d.decider.Stop(c.Context(), c.Tenant(), c.PathValue("id"))
+func (d Options) stop(c *web.Call) (wire.Decision, error) {
+	out, err := d.Decider.Stop(c.Context(), c.Tenant(), c.PathValue("id"))
 	c.Affected(out.Done)
 	return out, err
 }
