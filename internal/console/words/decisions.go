@@ -16,7 +16,7 @@ func courseWords() map[string]Word {
 		"how_far":            {"How far", "进度"},
 		"step_failed":        {"The last step failed and is tried again:", "上一步失败，将重试："},
 		"counted_newest":     {"Counted over the newest", "仅统计最近的条数："},
-		"after":              {"What can still be done", "之后还能做什么"},
+		"what_left":          {"What can still be done", "之后还能做什么"},
 		"after_sent":         {"This cannot be undone: they count as arrived.", "无法撤回：它们已记为已发送。"},
 		"after_not_sent":     {"They count as failed, and can be sent again.", "它们已记为失败，仍可重发。"},
 		"after_again":        {"What has not started yet can be cancelled, one message at a time. What was sent stays sent.", "尚未开始发送的可以逐条撤销，已发出的无法收回。"},
