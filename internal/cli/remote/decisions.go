@@ -15,7 +15,8 @@ import (
 
 func decisionsGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("decisions", "Decisions about many deliveries, which the server carries out step by step",
-		decisionsMake(sh), decisionsList(sh), decisionsShow(sh), decisionsStop(sh)))
+		decisionsMake(sh), decisionsList(sh), decisionDoing(sh, "show ID", "Show how far a decision is", client.Decisions.Get),
+		decisionDoing(sh, "stop ID", "Stop a decision where it is; what it has decided stays decided", client.Decisions.Stop)))
 }
 
 // verdict is a person's word on all that a filter selects.
@@ -31,14 +32,10 @@ func decisionsMake(sh *shell.Shell) *cobra.Command {
 	outcomes := append(wire.Outcomes(), wire.OutcomeReplay)
 	cmd := &cobra.Command{
 		Use: "make (sent | not_sent | retry | replay)", Short: "Decide about all deliveries that a filter selects",
-		Long: `Decide about all deliveries that the flags select, up to 100,000:
-  sent      of what is unknown: it arrived
-  not_sent  of what is unknown or quarantined: it did not; it counts as failed
-  retry     of the same: it did not, and is sent again
-  replay    of what failed, expired or was set aside: it is sent again, as new deliveries
-
-The first call counts them and prints what confirms that count. The same call with --confirm begins, and
-comes back at once: the server goes on step by step, and decides about nothing that has changed since.`,
+		Long: `Decide about all deliveries that the flags select, up to 100,000: sent, not_sent or retry of what is unknown
+or quarantined, replay of what failed, expired or was set aside. The first call counts them and prints what
+confirms that count. The same call with --confirm begins, and comes back at once: the server goes on step by
+step, and decides about nothing that has changed since.`,
 		Example: `  posthouse decisions make retry --channel oa --reason epoch_hold            # says how many that would be
   posthouse decisions make retry --channel oa --reason epoch_hold --confirm 81200-…`,
 		Args: shell.Takes("OUTCOME"),
@@ -116,14 +113,6 @@ func decisionsList(sh *shell.Shell) *cobra.Command {
 			})
 		}),
 	}
-}
-
-func decisionsShow(sh *shell.Shell) *cobra.Command {
-	return decisionDoing(sh, "show ID", "Show how far a decision is", client.Decisions.Get)
-}
-
-func decisionsStop(sh *shell.Shell) *cobra.Command {
-	return decisionDoing(sh, "stop ID", "Stop a decision where it is; what it has decided stays decided", client.Decisions.Stop)
 }
 
 // decisionDoing is a command that does something with one decision.
