@@ -102,7 +102,7 @@ func stream(ctx context.Context, to target, p Part, write func(ctx context.Conte
 	default:
 	}
 	stop()
-	out.CloseWithError(errLeft)
+	_ = out.CloseWithError(errLeft) // is never an error
 	<-ended
 	return a, err
 }

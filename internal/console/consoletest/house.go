@@ -70,7 +70,7 @@ func (h *House) prepare(dsn string, nobody bool) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	defer st.Close()
+	defer func() { _ = st.Close() }() // it has been read
 	if _, err := st.Schema.Migrate(ctx); err != nil {
 		h.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func (h *House) Ask(session, path string, form url.Values, change ...func(*http.
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	if session != "" {
-		r.AddCookie(&http.Cookie{Name: "posthouse", Value: session})
+		r.AddCookie(&http.Cookie{Name: "posthouse", Value: session}) //nolint:gosec // a request has no attributes of cookies
 	}
 	r.Header.Set("Accept-Language", "en")
 	for _, f := range change {

@@ -1,4 +1,5 @@
-package remote
+// Package roster has the commands of who is on duty. They call a server through package client.
+package roster
 
 import (
 	"bytes"
@@ -21,9 +22,10 @@ const defaultRoster = "duty"
 // weekdays are the names of the days 1 to 7.
 var weekdays = []string{"", "Mon 周一", "Tue 周二", "Wed 周三", "Thu 周四", "Fri 周五", "Sat 周六", "Sun 周日"}
 
-func rosterGroup(sh *shell.Shell) *cobra.Command {
+// Group has the commands in the order that the help shows them.
+func Group(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("roster", "Who is on duty",
-		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), rosterOverride(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
+		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), override(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
 }
 
 // named is the first argument, or the default roster.

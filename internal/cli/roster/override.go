@@ -1,4 +1,4 @@
-package remote
+package roster
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// rosterOverride changes single dates of a roster.
-func rosterOverride(sh *shell.Shell) *cobra.Command {
+// override changes single dates of a roster.
+func override(sh *shell.Shell) *cobra.Command {
 	var in wire.Override
 	var dates []string
 	var swap string
