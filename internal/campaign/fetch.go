@@ -102,8 +102,8 @@ func stream(ctx context.Context, to target, p Part, write func(ctx context.Conte
 	default:
 	}
 	stop()
-	_ = out.CloseWithError(errLeft) // is never an error
-	<-ended
+	out.CloseWithError(errLeft)
+	_ = <-ended // what the import says counts
 	return a, err
 }
 
