@@ -86,24 +86,25 @@ func stream(ctx context.Context, to target, p Part, write func(ctx context.Conte
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	out, in := io.Pipe()
-	ended := make(chan error, 1)
+	var wrote error
+	ended := make(chan struct{})
 	go func() {
 		w := bufio.NewWriterSize(in, 64<<10)
 		err := write(ctx, w)
-		err = cmp.Or(err, w.Flush())
-		ended <- err
-		in.CloseWithError(err)
+		wrote = cmp.Or(err, w.Flush())
+		close(ended)
+		in.CloseWithError(wrote)
 	}()
 	p.Final = true
 	a, err := to.take(ctx, p, out)
 	select {
-	case wrote := <-ended: // before the import, which tells less
+	case <-ended: // before the import, which tells less
 		return a, cmp.Or(wrote, err)
 	default:
 	}
 	stop()
 	out.CloseWithError(errLeft)
-	_ = <-ended // what the import says counts
+	<-ended
 	return a, err
 }
 
