@@ -17,9 +17,19 @@ import (
 )
 
 func accountGroup(sh *shell.Shell) *cobra.Command {
-	return shell.Group("accounts", "The accounts that a channel sends by, where it has several",
-		accountList(sh), accountWatch(sh), accountShow(sh), accountSet(sh), accountImport(sh), accountExport(sh),
+	list := accountList(sh)
+	g := shell.Group("accounts", "The accounts that a channel sends by, where it has several",
+		list, accountWatch(sh), accountShow(sh), accountSet(sh), accountImport(sh), accountExport(sh),
 		accountPause(sh), accountResume(sh), accountTest(sh), accountDelete(sh))
+	unknown := g.RunE
+	g.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return unknown(cmd, args)
+		}
+		return list.RunE(cmd, args) // of the channel alone, as list shows it
+	}
+	g.Example = "  posthouse channel accounts wecom # as list does"
+	return g
 }
 
 func accountList(sh *shell.Shell) *cobra.Command {

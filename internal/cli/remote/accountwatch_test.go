@@ -50,3 +50,27 @@ func TestAccountsAreWatchedWithEachFactorOfTheirRates(t *testing.T) {
 		t.Errorf("shown is\n%s\nwant two or three times\n%s", got, want)
 	}
 }
+
+// The name of a channel alone lists its accounts.
+func TestAccountsOfAChannelAreListedByItsName(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/v1/channels/wecom/accounts" {
+			w.WriteHeader(http.StatusConflict)
+			_, _ = w.Write([]byte(`{"code":"conflict","status":409}`))
+			return
+		}
+		_ = json.NewEncoder(w).Encode(wire.Page[posthouse.Account]{Items: []posthouse.Account{{Name: "sales-07", State: posthouse.AccountOpen}}})
+	}))
+	t.Cleanup(server.Close)
+	for _, args := range [][]string{{"wecom"}, {"list", "wecom"}} {
+		var out strings.Builder
+		sh := &shell.Shell{Out: &out, Err: &out}
+		cmd := sh.Calling(accountGroup(sh))
+		cmd.SetArgs(append(args, "--url", server.URL, "--key", "ph_1_x"))
+		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "sales-07  ") {
+			t.Errorf("%v: shown is %q, %v", args, out.String(), err)
+		}
+	}
+}

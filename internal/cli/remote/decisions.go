@@ -36,7 +36,7 @@ func decisionsMake(sh *shell.Shell) *cobra.Command {
 or quarantined, replay of what failed, expired or was set aside. The first call counts them and prints what
 confirms that count. The same call with --confirm begins, and comes back at once: the server goes on step by
 step, and decides about nothing that has changed since.`,
-		Example: `  posthouse decisions make retry --channel oa --reason epoch_hold            # says how many that would be
+		Example: `  posthouse decisions make retry --channel oa --reason epoch_hold # says how many
   posthouse decisions make retry --channel oa --reason epoch_hold --confirm 81200-…`,
 		Args: shell.Takes("OUTCOME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
