@@ -115,7 +115,7 @@ func (h *house) furnish() []string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	if _, err := h.api.Tasks.Tell(h.Context(), posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{Name: strings.Repeat("过境", 40), CreateBy: "li.na", Nodes: []posthouse.Node{{ID: "n1", Name: "n"}}}}); err != nil {
+	if _, err := h.api.Tasks.Tell(h.Context(), posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{Name: strings.Repeat("过境", 40), Creator: "li.na", Nodes: []posthouse.Node{{ID: "n1", Name: "n"}}}}); err != nil {
 		h.Fatal(err)
 	}
 	h.settled(client.Filter{States: []posthouse.State{posthouse.Failed}})
