@@ -77,7 +77,7 @@ func (b *browser) open(tb testing.TB, language string) *tab {
 	tb.Helper()
 	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	tb.Cleanup(leave)
-	return newTab(tb, ctx, language)
+	return newTab(ctx, tb, language)
 }
 
 // beside opens another tab with the same cookies and language.
@@ -85,10 +85,10 @@ func (t *tab) beside() *tab {
 	t.Helper()
 	ctx, leave := chromedp.NewContext(t.ctx)
 	t.Cleanup(leave)
-	return newTab(t.TB, ctx, t.language)
+	return newTab(ctx, t.TB, t.language)
 }
 
-func newTab(tb testing.TB, ctx context.Context, language string) *tab {
+func newTab(ctx context.Context, tb testing.TB, language string) *tab {
 	tb.Helper()
 	t := &tab{TB: tb, ctx: ctx, language: language}
 	if err := chromedp.Listen(ctx, t.heard); err != nil { // opens the tab, which lasts as long as this context
