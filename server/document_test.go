@@ -30,6 +30,7 @@ const (
 const (
 	asksOutside  = "it calls an address that is not here: tests of its own have one"
 	wantsAFile   = "it goes with a file that examples do not hold: tests of internal/api send some"
+	onlyBegun    = "its example only counts, and begins no decision: tests of internal/api begin some"
 	isCalledBack = "a provider signs it, and not every channel has one: TestFLEET_AProviderTellsWhatBecameOfAMessage"
 )
 
@@ -40,6 +41,7 @@ var elsewhere = map[string]string{
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile, "deleteCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
+	"getDecision": onlyBegun, "stopDecision": onlyBegun,
 	"revealMessage":      "its message is not sensitive: TestHiddenContentsAreRevealedForAReason reveals one",
 	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
@@ -84,6 +86,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser")
 	c.try("putRoster getRoster listRosters overrideRoster getDuty checkRoster getDutySchedule")
 	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery resolveDeliveries")
+	c.try("countStopped beginDecision listDecisions")
 	c.try("cancelMessage cancelMessages replayDeliveries createReminder listReminders getReminder endReminder endReminders")
 	c.channel(posthouse.Channel{Name: "oa", Driver: "console"})
 	c.channel(posthouse.Channel{Name: "tianyuan", Driver: "console", ChannelSettings: posthouse.ChannelSettings{Profile: "duty"}})
