@@ -143,6 +143,32 @@ func wantRows(t *testing.T, s *Store, want map[string]int64) {
 	}
 }
 
+// FLEET-12: of clean deliveries no more is claimed than the accounts have seats for, also where the bounds of deliveries and of calls
+// hold for another account each: what has no account, nobody sends, and its lease would end in an unknown.
+func TestWhatIsClaimedHasAnAccount(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		for range 12 {
+			accept(t, s, entry(1))
+		}
+		claim := work.Claim{
+			Lane: lane, Max: 12, Messages: 12, Owner: "w1", Lease: time.Minute, Epoch: 1, Whole: true,
+			By: []work.Share{{Account: "north", Max: 6, Messages: 1}, {Account: "south", Max: 6, Messages: 11}},
+		}
+		items, err := s.Queue.Claim(t.Context(), at(), claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := map[string]int{}
+		for i := range items {
+			by[items[i].Delivery.Account]++
+		}
+		if diff := cmp.Diff(map[string]int{"north": 1, "south": 6}, by); diff != "" {
+			t.Errorf("the accounts of what was claimed (-want +got):\n%s", diff)
+		}
+		wantRows(t, s, map[string]int64{"posthouse_due": 12 - 7})
+	})
+}
+
 // A clean delivery is told as any other: what is said of it at each stage is the same once it is expanded. FLEET-12: one claim is for
 // several accounts, each its share.
 func TestACleanDeliveryIsToldAsAnyOther(t *testing.T) {

@@ -25,7 +25,9 @@ func (s Queue) claimClean(ctx context.Context, now time.Time, c work.Claim) (ite
 	for i := range c.By {
 		c.By[i].Max, c.By[i].Messages = bounded(c.By[i].Max, c.By[i].Messages), 0
 	}
-	c.Max, c.Messages = bounded(c.Max, c.Messages), 0
+	if c.Max, c.Messages = bounded(c.Max, c.Messages), 0; len(c.By) > 0 { // what has no seat would be claimed and sent by nobody
+		c.Max = min(c.Max, c.Places())
+	}
 	items, err = claimSince(&s.cleanLows, c, func(c work.Claim, from place) ([]work.Item, error) {
 		items, more, err := s.claimCleanFrom(ctx, now, c, from)
 		others = others || more

@@ -47,7 +47,7 @@ func (c *Claim) Took(items []Item) bool {
 	several := len(c.By) > 0
 	c.By = left
 	if c.Max -= len(items); several {
-		c.Max = min(c.Max, sumOf(left, func(s Share) int { return s.Max }))
+		c.Max = min(c.Max, c.Places())
 	}
 	if c.Messages == 0 {
 		return c.Max > 0
@@ -61,9 +61,10 @@ func (s Share) Filled(deliveries, messages int) bool {
 	return deliveries >= s.Max || s.Messages > 0 && messages >= s.Messages
 }
 
-func sumOf(by []Share, of func(Share) int) (n int) {
-	for _, share := range by {
-		n += of(share)
+// Places is how many deliveries the accounts of a claim may be given together.
+func (c *Claim) Places() (n int) {
+	for _, share := range c.By {
+		n += share.Max
 	}
 	return n
 }
