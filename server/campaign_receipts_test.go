@@ -79,8 +79,46 @@ func TestCAMP12_AProviderTellsWhatBecameOfMembers(t *testing.T) {
 		if n := h.number("SELECT COALESCE(SUM(n), 0) FROM posthouse_member_refs"); n != 120 {
 			h.Errorf("%d refs are kept, want 120", n)
 		}
-		if n := h.count("posthouse_awaited") + h.number("SELECT COUNT(*) FROM posthouse_deliveries"); n != 0 {
-			h.Errorf("%d rows are kept for single members", n)
+		h.eventually("the one message stands that goes to the member whom WeChat failed to reach", func() bool {
+			return h.number("SELECT COUNT(*) FROM posthouse_messages") == 1
+		})
+	})
+}
+
+// CAMP-12, channels 3.3: whom WeChat failed to reach for a reason of its own is sent to once more, with a client_msg_id of its own, however
+// often it says so, and not a third time. Who has blocked the account is not.
+func TestCAMP12_WhomTheProviderFailedToReachIsSentToOnceMore(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.mp("mp", nil)
+		path := h.hook("mp", "")
+		h.must(h.sim.CallBack(h.Context(), "wechat", simulator.Callback{URL: h.url + path, Token: callbackToken, Receiver: "wx1"}))
+		h.crowd("spring", []string{"user-block-1", "system-failed-1", "a"}, wire.CampaignDraft{})
+		h.heard("spring", 1, 2)
+		arrivals := func(openid string) (list []simulator.Arrival) {
+			for _, a := range h.sim.Arrivals(simulator.Filter{Provider: "wechat"}) {
+				if a.User == openid {
+					list = append(list, a)
+				}
+			}
+			return list
+		}
+		h.eventually("the second send has failed too", func() bool {
+			list, err := h.api.Deliveries.List(h.Context(), client.Filter{Ref: "again:spring", States: []posthouse.State{posthouse.Undelivered}})
+			h.must(err)
+			return len(list.Items) == 1 && list.Items[0].Address == "system-failed-1"
+		})
+		sent := arrivals("system-failed-1")
+		if len(sent) != 2 || sent[0].Key == sent[1].Key {
+			h.Errorf("it arrived as %+v, want two sends with keys of their own", sent)
+		}
+		if code, said := h.calls(http.MethodPost, path+"?"+signedQuery(callbackToken, "once more", time.Now()), finish(sent[0].ID, "failed: system failed")); code != 200 {
+			h.Fatalf("got %d %s", code, said)
+		}
+		if n := h.number("SELECT COUNT(*) FROM posthouse_messages"); n != 1 {
+			h.Errorf("there are %d messages, want one", n)
+		}
+		if n := len(arrivals("user-block-1")); n != 1 {
+			h.Errorf("who has blocked the account was sent to %d times", n)
 		}
 	})
 }

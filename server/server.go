@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/callback"
 	"github.com/posthouse/posthouse/internal/campaign"
@@ -192,12 +193,37 @@ func openCallbacks(s *Server) (err error) {
 		Addresses: s.store.Callbacks, Book: s.store.Receipts, Consents: s.suppressed, Members: receipts.New(s.store.Refs, s.store.Segments, s.store.Refs), Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
 		Feed: s.store.Feed, Messages: s.store.Messages,
 		Again: func(ctx context.Context, tenant, channel string, deliveries []string) error {
-			_, err := s.store.Submissions.AddReplay(ctx, time.Now(), tenant, deliveries, true)
+			deliveries, err := s.onceMore(ctx, tenant, deliveries)
+			if err != nil || len(deliveries) == 0 {
+				return err
+			}
+			_, err = s.store.Submissions.AddReplay(ctx, time.Now(), tenant, deliveries, true)
 			s.engine.Operator.Wake(tenant, channel)
+			return err
+		},
+		AgainMember: func(ctx context.Context, of work.Undelivered) error {
+			draft, is, err := s.campaigns.Again(ctx, of, time.Now())
+			if err == nil && is {
+				_, err = s.Accept(ctx, of.Tenant, draft)
+			}
 			return err
 		},
 	})
 	return err
+}
+
+// onceMore are those deliveries that are not themselves a member's second one.
+func (s *Server) onceMore(ctx context.Context, tenant string, deliveries []string) (list []string, err error) {
+	for _, id := range deliveries {
+		m, _, err := s.store.Messages.Message(ctx, tenant, posthouse.MessageID(id))
+		if err != nil {
+			return nil, err
+		}
+		if !campaign.IsAgain(m.DedupKey) {
+			list = append(list, id)
+		}
+	}
+	return list, nil
 }
 
 // Start listens and begins to send.

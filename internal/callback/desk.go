@@ -38,7 +38,7 @@ type Book interface {
 
 // Members knows by which ref a provider told of a member of a campaign. rest means none.
 type Members interface {
-	Hear(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.HeardMembers, err error)
+	Hear(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.NewsOfMembers, err error)
 	Tend(ctx context.Context, now time.Time) error
 }
 
@@ -74,6 +74,8 @@ type Options struct {
 	Messages Messages
 	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
 	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
+	// AgainMember does so with a member of a campaign, once however often it is told. Defaults to nothing: nobody is.
+	AgainMember func(ctx context.Context, of work.Undelivered) error
 	// Registry takes the metrics. Defaults to one of its own.
 	Registry prometheus.Registerer
 	// Log defaults to slog.Default().
@@ -293,7 +295,7 @@ func (d *Desk) write(ctx context.Context, now time.Time, list []work.Heard, keep
 	failed := map[state.Key][]string{}
 	for id, after := range said {
 		d.receipts.WithLabelValues(after.Channel, string(after.State)).Inc()
-		if after.State == posthouse.Undelivered && after.ReplayOf == "" && !after.CancelRequested && d.resends(&after, codes[after.ID]) {
+		if after.State == posthouse.Undelivered && after.ReplayOf == "" && !after.CancelRequested && d.resends(state.KeyOf(&after), after.Account, codes[after.ID]) {
 			failed[state.KeyOf(&after)] = append(failed[state.KeyOf(&after)], id)
 		}
 	}
@@ -317,16 +319,24 @@ func (d *Desk) members(ctx context.Context, now time.Time, list []work.Heard) (r
 			d.receipts.WithLabelValues(list[0].Channel, string(outcome)).Add(float64(n))
 		}
 	}
+	for _, of := range news.Missed {
+		if d.o.AgainMember == nil || !d.resends(state.Key{Tenant: of.Tenant, Channel: of.Channel}, of.Account, of.Code) {
+			continue
+		}
+		if err := d.o.AgainMember(ctx, of); err != nil {
+			d.o.Log.Warn("a member whom the provider failed to reach is not sent to again", "channel", of.Channel, "campaign", of.Campaign, "member", of.Seq, "error", err)
+		}
+	}
 	return rest, err
 }
 
-// resends reports whether a delivery that did not arrive is to be sent once more.
-func (d *Desk) resends(of *posthouse.Delivery, code string) bool {
+// resends reports whether what did not arrive by an account is to be sent once more.
+func (d *Desk) resends(of state.Key, account, code string) bool {
 	ch := d.o.Channel(of.Tenant, of.Channel)
 	if ch == nil {
 		return false
 	}
-	r, ok := ch.Opened.By(of.Account).(channel.Resender)
+	r, ok := ch.Opened.By(account).(channel.Resender)
 	return ok && r.Resends(code)
 }
 

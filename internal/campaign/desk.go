@@ -18,6 +18,7 @@ import (
 type Campaigns interface {
 	MakeCampaign(ctx context.Context, now time.Time, c work.Campaign, own *work.Audience) (work.Campaign, error)
 	Campaign(ctx context.Context, tenant, name string) (c work.Campaign, found bool, err error)
+	CampaignOf(ctx context.Context, id string) (c work.Campaign, found bool, err error)
 	Campaigns(ctx context.Context, tenant string, state posthouse.CampaignState, cursor string, limit int) (list []work.Campaign, next string, err error)
 	// StepCampaign writes where a campaign stands, with new segments, where it still has the edition that it was read with.
 	StepCampaign(ctx context.Context, now time.Time, c work.Campaign, cut []work.Segment) (work.Campaign, error)

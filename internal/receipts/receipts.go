@@ -54,9 +54,9 @@ type told struct {
 	of       *work.Heard
 }
 
-// Hear writes what providers have told of members. rest are those that mean no member, and told how many members were delivered and
-// how many not. What is told again changes nothing.
-func (m *Members) Hear(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.HeardMembers, err error) {
+// Hear writes what providers have told of members. rest are those that mean no member. What is told again
+// changes nothing, and is news of who was not reached all the same.
+func (m *Members) Hear(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.NewsOfMembers, err error) {
 	some, err := m.store.AnyRefs(ctx)
 	if err != nil || !some {
 		return list, news, err
@@ -72,11 +72,17 @@ func (m *Members) Hear(ctx context.Context, now time.Time, list []work.Heard) (r
 	rest = without(list, by)
 	for id, here := range by {
 		var n work.HeardMembers
+		var lost []work.Undelivered // the same when the transaction is repeated
 		err := m.store.HearOf(ctx, now, id, func(s work.Segment) (work.Segment, bool) {
 			before, changed := s.Heard, false
+			lost = nil
 			for _, t := range here {
-				after, is := campaign.Tell(s, int(t.seq-s.First), t.of.Delivered, t.of.Code, t.of.Error)
+				place := int(t.seq - s.First)
+				after, is := campaign.Tell(s, place, t.of.Delivered, t.of.Code, t.of.Error)
 				s, changed = after, changed || is
+				if !t.of.Delivered && campaign.At(&s, place) == campaign.Undelivered {
+					lost = append(lost, work.Undelivered{Campaign: t.campaign, Seq: t.seq, Account: campaign.AccountOf(&s, place), Code: t.of.Code, Tenant: t.of.Tenant, Channel: t.of.Channel})
+				}
 			}
 			n = work.HeardMembers{Delivered: s.Heard.Delivered - before.Delivered, Undelivered: s.Heard.Undelivered - before.Undelivered}
 			return s, changed
@@ -84,6 +90,7 @@ func (m *Members) Hear(ctx context.Context, now time.Time, list []work.Heard) (r
 		if err != nil {
 			return rest, news, err
 		}
+		news.Missed = append(news.Missed, lost...)
 		news.Delivered, news.Undelivered = news.Delivered+n.Delivered, news.Undelivered+n.Undelivered
 	}
 	return rest, news, nil

@@ -114,6 +114,22 @@ type Segment struct {
 	Heard    HeardMembers
 }
 
+// NewsOfMembers is what receipts have told of members.
+type NewsOfMembers struct {
+	HeardMembers
+	Missed []Undelivered
+}
+
+// Undelivered is a member whom the provider says it did not reach, and why.
+type Undelivered struct {
+	Campaign string
+	Seq      int64
+	Account  string // by which it was sent to, of a channel with several
+	Code     string
+	Tenant   string
+	Channel  string
+}
+
 // HeardMembers is how many members of a segment were delivered, and how many not, by what the provider has told.
 type HeardMembers struct{ Delivered, Undelivered int64 }
 
