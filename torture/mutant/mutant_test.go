@@ -60,7 +60,7 @@ var mutants = []mutant{{
 	law: "I4", edits: fetchedIsGone, run: deadPhone,
 }, {
 	bug: 5, name: "claims that select, then update", breaks: "two processes claim and send the same deliveries",
-	law: "I8", edits: claimWithoutLock, run: twoDispatchers,
+	law: "I14", edits: claimWithoutLock, run: twoDispatchers, // of clean deliveries one of the two starts is stored: arrivals alone tell
 }, {
 	bug: 7, name: "permits noted in the first tier alone", breaks: "an account goes as fast as its channel may",
 	law: "I23", edits: firstTierAlone, run: twoTiers,
