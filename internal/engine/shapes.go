@@ -35,12 +35,20 @@ func (s *shapes) take(now time.Time, p posthouse.Priority, n, whole int) int {
 		return n
 	}
 	free, next := s.shaper.Take(now, s.key(p), s.channel, n, whole)
-	if free == 0 {
-		s.shut[p] = next
+	if free > 0 {
+		delete(s.shut, p)
+		return free
+	}
+	if _, waits := s.shut[p]; !waits {
 		s.waits.WithLabelValues(s.tenant, s.channel, string(p)).Inc()
 	}
-	return free
+	s.shut[p] = now.Add(min(next.Sub(now), lookAgain))
+	return 0
 }
+
+// lookAgain is how often one that waits looks again: a claim for many recipients takes their tokens in advance, and gives back
+// those of what it has not found.
+const lookAgain = 100 * time.Millisecond
 
 // wait is how long until the first of the priorities that are due is open again.
 func (s *shapes) wait(now time.Time, due func(posthouse.Priority) bool) time.Duration {

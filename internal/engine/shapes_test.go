@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 )
@@ -100,6 +103,40 @@ func TestFLEET_10_TokensOfWhatIsNotSentComeBack(t *testing.T) {
 			t.Errorf("%v tokens are left, want 3", n)
 		}
 	})
+}
+
+// FLEET-10: a channel whose calls take many recipients takes their tokens in advance to look what there is. One that asked meanwhile
+// looks again soon, and has what came back; it counts as one wait.
+func TestFLEET_10_WhoWaitsForWhatWasTakenInAdvanceLooksAgain(t *testing.T) {
+	reg, now := prometheus.NewRegistry(), time.Now()
+	waits := metrics.New(reg).Shaped
+	shaper := shape.New(posthouse.Shapes{"*": {posthouse.Low: {Rate: 5, Burst: 5}}})
+	of := func(channel string) *shapes {
+		return &shapes{shaper: shaper, tenant: "t", channel: channel, waits: waits, shut: map[posthouse.Priority]time.Time{}}
+	}
+	many, one := of("many"), of("one")
+	ahead := many.take(now, posthouse.Low, 4096, 1000)
+	for range 3 {
+		if n := one.take(now, posthouse.Low, 10, 1); n != 0 || !one.closed(posthouse.Low, now) {
+			t.Fatalf("%d tokens were given of none", n)
+		}
+		if now = now.Add(lookAgain); one.closed(posthouse.Low, now) {
+			t.Fatalf("it does not look again within %v", lookAgain)
+		}
+	}
+	shaper.Return(many.key(posthouse.Low), ahead)
+	if n := one.take(now, posthouse.Low, 10, 1); n == 0 || one.closed(posthouse.Low, now) {
+		t.Errorf("%d tokens were given of those that came back", n)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if n := f.GetMetric()[0].GetCounter().GetValue(); f.GetName() == "posthouse_shaper_waits_total" && (len(f.GetMetric()) != 1 || n != 1) {
+			t.Errorf("%v waits of %d channels were counted, want 1 of one", n, len(f.GetMetric()))
+		}
+	}
 }
 
 // throng is a kind of unit of which a million of low priority wait, and some of high priority come now and then.

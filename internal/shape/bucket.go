@@ -9,6 +9,7 @@
 package shape
 
 import (
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,79 +21,87 @@ const quantum = 10 * time.Millisecond
 // patience is how late a taker may come for the tokens that it waits for.
 const patience = time.Second
 
-// bucket is a token bucket that several takers share. Who finds it empty is promised tokens, at a time behind all promises
-// that were made before: so each has its turn.
+// bucket is a token bucket that several takers share. Who finds it empty waits in a line, and is told when those before it and
+// it will have had theirs. What was taken in advance and comes back lets all of them go earlier: who looks again is given it.
 type bucket struct {
-	rate     float64 // tokens a second
-	burst    float64
-	tokens   float64 // below 0 by what is promised, or was taken in advance
-	at       time.Time
-	promises map[string]promise
+	rate   float64 // tokens a second
+	burst  float64
+	tokens float64 // below 0 by what was taken in advance
+	at     time.Time
+	line   []waiter
 }
 
-// promise is what a taker will find, and when.
-type promise struct {
-	n  int
-	at time.Time
+// waiter is one in the line, and what it is to have; who has not come again by then has lost its turn.
+type waiter struct {
+	who string
+	n   int
+	by  time.Time
 }
 
 func newBucket(of posthouse.Shape, now time.Time) *bucket {
-	b := &bucket{at: now, promises: map[string]promise{}, rate: of.Rate, burst: max(1, of.Most())}
+	b := &bucket{at: now, rate: of.Rate, burst: max(1, of.Most())}
 	b.tokens = b.burst
 	return b
 }
 
-// fill adds what has come since it was looked at last.
+// fill adds what has come since it was looked at last. What is promised is kept beside a burst.
 func (b *bucket) fill(now time.Time) {
 	if d := now.Sub(b.at); d > 0 {
-		b.tokens, b.at = min(b.burst, b.tokens+b.rate*d.Seconds()), now
+		b.tokens, b.at = b.tokens+b.rate*d.Seconds(), now
 	}
-	for who, p := range b.promises {
-		if now.Sub(p.at) > patience {
-			delete(b.promises, who)
-			b.put(p.n)
-		}
-	}
+	b.line = slices.DeleteFunc(b.line, func(w waiter) bool { return now.After(w.by) })
+	b.put(0)
 }
 
 // take takes up to want tokens. A call that cannot be cut takes whole of them at once, and those that lack in advance. Where
 // there is none, next is when there will be some.
 func (b *bucket) take(now time.Time, who string, want, whole int) (n int, next time.Time) {
 	b.fill(now)
-	if p, waits := b.promises[who]; waits {
-		if now.Before(p.at) {
-			return 0, p.at
+	lot := min(want, max(1, whole, int(b.rate*quantum.Seconds())))
+	place := slices.IndexFunc(b.line, func(w waiter) bool { return w.who == who })
+	waits := place >= 0
+	if waits {
+		lot = min(lot, b.line[place].n)
+	} else {
+		place = len(b.line)
+	}
+	free, need := b.tokens-promised(b.line[:place]), float64(lot)
+	if whole > 1 {
+		need = 1
+	}
+	switch {
+	case waits && free >= need: // its own, and what nobody waits for
+		n = min(want, lot+max(0, int(b.tokens-promised(b.line))))
+		b.line = slices.Delete(b.line, place, place+1)
+	case !waits && free >= 1:
+		n = min(want, max(int(free), whole))
+	default:
+		next = now.Add(wait(need-free, b.rate))
+		if w := (waiter{who, lot, next.Add(patience)}); waits {
+			b.line[place] = w
+		} else {
+			b.line = append(b.line, w)
 		}
-		delete(b.promises, who)
-		n = min(p.n, want)
-		b.put(p.n - n)
+		return 0, next
 	}
-	if b.tokens >= 1 && n < want {
-		more := min(want-n, max(int(b.tokens), whole-n))
-		b.tokens -= float64(more)
-		n += more
-	}
-	if n > 0 {
-		return n, now
-	}
-	n = min(want, max(1, whole, int(b.rate*quantum.Seconds())))
-	lacks := 1 - b.tokens
 	b.tokens -= float64(n)
-	if whole <= 1 {
-		lacks = -b.tokens
+	return n, now
+}
+
+func promised(line []waiter) (n float64) {
+	for _, w := range line {
+		n += float64(w.n)
 	}
-	next = now.Add(wait(lacks, b.rate))
-	b.promises[who] = promise{n, next}
-	return 0, next
+	return n
 }
 
 // put gives tokens back.
-func (b *bucket) put(n int) { b.tokens = min(b.burst, b.tokens+float64(n)) }
+func (b *bucket) put(n int) { b.tokens = min(b.burst+promised(b.line), b.tokens+float64(n)) }
 
 // holds is how many tokens are there, and those that are promised are not.
 func (b *bucket) holds(now time.Time) float64 {
 	b.fill(now)
-	return b.tokens
+	return b.tokens - promised(b.line)
 }
 
 // wait is how long so many tokens take, rounded up: a moment earlier there would be one too few.

@@ -91,7 +91,7 @@ func TestFLEET_10_TakersHaveTheirTurns(t *testing.T) {
 	if got := second.Sub(now).Round(time.Millisecond); got != 200*time.Millisecond {
 		t.Errorf("the second waits %v, want 200ms", got)
 	}
-	if n, again := s.Take(first, low("t"), "b", 5, 1); n != 0 || !again.Equal(second) {
+	if n, again := s.Take(first, low("t"), "b", 5, 1); n != 0 || again.Sub(second).Abs() > time.Microsecond {
 		t.Errorf("the second was given %d at the time of the first, and %v; want 0 and %v", n, again, second)
 	}
 	if n, _ := s.Take(second, low("t"), "b", 5, 1); n != 1 {
@@ -118,6 +118,32 @@ func TestFLEET_10_ABatchIsNotCut(t *testing.T) {
 	}
 	if n, _ = s.Take(next, low("t"), "a", 200, 100); n != 100 {
 		t.Errorf("%d were given then, want 100", n)
+	}
+}
+
+// FLEET-10: what a claim took in advance and did not find is there for those that wait as soon as it is back, in their order.
+func TestFLEET_10_WhatComesBackIsThereForThoseThatWait(t *testing.T) {
+	t.Parallel()
+	s, now := shaped(posthouse.Shape{Rate: 5, Burst: 5}), midnight
+	ahead, _ := s.Take(now, low("t"), "a", 4096, 1000)
+	if ahead != 1000 {
+		t.Fatalf("%d were given, want a whole batch", ahead)
+	}
+	for _, who := range []string{"b", "c"} {
+		if n, next := s.Take(now, low("t"), who, 20, 1); n != 0 || next.Sub(now) < 3*time.Minute {
+			t.Fatalf("%s was given %d and has the next in %v, want none until the batch is made up for", who, n, next.Sub(now))
+		}
+	}
+	s.Return(low("t"), ahead)
+	now = now.Add(time.Millisecond)
+	if n, _ := s.Take(now, low("t"), "c", 20, 1); n == 0 {
+		t.Error("the second in the line was given none of five that are there, and one stands before it")
+	}
+	if n, _ := s.Take(now, low("t"), "b", 20, 1); n == 0 {
+		t.Error("the first in the line was given none")
+	}
+	if n, _ := s.Take(now, low("t"), "d", 20, 1); n > 5 {
+		t.Errorf("%d were given to one that came later, more than were there", n)
 	}
 }
 

@@ -105,11 +105,8 @@ func (s *Shaper) Delay(now time.Time, k Key, before int) (d time.Duration, of po
 		return 0, of
 	}
 	of, _ = s.of.Of(k.Tenant, k.Priority)
-	free := b.holds(now)
-	for _, p := range b.promises { // to those that stand before it
-		free += float64(p.n)
-	}
-	if lacks := float64(before+1) - free; lacks > 0 {
+	b.fill(now) // what is promised, those that stand before it are to have
+	if lacks := float64(before+1) - b.tokens; lacks > 0 {
 		d = wait(lacks, b.rate)
 	}
 	return d, of
