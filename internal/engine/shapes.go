@@ -48,7 +48,7 @@ func (s *shapes) take(now time.Time, p posthouse.Priority, n, whole int) int {
 
 // lookAgain is how often one that waits looks again: a claim for many recipients takes their tokens in advance, and gives back
 // those of what it has not found.
-const lookAgain = 100 * time.Millisecond
+const lookAgain = shape.Patience / 10
 
 // wait is how long until the first of the priorities that are due is open again.
 func (s *shapes) wait(now time.Time, due func(posthouse.Priority) bool) time.Duration {

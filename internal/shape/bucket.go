@@ -18,8 +18,8 @@ import (
 // quantum is for how long the tokens are that a taker without any waits for: with too few, each would be a claim of its own.
 const quantum = 10 * time.Millisecond
 
-// patience is how late a taker may come for the tokens that it waits for.
-const patience = time.Second
+// Patience is how long one that waits may stay away before it has lost its turn.
+const Patience = time.Second
 
 // bucket is a token bucket that several takers share. Who finds it empty waits in a line, and is told when those before it and
 // it will have had theirs. What was taken in advance and comes back lets all of them go earlier: who looks again is given it.
@@ -31,7 +31,7 @@ type bucket struct {
 	line   []waiter
 }
 
-// waiter is one in the line, and what it is to have; who has not come again by then has lost its turn.
+// waiter is one in the line, and what it is to have; by then it has asked again, or lost its turn.
 type waiter struct {
 	who string
 	n   int
@@ -77,7 +77,7 @@ func (b *bucket) take(now time.Time, who string, want, whole int) (n int, next t
 		n = min(want, max(int(free), whole))
 	default:
 		next = now.Add(wait(need-free, b.rate))
-		if w := (waiter{who, lot, next.Add(patience)}); waits {
+		if w := (waiter{who, lot, now.Add(Patience)}); waits {
 			b.line[place] = w
 		} else {
 			b.line = append(b.line, w)

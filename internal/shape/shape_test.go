@@ -97,7 +97,7 @@ func TestFLEET_10_TakersHaveTheirTurns(t *testing.T) {
 	if n, _ := s.Take(second, low("t"), "b", 5, 1); n != 1 {
 		t.Errorf("the second was given %d at its time, want 1", n)
 	}
-	if n, _ := s.Take(first.Add(patience+time.Millisecond), low("t"), "b", 5, 1); n != 1 {
+	if n, _ := s.Take(first.Add(Patience+time.Millisecond), low("t"), "b", 5, 1); n != 1 {
 		t.Errorf("%d of the tokens that nobody came for were given to others, want 1", n)
 	}
 	if n, _ := s.Take(now, low("another"), "c", 5, 1); n != 1 {
@@ -144,6 +144,12 @@ func TestFLEET_10_WhatComesBackIsThereForThoseThatWait(t *testing.T) {
 	}
 	if n, _ := s.Take(now, low("t"), "d", 20, 1); n > 5 {
 		t.Errorf("%d were given to one that came later, more than were there", n)
+	}
+	ahead, _ = s.Take(now.Add(time.Second), low("t"), "a", 4096, 1000)
+	s.Take(now.Add(time.Second), low("t"), "gone", 1000, 1000)
+	s.Return(low("t"), ahead)
+	if n, _ := s.Take(now.Add(time.Second+Patience+time.Millisecond), low("t"), "b", 20, 1); ahead != 1000 || n == 0 {
+		t.Errorf("%d were given, behind one that does not come for %d that it was to wait minutes for", n, ahead)
 	}
 }
 
