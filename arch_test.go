@@ -163,6 +163,7 @@ var floors = map[string]floor{
 	"internal/cli/follow":      {layer: 6},
 	"internal/cli/media":       {layer: 6},
 	"internal/cli/suppression": {layer: 6},
+	"internal/cli/process":     {layer: 6},
 	"internal/cli/local":       {layer: 6},
 
 	// 7: the program with its commands, a public door; cmd and examples walk through it.

@@ -165,6 +165,9 @@ type ChannelSettings struct {
 	// it doubles up to ProbeMax. Defaults to 5m and 1h.
 	ProbeAfter Duration `json:"probe_after,omitempty"`
 	ProbeMax   Duration `json:"probe_max,omitempty"`
+	// Promise is how long what is due waits at most when all is well, by priority; what has waited for longer is shown as late, and
+	// nothing else follows. Defaults to 1m, 5m and 1h for high, normal and low, each with a period more where the channel sends in runs.
+	Promise map[Priority]Duration `json:"promise,omitempty"`
 	// Pull hands the channel's deliveries to agents that ask for them: the driver sends nothing. The driver
 	// pull always does so. Timeout is then how long an agent holds what it was handed, on_unknown
 	// defaults to hold, and limits, batch, every and max_inflight mean nothing.

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/follow"
 	"github.com/posthouse/posthouse/internal/cli/local"
 	"github.com/posthouse/posthouse/internal/cli/media"
+	"github.com/posthouse/posthouse/internal/cli/process"
 	"github.com/posthouse/posthouse/internal/cli/remote"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/cli/suppression"
@@ -68,7 +69,7 @@ func asksForJSON(args []string) bool {
 }
 
 func root(sh *shell.Shell) *cobra.Command {
-	commands := slices.Concat(local.Processes(sh), remote.Commands(sh), media.Commands(sh), suppression.Commands(sh), follow.Commands(sh))
+	commands := slices.Concat(local.Processes(sh), remote.Commands(sh), media.Commands(sh), suppression.Commands(sh), process.Commands(sh), follow.Commands(sh))
 	root := shell.Group("posthouse", "A message centre: accepts messages, sends each over its channel, and knows what became of it",
 		append(commands, local.Tools(sh)...)...)
 	root.PersistentFlags().BoolVar(&sh.JSON, "json", false, "print JSON")

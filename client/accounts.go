@@ -18,6 +18,13 @@ func (c Accounts) List(ctx context.Context, f Filter) (wire.Page[posthouse.Accou
 	return get[wire.Page[posthouse.Account]](ctx, c.api, path("channels", f.Channel, "accounts"), Filter{Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
+// Parked lists those of a channel's accounts that the provider refuses now. Of the filter only Channel, Cursor and Limit are looked at.
+func (c Accounts) Parked(ctx context.Context, f Filter) (wire.Page[posthouse.Account], error) {
+	q := Filter{Cursor: f.Cursor, Limit: f.Limit}.query()
+	q.Set("state", string(posthouse.AccountParked))
+	return get[wire.Page[posthouse.Account]](ctx, c.api, path("channels", f.Channel, "accounts"), q)
+}
+
 // Get reads one account, its secrets masked.
 func (c Accounts) Get(ctx context.Context, channel, name string) (posthouse.Account, error) {
 	return get[posthouse.Account](ctx, c.api, path("channels", channel, "accounts", name), nil)

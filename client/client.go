@@ -48,6 +48,8 @@ type Client struct {
 	// People use the console.
 	People People
 	Audit  Audit
+	// Processes work on the server's database.
+	Processes Processes
 	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
 	Agents   Agents
 	Handouts Handouts
@@ -97,7 +99,7 @@ func (c *Client) URL() string { return c.api.base.String() }
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Decisions: Decisions{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Media: Media{api}, Suppressions: Suppressions{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, People: People{api}, Audit: Audit{api},
+		Channels: Channels{api}, Templates: Templates{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Media: Media{api}, Suppressions: Suppressions{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, People: People{api}, Audit: Audit{api}, Processes: Processes{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, Campaigns: Campaigns{api}, Audiences: Audiences{api}, api: api,
 	}

@@ -99,7 +99,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("createSMSTemplate listSMSTemplates setSMSTemplate putDefaultSMS getDefaultSMS sendSMS getSMSTask fetchSMSTasks reportSMSTask getSMSStory listSMSLogs")
 	c.try("getSMSStatistics listSMSStatuses getSMSRules recoverSMSTasks getSMSHealth listLogs")
 	c.try("pauseAgent resumeAgent drainAgent reassignAgent deleteAgent createKey listKeys setKeyQuota rotateKey revokeKey listAudit exportAudit")
-	c.try("putTenant createTenantKey listTenants getTenant deleteTenant putPerson getPerson listPeople linkPerson signOutPerson resetPersonTOTP deletePerson getOverview")
+	c.try("putTenant createTenantKey listTenants getTenant deleteTenant putPerson getPerson listPeople linkPerson signOutPerson resetPersonTOTP deletePerson getOverview listProcesses")
 	c.channel(posthouse.Channel{Name: "wecom", Driver: "console", ChannelSettings: posthouse.ChannelSettings{Accounts: true, Rate: &posthouse.RateSettings{}}})
 	c.try("putAccount putAccounts getAccount listAccounts getRateHistory exportAccounts pauseAccount resumeAccount deleteAccount")
 	c.try("createSubscription listSubscriptions getSubscription listDeadLetters pauseSubscription resumeSubscription replaySubscription rotateSubscription deleteSubscription")

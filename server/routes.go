@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/media"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/front/people"
+	"github.com/posthouse/posthouse/internal/front/processes"
 	"github.com/posthouse/posthouse/internal/front/suppressions"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
@@ -46,7 +47,7 @@ func (s *Server) routes() []web.Route {
 			Refs: s.store.Messages, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: s.quotas, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, CampaignTests: s.campaigns, Audiences: s.campaigns, Removals: campaign.Remover{Desk: s.campaigns}, Fetches: campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}}, Tasks: s.flow, Gate: s.gate, Actions: actions,
-			Overviewer:    read.Overviewer{Tallies: s.store.Minutes, Depths: s.engine},
+			Overviewer:    read.Overviewer{Tallies: s.store.Minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates},
 			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
 			Operation: api.Operation{
 				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
@@ -57,6 +58,7 @@ func (s *Server) routes() []web.Route {
 		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: s.zone}),
 		media.Routes(s.media),
 		people.Routes(s.store.People, links{s.people}),
+		processes.Routes(read.Processes{Present: s.store.Processes, Epochs: s.store.Epochs}),
 		suppressions.Routes(s.suppressed),
 		decisions.Routes(decisions.Options{
 			Read: reader, Judge: s.engine.Operator, Replays: s.store.Submissions, Channels: s.channels, Quotas: s.quotas, Plans: s.store.Plans, Decider: steps{s},

@@ -60,6 +60,9 @@ type Server struct {
 	sms        *address // the SMS front door at an address of its own; nil without
 	scrapes    *address // the metrics at an address of their own; nil without
 
+	name  string    // of this process in leases
+	began time.Time // this process
+
 	campaigns *campaign.Desk
 	importer  *campaign.Importer // of people
 	steward   *campaign.Steward
@@ -85,7 +88,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 // assemble makes the parts in the order of their needs. Where one cannot be made, those before it are closed again.
 func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
-	s := &Server{o: o, failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
+	s := &Server{o: o, name: nameHere(), began: time.Now(), failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
 		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
 		func(context.Context) error { return openDesk(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
@@ -115,7 +118,7 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Stores: storesOf(s), Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Stores: storesOf(s), Owner: s.name, Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}},
@@ -247,6 +250,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
 	s.done.Go(func() { s.store.DB.Watch(following) })
+	s.done.Go(func() { heraldOf(s).Run(following) })
 	s.done.Go(func() { keeperOf(s).Run(following) })
 	s.done.Go(func() { s.quotas.Follow(following) })
 	s.done.Go(func() {

@@ -13,6 +13,7 @@ type Overview struct {
 	Minutes   []OverviewMinute   `json:"minutes" doc:"How attempts ended, by the minute or hour, oldest first. Those without any are missing."`
 	CountedAt time.Time          `json:"counted_at,omitzero" doc:"When this process last counted what is open; missing where it has not yet."`
 	Lanes     []OverviewLane     `json:"lanes" doc:"What is open, by channel and priority."`
+	Parked    []OverviewParked   `json:"parked" doc:"Accounts that providers refuse now, by channel, of channels that send by several."`
 	Trouble   []OverviewTrouble  `json:"trouble" doc:"What attempts ended badly by, the most frequent first, at most ten."`
 }
 
@@ -34,6 +35,15 @@ type OverviewLane struct {
 	Unknown     int                `json:"unknown" doc:"Nobody knows whether they arrived."`
 	Quarantined int                `json:"quarantined" doc:"They were set aside for a person."`
 	Oldest      time.Time          `json:"oldest,omitzero" doc:"When the one that waits for longest was due; missing where none is due."`
+	Promise     posthouse.Duration `json:"promise" doc:"How long what is due waits at most when all is well: the channel's setting promise."`
+	Late        bool               `json:"late,omitempty" doc:"The oldest has waited for longer than that."`
+}
+
+// OverviewParked counts the accounts of a channel that its provider refuses now.
+type OverviewParked struct {
+	Channel  string    `json:"channel" doc:"The channel."`
+	Accounts int       `json:"accounts" doc:"How many."`
+	Until    time.Time `json:"until" doc:"When the last of them is tried again."`
 }
 
 // OverviewTrouble counts attempts of a channel that ended badly in one way.

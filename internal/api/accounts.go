@@ -20,6 +20,8 @@ type Accounts interface {
 
 type accountLists interface {
 	List(ctx context.Context, tenant, channel, cursor string, limit int) (list []posthouse.Account, next string, err error)
+	// Parked lists those that the provider refuses now.
+	Parked(ctx context.Context, tenant, channel, cursor string, limit int) (list []posthouse.Account, next string, err error)
 	Get(ctx context.Context, tenant, channel, account string) (posthouse.Account, error)
 	Put(ctx context.Context, tenant, channel string, list []posthouse.Account, path func(i int) string, dry bool) (stored []posthouse.Account, created int, err error)
 	Delete(ctx context.Context, tenant, channel, account string) error
@@ -45,7 +47,7 @@ var (
 func (a accounts) routes() []web.Route {
 	const all, one = "/v1/channels/{name}/accounts", "/v1/channels/{name}/accounts/{account}"
 	return web.Tagged("accounts",
-		web.Get(all, reads, "List a channel's accounts by name, secrets masked.", a.list).Paged().OfChannel("name"),
+		web.Get(all, reads, "List a channel's accounts by name, secrets masked: all, or with state=parked those that the provider refuses now.", a.list).Query("state").Paged().OfChannel("name"),
 		web.Get(one, reads, "One account, secrets masked, with its state as ETag.", a.show).OfChannel("name"),
 		web.Put(one, admin, "Create an account or replace it. A masked secret stays as it was.", accountBody, a.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name").Guarded(),
 		web.Delete(one, admin, "Delete an account. What is pinned to it waits for one of its name.", a.remove).OfChannel("name"),
@@ -56,8 +58,16 @@ func (a accounts) routes() []web.Route {
 }
 
 func (a accounts) list(c *web.Call) (wire.Page[posthouse.Account], error) {
+	list := a.List
+	switch state := c.Query.Get("state"); posthouse.AccountState(state) {
+	case "":
+	case posthouse.AccountParked:
+		list = a.Parked
+	default:
+		c.Refuse("query.state", "is %.60q: want parked, or nothing for all", state)
+	}
 	return paged(c, func(cursor string, limit int) ([]posthouse.Account, string, error) {
-		return a.List(c.Context(), c.Tenant(), c.PathValue("name"), cursor, limit)
+		return list(c.Context(), c.Tenant(), c.PathValue("name"), cursor, limit)
 	})
 }
 

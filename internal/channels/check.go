@@ -47,6 +47,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 		f.add("limit_by", "is %.60q: want recipients or calls", ch.LimitBy)
 	}
 	f.rate(ch.ChannelSettings, pulled)
+	f.promise(ch.Promise)
 	for code, class := range ch.Codes {
 		if !class.Valid() {
 			f.add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
@@ -63,6 +64,17 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 		f.add("fair_after", "is how long retries let new ones go first when agents fetch: only a channel with pull has it")
 	}
 	return t, f
+}
+
+// promise finds waits that cannot be promised.
+func (f *finder) promise(p map[posthouse.Priority]posthouse.Duration) {
+	for priority, wait := range p {
+		if !priority.Valid() {
+			f.add("promise."+string(priority), "is of no priority: want %v", posthouse.Priorities())
+		} else if wait.Std() < time.Second || wait.Std() > 30*24*time.Hour {
+			f.add("promise."+string(priority), "is %s: want 1s to %s", wait, posthouse.Duration(30*24*time.Hour))
+		}
+	}
 }
 
 // fleet finds what does not go with accounts, and what goes with nothing else.

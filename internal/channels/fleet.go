@@ -1,8 +1,10 @@
 package channels
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -29,6 +31,44 @@ func (f Fleet) List(ctx context.Context, tenant, name, cursor string, limit int)
 	list, err := f.shown(ctx, ch, rows)
 	return list, next, err
 }
+
+// Parked lists those of a channel's accounts that the provider refuses now, by name; the cursor is the last name of the page before.
+func (f Fleet) Parked(ctx context.Context, tenant, name, cursor string, limit int) ([]posthouse.Account, string, error) {
+	ch, err := f.set.store.Channel(ctx, tenant, name)
+	if err != nil {
+		return nil, "", err
+	}
+	gates, err := f.set.store.Gates(ctx, tenant)
+	if err != nil {
+		return nil, "", err
+	}
+	if limit = cmp.Or(limit, usualParked); limit > usualParked {
+		limit = usualParked
+	}
+	var rows []work.AccountRow
+	next, now := "", time.Now()
+	for _, g := range gates { // by account
+		if g.Channel != name || g.Account <= cursor || !now.Before(g.Until) {
+			continue
+		}
+		if len(rows) == limit {
+			next = rows[limit-1].Account.Name
+			break
+		}
+		a, err := f.set.accounts.Account(ctx, tenant, name, g.Account)
+		switch {
+		case a.Name != "":
+			rows = append(rows, work.AccountRow{Account: a, Err: err})
+		case err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound: // one that was deleted may leave its gate
+			return nil, "", err
+		}
+	}
+	list, err := f.shown(ctx, ch, rows)
+	return slices.DeleteFunc(list, func(a posthouse.Account) bool { return a.State != posthouse.AccountParked }), next, err
+}
+
+// usualParked are the parked accounts of a page: each is read by its name.
+const usualParked = 50
 
 // Get reads one account.
 func (f Fleet) Get(ctx context.Context, tenant, name, account string) (posthouse.Account, error) {

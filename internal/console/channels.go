@@ -30,6 +30,7 @@ type line struct {
 	Paced    bool // its one account has a rate
 	Accounts []seat
 	Next     string // of the accounts
+	Parked   bool   // only those that the provider refuses
 	Trouble  []wire.OverviewTrouble
 	Since    time.Time // of what went wrong
 	plot.Rates
@@ -104,7 +105,11 @@ func (l *line) alone(v *visit) (err error) {
 
 // fleet reads a page of the accounts of a channel, with the windows and the rate of each.
 func (l *line) fleet(v *visit) error {
-	page, err := v.call().Accounts.List(v.ctx(), client.Filter{Channel: l.Name, Cursor: v.query("cursor"), Limit: pageLength})
+	list := v.call().Accounts.List
+	if l.Parked = v.query("state") == string(posthouse.AccountParked); l.Parked {
+		list = v.call().Accounts.Parked
+	}
+	page, err := list(v.ctx(), client.Filter{Channel: l.Name, Cursor: v.query("cursor"), Limit: pageLength})
 	if err != nil {
 		return err
 	}
@@ -162,8 +167,10 @@ type behind struct{ Word, Address string }
 
 // Behind are the pages of the deliveries that attempts of a class stand behind: those that ended so, and those that are tried again. What was
 // sent since is on neither.
-func (l *line) Behind(f frame, c posthouse.Class) []behind {
-	q := url.Values{"channel": {l.Name}}
+func (l *line) Behind(f frame, c posthouse.Class) []behind { return behindClass(f, l.Name, c) }
+
+func behindClass(f frame, channel string, c posthouse.Class) []behind {
+	q := url.Values{"channel": {channel}}
 	with := func(page string, pairs ...string) string {
 		q := maps.Clone(q)
 		for i := 0; i < len(pairs); i += 2 {

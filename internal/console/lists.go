@@ -79,7 +79,7 @@ func rolesOf(f frame, p posthouse.Person) string {
 func showAudit(v *visit) error {
 	filter := client.AuditFilter{Key: v.query("key"), Action: v.query("action"), Target: v.query("target"), Cursor: v.query("cursor"), Limit: pageLength}
 	page, err := v.call().Audit.List(v.ctx(), filter)
-	t := table{Columns: []string{"at_time", "by", "action", "target", "affected", "note", "from"}, Next: page.Next, Empty: "no_audit", Hints: []string{"posthouse audit --since 7d"}}
+	t := table{Columns: []string{"at_time", "by", "action", "target", "affected", "note", "from"}, Next: page.Next, Empty: "no_audit", Hints: []string{"posthouse audit list --since 7d"}}
 	f := frame{v: v}
 	for _, e := range page.Items {
 		t.Rows = append(t.Rows, []cell{plain(f.Clock(e.At)), plain(whoOf(e)), plain(e.Action), plain(e.Target), plain(fmt.Sprint(e.Affected)), plain(e.Note), plain(e.Source)})
@@ -112,7 +112,11 @@ func (v *visit) table(page string, t table, err error) error {
 type house struct {
 	wire.Health
 	wire.Readiness
+	Processes []wire.Process
 }
+
+// Differ reports whether processes differ that should not.
+func (h house) Differ() bool { return differ(h.Processes) }
 
 func showSystem(v *visit) error {
 	var h house
@@ -121,6 +125,9 @@ func showSystem(v *visit) error {
 		return err
 	}
 	if h.Readiness, err = v.call().Ready(v.ctx()); err != nil {
+		return err
+	}
+	if h.Processes, err = processesFor(v); err != nil {
 		return err
 	}
 	return v.show("system", "system", h)

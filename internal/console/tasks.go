@@ -12,7 +12,7 @@ import (
 
 func showTasks(v *visit) error {
 	page, err := v.call().Tasks.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
-	t := table{Columns: []string{"task", "title", "state", "notices", "warnings", "changed"}, Next: page.Next, Empty: "no_task", Hints: []string{"posthouse task tell -f event.json"}}
+	t := table{Columns: []string{"task", "title", "state", "notices", "warnings", "changed"}, Next: page.Next, Empty: "no_task", Hints: []string{"posthouse task event -f event.json"}}
 	f := frame{v: v}
 	for _, one := range page.Items {
 		t.Rows = append(t.Rows, []cell{{Text: one.Task, Link: v.at("tasks", one.Task)}, plain(one.Name), {Word: "task_" + one.State}, plain(fmt.Sprint(one.Notices)), plain(fmt.Sprint(one.Warnings)), plain(f.Clock(one.UpdatedAt))})

@@ -74,7 +74,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Tracer defaults to none.
 	Tracer trace.TracerProvider
-	// Owner names this process in leases. Defaults to host, pid and a random part.
+	// Owner names this process in leases. Defaults to pid and a random part.
 	Owner string
 	// Location is the zone of days and rosters. Defaults to UTC; the server passes Asia/Shanghai.
 	Location *time.Location
@@ -208,8 +208,7 @@ func (o *Options) defaults() {
 	o.KeepLogs = cmp.Or(o.KeepLogs, 90*24*time.Hour)
 	o.Accepters = cmp.Or(o.Accepters, 1)
 	if o.Owner == "" {
-		host, _ := os.Hostname()
-		o.Owner = fmt.Sprintf("%s-%d-%04x", host, os.Getpid(), rand.IntN(1<<16))
+		o.Owner = fmt.Sprintf("%d-%04x", os.Getpid(), rand.IntN(1<<16))
 	}
 	if o.Clock == nil {
 		o.Clock = func(context.Context) (time.Time, error) { return time.Now(), nil }
@@ -408,6 +407,9 @@ func (e *Engine) Outlive() bool { return e.life.Outlive() }
 
 // Stale reports whether the database was restored under this process.
 func (e *Engine) Stale() bool { return e.life.Stale() }
+
+// Epoch is that of the database when this process began to work on it.
+func (e *Engine) Epoch() int64 { return e.life.Epoch() }
 
 // Unreadable is how many deliveries in the queue no role can move, as last counted.
 func (e *Engine) Unreadable() int { return e.measurer.Unreadable() }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -24,10 +25,22 @@ type Depths interface {
 	Depths() ([]work.Depth, time.Time)
 }
 
-// Overviewer reads how the sending of tenants goes. Both of its fields are required.
+// Lines are the channels that are open in this process.
+type Lines interface {
+	Channel(tenant, name string) *state.Channel
+}
+
+// Gates are the accounts that providers have refused.
+type Gates interface {
+	Gates(ctx context.Context, tenant string) ([]work.Gate, error)
+}
+
+// Overviewer reads how the sending of tenants goes. All of its fields are required.
 type Overviewer struct {
 	Tallies Tallies
 	Depths  Depths
+	Lines   Lines
+	Gates   Gates
 }
 
 // mostTrouble bounds the list of what went wrong.
@@ -65,7 +78,28 @@ func (o Overviewer) Overview(ctx context.Context, tenant, channel string, now, s
 	})
 	out.Trouble = out.Trouble[:min(len(out.Trouble), mostTrouble)]
 	out.Lanes, out.CountedAt = o.lanes(tenant, channel, now)
-	return out, nil
+	out.Parked, err = o.parked(ctx, tenant, channel, now)
+	return out, err
+}
+
+// parked counts the accounts that providers refuse, by channel. A gate without an account is of the whole channel, whose state says it.
+func (o Overviewer) parked(ctx context.Context, tenant, channel string, now time.Time) ([]wire.OverviewParked, error) {
+	list := []wire.OverviewParked{}
+	gates, err := o.Gates.Gates(ctx, tenant)
+	for _, g := range gates { // by channel
+		if g.Account == "" || !now.Before(g.Until) || channel != "" && g.Channel != channel {
+			continue
+		}
+		if n := len(list); n == 0 || list[n-1].Channel != g.Channel {
+			list = append(list, wire.OverviewParked{Channel: g.Channel})
+		}
+		p := &list[len(list)-1]
+		p.Accounts++
+		if until := g.Until.UTC(); until.After(p.Until) {
+			p.Until = until
+		}
+	}
+	return list, err
 }
 
 // counts are those since a time, and by which step.
@@ -104,6 +138,11 @@ func (o Overviewer) lanes(tenant, channel string, now time.Time) ([]wire.Overvie
 			i, list = len(list), append(list, wire.OverviewLane{Channel: d.Channel, Priority: d.Priority})
 		}
 		count(&list[i], d, now)
+	}
+	for i := range list {
+		l := &list[i]
+		wait := state.Promise(o.Lines.Channel(tenant, l.Channel), l.Priority)
+		l.Promise, l.Late = posthouse.Duration(wait), !l.Oldest.IsZero() && now.Sub(l.Oldest) > wait
 	}
 	return list, at
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -16,6 +17,7 @@ import (
 type kept struct {
 	minutes []work.Minute
 	depths  []work.Depth
+	gates   []work.Gate
 }
 
 func (k kept) MinutesOf(context.Context, string, time.Time) ([]work.Minute, error) {
@@ -25,6 +27,20 @@ func (k kept) MinutesOf(context.Context, string, time.Time) ([]work.Minute, erro
 func (k kept) HoursOf(context.Context, string, time.Time) ([]work.Minute, error) {
 	return k.minutes[:1], nil
 }
+
+// Channel is one whose promise for what is of high priority is half a minute.
+func (k kept) Channel(_, name string) *state.Channel {
+	if name != "a" {
+		return nil
+	}
+	s, err := state.Resolve(posthouse.Channel{Name: name, ChannelSettings: posthouse.ChannelSettings{Promise: map[posthouse.Priority]posthouse.Duration{posthouse.High: posthouse.Duration(30 * time.Second)}}}, state.Opened{}, time.UTC)
+	if err != nil {
+		panic(err)
+	}
+	return &state.Channel{Settings: s}
+}
+
+func (k kept) Gates(context.Context, string) ([]work.Gate, error) { return k.gates, nil }
 
 func (k kept) Depths() ([]work.Depth, time.Time) { return k.depths, time.Unix(60, 0).UTC() }
 
@@ -47,30 +63,35 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 			open("t1", posthouse.Low, posthouse.Pending, 9, now.Add(time.Hour)), open("t1", posthouse.Low, posthouse.Quarantined, 1, time.Time{}), open("t2", posthouse.High, posthouse.Sending, 7, first),
 		},
 	}
-	got, err := Overviewer{k, k}.Overview(t.Context(), "t1", "", now, first)
+	for account, until := range map[string]time.Duration{"": time.Hour, "1": time.Hour, "2": time.Minute, "3": 0} {
+		k.gates = append(k.gates, work.Gate{Tenant: "t1", Channel: "a", Account: account, Until: now.Add(until)})
+	}
+	k.gates = append(k.gates, work.Gate{Tenant: "t1", Channel: "b", Account: "1", Until: now.Add(time.Second)})
+	got, err := Overviewer{k, k, k, k}.Overview(t.Context(), "t1", "", now, first)
 	want := wire.Overview{
 		At:        now,
 		Step:      posthouse.Duration(time.Minute),
 		Minutes:   []wire.OverviewMinute{{At: first, Sent: 5, Failed: 2, Again: 1}, {At: second, Unknown: 3, Again: 2}},
 		CountedAt: second,
 		Lanes: []wire.OverviewLane{
-			{Channel: "a", Priority: posthouse.High, Pending: 3, Unknown: 4, Oldest: first},
-			{Channel: "a", Priority: posthouse.Low, Pending: 9, Quarantined: 1},
+			{Channel: "a", Priority: posthouse.High, Pending: 3, Unknown: 4, Oldest: first, Promise: posthouse.Duration(30 * time.Second), Late: true},
+			{Channel: "a", Priority: posthouse.Low, Pending: 9, Quarantined: 1, Promise: posthouse.Duration(time.Hour)},
 		},
+		Parked:  []wire.OverviewParked{{Channel: "a", Accounts: 2, Until: now.Add(time.Hour)}, {Channel: "b", Accounts: 1, Until: now.Add(time.Second)}},
 		Trouble: []wire.OverviewTrouble{{Channel: "a", Class: posthouse.ClassRate, N: 3}, {Channel: "a", Class: posthouse.ClassUnknown, N: 3}, {Channel: "b", Class: posthouse.ClassRecipient, N: 2}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	got, err = Overviewer{k, k}.Overview(t.Context(), "t1", "b", now, first)
+	got, err = Overviewer{k, k, k, k}.Overview(t.Context(), "t1", "b", now, first)
 	want = wire.Overview{
 		At: now, Step: posthouse.Duration(time.Minute), Minutes: []wire.OverviewMinute{{At: first, Failed: 2}}, CountedAt: second,
-		Lanes: []wire.OverviewLane{}, Trouble: []wire.OverviewTrouble{{Channel: "b", Class: posthouse.ClassRecipient, N: 2}},
+		Lanes: []wire.OverviewLane{}, Parked: []wire.OverviewParked{{Channel: "b", Accounts: 1, Until: now.Add(time.Second)}}, Trouble: []wire.OverviewTrouble{{Channel: "b", Class: posthouse.ClassRecipient, N: 2}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v, of a channel (-want +got):\n%s", err, diff)
 	}
-	got, err = Overviewer{k, k}.Overview(t.Context(), "t1", "", now, now.Add(-24*time.Hour))
+	got, err = Overviewer{k, k, k, k}.Overview(t.Context(), "t1", "", now, now.Add(-24*time.Hour))
 	if err != nil || got.Step.Std() != time.Hour || len(got.Minutes) != 1 {
 		t.Errorf("a day is told by %s: %+v, %v", got.Step, got.Minutes, err)
 	}

@@ -4,9 +4,12 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,6 +38,7 @@ type Keyring struct {
 	newest string
 	keys   map[string]cipher.AEAD
 	ids    []string
+	print  string
 }
 
 // Key is one key of a keyring. Its text form is the id, a space and the secret
@@ -84,8 +88,26 @@ func New(keys ...Key) (*Keyring, error) {
 		r.newest = k.ID
 		r.ids = append(r.ids, k.ID)
 	}
+	r.print = fingerprint(keys)
 	return r, nil
 }
+
+// fingerprint is that of keys. Secrets of 256 bits cannot be found by it.
+func fingerprint(keys []Key) string {
+	lines := make([]string, len(keys))
+	for i, k := range keys {
+		lines[i] = k.line()
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte("posthouse keyring\n" + keys[len(keys)-1].ID + "\n" + strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Fingerprint tells keyrings apart: two with the same keys, of which the same is the newest, have the same one. It shows nothing of them.
+func (r *Keyring) Fingerprint() string { return r.print }
+
+// Newest is the id of the key that seals.
+func (r *Keyring) Newest() string { return r.newest }
 
 // IDs lists the ids of the keys, the newest last.
 func (r *Keyring) IDs() []string { return append([]string{}, r.ids...) }

@@ -148,6 +148,32 @@ func TestNewRefusesUnusableKeys(t *testing.T) {
 	}
 }
 
+// A fingerprint is the same for keyrings that open and seal the same, whatever order their older keys stand in, and another one for all
+// others; so it is for a key of the same id.
+func TestFingerprintsTellKeyringsApart(t *testing.T) {
+	t.Parallel()
+	a, b, c := secret.GenerateKey(), secret.GenerateKey(), secret.GenerateKey()
+	other := secret.GenerateKey()
+	other.ID = c.ID
+	of := func(keys ...secret.Key) string {
+		r, err := secret.New(keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Fingerprint()
+	}
+	if of(a, b, c) != of(b, a, c) {
+		t.Error("the order of older keys changes the fingerprint")
+	}
+	seen := map[string]bool{}
+	for _, print := range []string{of(a, b, c), of(a, c, b), of(a, c), of(a, b, other), of(c)} {
+		if len(print) != 16 || seen[print] {
+			t.Errorf("%q stands for two keyrings, or is none", print)
+		}
+		seen[print] = true
+	}
+}
+
 func TestAPrintedKeyShowsNothing(t *testing.T) {
 	t.Parallel()
 	k := secret.Key{ID: "k1", Secret: [32]byte{65, 65, 65}}

@@ -39,6 +39,7 @@ type Settings struct {
 	Sticky      posthouse.Sticky
 	Failover    bool
 	exempt      []string // kinds that suppressions do not hold
+	promise     map[posthouse.Priority]posthouse.Duration
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -89,6 +90,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		Sticky:      ch.Sticky,
 		Failover:    ch.Failover,
 		exempt:      ch.ExemptKinds,
+		promise:     ch.Promise,
 		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),
 		Pulled:      o.Pull || ch.Pull,
 	}
@@ -118,6 +120,20 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 
 // Exempt reports whether what is of a kind is sent to addresses that are suppressed too.
 func (s *Settings) Exempt(kind string) bool { return slices.Contains(s.exempt, kind) }
+
+// promises are how long what is due waits at most where a channel says nothing else.
+var promises = map[posthouse.Priority]time.Duration{posthouse.High: time.Minute, posthouse.Normal: 5 * time.Minute, posthouse.Low: time.Hour}
+
+// Promise is how long what is due waits at most in a channel, when all is well. The channel may be nil: one that is not open.
+func Promise(c *Channel, p posthouse.Priority) time.Duration {
+	if c == nil {
+		return promises[p]
+	}
+	if d, found := c.Settings.promise[p]; found {
+		return d.Std()
+	}
+	return promises[p] + c.Settings.Every
+}
 
 // byDriver fills in what depends on what the driver can do.
 func (s *Settings) byDriver(ch *posthouse.Channel, o Opened) {

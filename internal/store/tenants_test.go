@@ -104,7 +104,7 @@ func TestEveryTableOfATenantGoesOrStaysForAReason(t *testing.T) {
 	t.Parallel()
 	stays := map[string]string{
 		"posthouse_messages": "history", "posthouse_settled": "history", "posthouse_sent": "history", "posthouse_transitions": "history", "posthouse_audit": "history",
-		"posthouse_receive_log": "history", "posthouse_send_log": "history", "posthouse_report_log": "history", "posthouse_minutes": "history", "posthouse_hours": "history", "posthouse_totals": "history", "posthouse_pulse": "history", "posthouse_rates": "it is gone after a day",
+		"posthouse_receive_log": "history", "posthouse_send_log": "history", "posthouse_report_log": "history", "posthouse_minutes": "history", "posthouse_hours": "history", "posthouse_totals": "history", "posthouse_pulse": "history", "posthouse_rates": "it is gone after a day", "posthouse_processes": "they serve all tenants",
 		"posthouse_feed": "history", "posthouse_feed_inbox": "history", "posthouse_sealed": "it is forgotten when its time is over",
 		"posthouse_queue": "there is none", "posthouse_due": "there is none", "posthouse_flights": "there is none", "posthouse_outbox": "there is none",
 		"posthouse_idempotency": "it expires", "posthouse_dedup": "it expires", "posthouse_awaited": "the tracker gives up", "posthouse_heard": "it expires", "posthouse_job_numbers": "they go with their age",

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,11 +19,13 @@ import (
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // finding is one thing the doctor looked at.
@@ -94,6 +99,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 		out = append(out, examineTide(ctx, s, c)...)
 		out = append(out, examineViews(ctx, s)...)
 		out = append(out, examinePartitions(ctx, s)...)
+		out = append(out, examineProcesses(ctx, s)...)
 	}
 	if version.OK && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)
@@ -133,6 +139,41 @@ func examineTide(ctx context.Context, s *store.Store, c config.Config) []finding
 		return []finding{{name, false, back.Error() + ": run posthouse migrate new-epoch --yes before a server starts, or what was sent since is sent again"}}
 	}
 	return nil
+}
+
+// examineProcesses says whether all processes of the database are of one kind.
+func examineProcesses(ctx context.Context, s *store.Store) []finding {
+	list, err := read.Processes{Present: s.Processes, Epochs: s.Epochs}.Processes(ctx)
+	if err != nil {
+		return []finding{{"processes", false, err.Error()}}
+	}
+	return ofOneKind(list)
+}
+
+// ofOneKind compares the processes that are at work. Two versions are no fault: one may be taking over from the other.
+func ofOneKind(list []wire.Process) []finding {
+	there := 0
+	versions, keyrings := map[string]bool{}, map[string]bool{}
+	var out []finding
+	for _, p := range list {
+		if p.Gone {
+			continue
+		}
+		there++
+		versions[p.Version], keyrings[p.Key+" "+p.Keyring] = true, true
+		if p.Stale {
+			out = append(out, finding{"process " + p.ID, false, "the database was restored under it: restart it"})
+		}
+	}
+	said := fmt.Sprintf("%d at work", there)
+	if len(versions) > 1 {
+		said += ", of the versions " + strings.Join(slices.Sorted(maps.Keys(versions)), ", ") + ": start the older ones anew"
+	}
+	if len(keyrings) > 1 {
+		out = append(out, finding{"keyrings", false, "processes have different ones, by newest key and fingerprint: " + strings.Join(slices.Sorted(maps.Keys(keyrings)), ", ") +
+			". What one seals another may not open: give all of them the same keys and start them anew"})
+	}
+	return append([]finding{{"processes", true, said}}, out...)
 }
 
 // examinePartitions says how what is old is deleted. It is no fault to do so row by row.

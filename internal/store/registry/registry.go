@@ -24,13 +24,14 @@ type Registry struct {
 	Media         Media
 	People        People
 	Suppressions  Suppressions
+	Processes     Processes
 }
 
 // Of is the registry in a database. open counts what waits in a channel or is on its way: the channel stays then.
 func Of(db *sqldb.DB, open func(t *sqldb.Tx, tenant, channel string) (int64, error)) Registry {
 	return Registry{
 		Channels: Channels{db, open}, Accounts: Accounts{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
-		Templates: Templates{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db}, Subscriptions: Subscriptions{db}, Callbacks: Callbacks{db}, Media: Media{db}, People: People{db}, Suppressions: Suppressions{db},
+		Templates: Templates{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db}, Subscriptions: Subscriptions{db}, Callbacks: Callbacks{db}, Media: Media{db}, People: People{db}, Suppressions: Suppressions{db}, Processes: Processes{db},
 	}
 }
 

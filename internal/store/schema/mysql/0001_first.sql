@@ -377,6 +377,20 @@ CREATE TABLE posthouse_rates (
   KEY posthouse_rates_minute (minute)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- The processes that work on this database, or did in the last day: each says every few seconds that it is there, and takes its row away when it
+-- stops. id is the owner of its leases, keyring a fingerprint of its keys, key_id the newest of them.
+CREATE TABLE posthouse_processes (
+  id varchar(128) NOT NULL PRIMARY KEY,
+  host varchar(255) NOT NULL,
+  version varchar(128) NOT NULL,
+  epoch bigint NOT NULL,
+  key_id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  keyring varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  accept_only smallint NOT NULL,
+  started_at bigint NOT NULL,
+  seen_at bigint NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant varchar(128) NOT NULL,
@@ -1136,6 +1150,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;
 DROP TABLE posthouse_pulse;
 DROP TABLE posthouse_totals;

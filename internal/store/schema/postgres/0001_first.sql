@@ -371,6 +371,20 @@ CREATE TABLE posthouse_rates (
 );
 CREATE INDEX posthouse_rates_minute ON posthouse_rates (minute);
 
+-- The processes that work on this database, or did in the last day: each says every few seconds that it is there, and takes its row away when it
+-- stops. id is the owner of its leases, keyring a fingerprint of its keys, key_id the newest of them.
+CREATE TABLE posthouse_processes (
+  id text COLLATE "C" NOT NULL PRIMARY KEY,
+  host text COLLATE "C" NOT NULL,
+  version text COLLATE "C" NOT NULL,
+  epoch bigint NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  keyring text COLLATE "C" NOT NULL,
+  accept_only smallint NOT NULL,
+  started_at bigint NOT NULL,
+  seen_at bigint NOT NULL
+);
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant text COLLATE "C" NOT NULL,
@@ -1132,6 +1146,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;
 DROP TABLE posthouse_pulse;
 DROP TABLE posthouse_totals;

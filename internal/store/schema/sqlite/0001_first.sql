@@ -358,6 +358,20 @@ CREATE TABLE posthouse_rates (
 ) WITHOUT ROWID;
 CREATE INDEX posthouse_rates_minute ON posthouse_rates (minute);
 
+-- The processes that work on this database, or did in the last day: each says every few seconds that it is there, and takes its row away when it
+-- stops. id is the owner of its leases, keyring a fingerprint of its keys, key_id the newest of them.
+CREATE TABLE posthouse_processes (
+  id TEXT NOT NULL PRIMARY KEY,
+  host TEXT NOT NULL,
+  version TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  key_id TEXT NOT NULL,
+  keyring TEXT NOT NULL,
+  accept_only INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant TEXT NOT NULL,
@@ -1117,6 +1131,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_templates;
+DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;
 DROP TABLE posthouse_pulse;
 DROP TABLE posthouse_totals;
