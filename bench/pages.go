@@ -69,7 +69,7 @@ func (h *house) pagesOn(ctx context.Context, backend string, settled int) (out [
 	}
 	defer func() { err = errors.Join(err, drop()) }()
 	start := time.Now()
-	if err := h.crowd(ctx, dsn, backend, settled); err != nil {
+	if err := gather(ctx, dsn, backend, settled); err != nil {
 		return nil, err
 	}
 	filled := time.Since(start)
@@ -99,8 +99,8 @@ func (h *house) pagesOn(ctx context.Context, backend string, settled int) (out [
 	return append(out, live), err
 }
 
-// crowd fills a database, with a person who may see everything.
-func (h *house) crowd(ctx context.Context, dsn, backend string, settled int) (err error) {
+// gather fills a database, with a person who may see everything.
+func gather(ctx context.Context, dsn, backend string, settled int) (err error) {
 	c := &crowded{line: &line{drop: func() error { return nil }}, settled: settled, open: settled / 10, cast: "INTEGER"}
 	if backend == "mariadb" {
 		c.cast = "SIGNED"

@@ -100,7 +100,7 @@ func (h *house) crew(ctx context.Context, backend string, n int) (c crew, err er
 	if err := posthouse.Fill(ctx, dsn, h.sink.URL+sinkSlow, perProcess, int(most*whole.Seconds())); err != nil {
 		return c, err
 	}
-	l, err := h.watch(ctx, backend, dsn)
+	l, err := watch(backend, dsn)
 	if err != nil {
 		return c, err
 	}
@@ -191,7 +191,7 @@ type watcher struct {
 }
 
 // watch opens the database beside them.
-func (h *house) watch(_ context.Context, backend, dsn string) (*watcher, error) {
+func watch(backend, dsn string) (*watcher, error) {
 	raw, err := openRaw(dsn)
 	if err != nil {
 		return nil, err
