@@ -100,35 +100,34 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 // bar ends the attempts at addresses to which nothing is sent.
 func (ds *deliveries) bar(ctx context.Context, w wish, groups []*group) {
 	r := w.route
-	var items []work.Item
-	for _, g := range groups {
-		items = append(items, g.items...)
+	lists := make([][]work.Item, len(groups))
+	for i, g := range groups {
+		lists[i] = g.items
 	}
 	ctx, cancel := context.WithDeadline(ctx, w.at.Add(w.lease)) // nothing of it may begin after that anyway
 	defer cancel()
-	places, err := ds.sieve.Items(ctx, r.Channel, items)
+	places, err := ds.sieve.Items(ctx, r.Channel, work.Each(lists...))
 	if err == nil && len(places) == 0 {
 		return
 	}
 	if err != nil {
 		ds.log.Warn("suppressions cannot be looked up: what was claimed goes back", "channel", r.Key.Channel, "error", err)
 	}
-	barred := map[string]string{} // by delivery
-	for i, why := range places {
-		barred[items[i].Delivery.ID] = why
-	}
+	first := 0 // the place of a group's first
 	for _, g := range groups {
+		n := len(g.items)
 		if err != nil {
 			g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: faultPause}})
 			continue
 		}
 		refused := map[int]done{}
-		for i := range g.items {
-			if why, is := barred[g.items[i].Delivery.ID]; is {
+		for i := range n {
+			if why, is := places[first+i]; is {
 				refused[i] = done{verdict: verdictSuppress, result: channel.Result{Error: why}}
 			}
 		}
 		g.putOff(refused)
+		first += n
 	}
 }
 

@@ -68,7 +68,7 @@ func (dk *Desk) unbarred(ctx context.Context, handed work.HandedOut) (items []wo
 			items = append(items, part...)
 			continue
 		}
-		barred, err := dk.o.Sieve.Items(ctx, ch, part)
+		barred, err := dk.o.Sieve.Items(ctx, ch, work.Each(part))
 		if err != nil {
 			dk.o.Log.Warn("suppressions cannot be looked up: what was to be handed out is given back", "deliveries", n, "error", err)
 		}

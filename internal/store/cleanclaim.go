@@ -47,10 +47,10 @@ func bounded(most, messages int) int {
 // boarding is one claim of clean deliveries.
 type boarding struct {
 	work.Claim
-	by      []string // the accounts of what is found, in its order; nil where there is one without a name
-	from    place    // where it begins
-	others  place    // where claims of deliveries that are not clean begin
-	known   map[string]work.Item
+	by      []string              // the accounts of what is found, in its order; nil where there is one without a name
+	from    place                 // where it begins
+	others  place                 // where claims of deliveries that are not clean begin
+	known   map[string]*work.Item // which no claim changes
 	made    *flight
 	items   []work.Item
 	orphans []posthouse.Delivery // due deliveries without a message
@@ -214,7 +214,7 @@ func (t clearing) leaveDue(lane []any, taken []place) error {
 
 // findMessages finds the messages of due deliveries, and tells apart those whose message is gone.
 func (t clearing) findMessages(b *boarding, taken []place) error {
-	found := make(map[string]work.Item, len(taken))
+	found := make(map[string]*work.Item, len(taken))
 	b.known = t.fresh.first(work.Lane{Tenant: b.Tenant, Channel: b.Channel, Priority: b.Priority}, b.Max, time.Now())
 	var ids []string
 	for _, p := range taken {
@@ -229,7 +229,7 @@ func (t clearing) findMessages(b *boarding, taken []place) error {
 		err := t.Query("SELECT "+layout.Clean.List+" FROM posthouse_messages WHERE "+clause, args, func(scan func(...any) error) error {
 			m, d, err := layout.ScanClean(scan)
 			if err == nil {
-				found[d.ID] = work.Item{Delivery: *d, Message: m}
+				found[d.ID] = &work.Item{Delivery: *d, Message: m}
 			}
 			return err
 		})
@@ -237,9 +237,10 @@ func (t clearing) findMessages(b *boarding, taken []place) error {
 			return err
 		}
 	}
+	b.items = make([]work.Item, 0, len(found))
 	for _, p := range taken {
 		if item, ok := found[p.id]; ok {
-			b.items = append(b.items, item)
+			b.items = append(b.items, *item)
 		} else {
 			b.orphans = append(b.orphans, orphan(p, &b.Claim))
 		}
@@ -323,7 +324,7 @@ func (b *boarding) flyArgs(fed bool) []any {
 func (s Queue) flyAtOnce(ctx context.Context, b *boarding) error {
 	fed := s.feed.on()
 	err := s.db.ReadAtOnce(ctx, "claim", flyTexts[fed], b.flyArgs(fed), func(rows sqldb.Found) error {
-		b.items, b.orphans, b.more = nil, nil, false
+		b.items, b.orphans, b.more = make([]work.Item, 0, len(b.known)), nil, false // most of what is found is known
 		for rows.Next() {
 			if err := b.scan(rows.Scan); err != nil {
 				return err
@@ -351,15 +352,17 @@ func (b *boarding) scan(scan sqldb.Scanner) error {
 		return err
 	}
 	item, known := b.known[p.id]
-	if !known && m.ID == "" {
+	switch {
+	case known:
+		b.items = append(b.items, *item)
+	case m.ID == "":
 		b.orphans = append(b.orphans, orphan(p, &b.Claim))
 		return nil
+	default:
+		b.items = append(b.items, work.Item{Delivery: *d, Message: m})
 	}
-	if !known {
-		item = work.Item{Delivery: *d, Message: m}
-	}
-	b.board(&item.Delivery, len(b.items))
-	b.items = append(b.items, item)
+	last := len(b.items) - 1
+	b.board(&b.items[last].Delivery, last)
 	return nil
 }
 

@@ -22,10 +22,11 @@ type fresh struct {
 }
 
 type freshLane struct {
-	items map[string]freshItem // by delivery
-	order []string             // the deliveries as they came: those that were claimed since are not in items any more
+	items map[string]*freshItem // by delivery
+	order []string              // the deliveries as they came: those that were claimed since are not in items any more
 }
 
+// freshItem never changes: a claim copies what it takes.
 type freshItem struct {
 	work.Item
 	size int
@@ -41,12 +42,12 @@ const (
 	freshBase = 1 << 10
 )
 
-// freshOf is a clean entry as it will be read from its row; it is not ok where that may differ, or is not due at once.
-func freshOf(e *work.Entry) (item work.Item, size int, ok bool) {
-	m := e.Message
-	if e.Deliveries[0].DueAt.After(m.CreatedAt) || !utf8.ValidString(m.Content.Title) || !utf8.ValidString(m.Content.Text) {
-		return item, 0, false
+// freshOf is a clean entry as it will be read from its row; nil where that may differ, or is not due at once.
+func freshOf(e *work.Entry, now time.Time) *freshItem {
+	if e.Deliveries[0].DueAt.After(e.Message.CreatedAt) || !utf8.ValidString(e.Message.Content.Title) || !utf8.ValidString(e.Message.Content.Text) {
+		return nil
 	}
+	m := e.Message
 	m.NotBefore, m.Deadline, m.CreatedAt = sqldb.TimeOf(sqldb.Micros(m.NotBefore)), sqldb.TimeOf(sqldb.Micros(m.Deadline)), sqldb.TimeOf(sqldb.Micros(m.CreatedAt))
 	if len(m.Payload) == 0 {
 		m.Payload = nil
@@ -54,7 +55,7 @@ func freshOf(e *work.Entry) (item work.Item, size int, ok bool) {
 	from := &e.Deliveries[0]
 	d := posthouse.Delivery{Recipient: from.Recipient, Account: from.Account, IdemKey: from.IdemKey, OnUnknown: from.OnUnknown, Epoch: from.Epoch}
 	layout.Accepted(&m, &d, sqldb.Micros(from.DueAt))
-	return work.Item{Delivery: d, Message: &m}, freshBase + len(m.Content.Title) + len(m.Content.Text) + len(m.Payload), true
+	return &freshItem{work.Item{Delivery: d, Message: &m}, freshBase + len(m.Content.Title) + len(m.Content.Text) + len(m.Payload), now}
 }
 
 // laneOfClean is the lane that a clean delivery waits in.
@@ -67,9 +68,8 @@ func (f *fresh) add(entries []*work.Entry, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range entries {
-		item, size, ok := freshOf(e)
-		if ok && f.room(size, now) {
-			f.keep(freshItem{item, size, now})
+		if item := freshOf(e, now); item != nil && f.room(item.size, now) {
+			f.keep(item)
 		}
 	}
 }
@@ -88,18 +88,19 @@ func (f *fresh) room(size int, now time.Time) bool {
 	return f.size+size <= freshSize
 }
 
-func (f *fresh) keep(item freshItem) {
+func (f *fresh) keep(item *freshItem) {
 	if f.lanes == nil {
 		f.lanes = map[work.Lane]*freshLane{}
 	}
 	lane := laneOfClean(&item.Delivery)
 	l := f.lanes[lane]
 	if l == nil {
-		l = &freshLane{items: map[string]freshItem{}}
+		l = &freshLane{items: map[string]*freshItem{}}
 		f.lanes[lane] = l
 	}
 	id := item.Delivery.ID
-	f.size += item.size - l.items[id].size
+	f.drop(l, id)
+	f.size += item.size
 	l.items[id] = item
 	l.order = append(l.order, id)
 }
@@ -117,12 +118,14 @@ func (f *fresh) forget(l *freshLane, now time.Time) {
 }
 
 func (f *fresh) drop(l *freshLane, id string) {
-	f.size -= l.items[id].size
-	delete(l.items, id)
+	if item, ok := l.items[id]; ok {
+		f.size -= item.size
+		delete(l.items, id)
+	}
 }
 
 // first are up to n of a lane in the order they came: those that a claim is likely to find.
-func (f *fresh) first(lane work.Lane, n int, now time.Time) map[string]work.Item {
+func (f *fresh) first(lane work.Lane, n int, now time.Time) map[string]*work.Item {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.lanes[lane]
@@ -130,13 +133,13 @@ func (f *fresh) first(lane work.Lane, n int, now time.Time) map[string]work.Item
 		return nil
 	}
 	f.forget(l, now)
-	found := make(map[string]work.Item, min(n, len(l.items)))
+	found := make(map[string]*work.Item, min(n, len(l.items)))
 	for _, id := range l.order {
 		if len(found) == n {
 			break
 		}
 		if item, ok := l.items[id]; ok {
-			found[id] = item.Item
+			found[id] = &item.Item
 		}
 	}
 	return found
@@ -162,7 +165,7 @@ func (f *fresh) claimed(lane work.Lane, b *boarding) {
 }
 
 // idSet is ids as the keys of a JSON object, in which PostgreSQL finds one by halves.
-func idSet(known map[string]work.Item) string {
+func idSet(known map[string]*work.Item) string {
 	var b strings.Builder
 	b.Grow(2 + 32*len(known))
 	b.WriteByte('{')

@@ -28,10 +28,10 @@ func TestWhatIsFreshIsAsItWillBeRead(t *testing.T) {
 			e.Message.Content, e.Message.Payload = posthouse.Content{Text: "<a & b>\u2028"}, []byte{}
 		}))
 		fresh := s.Queue.fresh.first(lane, 10, time.Now())
-		read := map[string]work.Item{}
+		read := map[string]*work.Item{}
 		err := s.DB.Look(t.Context(), "SELECT "+layout.Clean.List+" FROM posthouse_messages", nil, func(scan func(...any) error) error {
 			m, d, err := layout.ScanClean(scan)
-			read[d.ID] = work.Item{Delivery: *d, Message: m}
+			read[d.ID] = &work.Item{Delivery: *d, Message: m}
 			return err
 		})
 		if diff := cmp.Diff(read, fresh); err != nil || len(fresh) != 3 || diff != "" {

@@ -3,6 +3,7 @@ package suppress
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -26,12 +27,14 @@ type Sieve struct {
 const why = "its address is suppressed"
 
 // Items finds, by their places, those of the deliveries of a channel to whose addresses nothing is sent, with the reason.
-func (s *Sieve) Items(ctx context.Context, ch *state.Channel, items []work.Item) (map[int]string, error) {
-	addresses := make([]string, len(items))
-	for i := range items {
-		if m := items[i].Message; m == nil || !ch.Settings.Exempt(m.Kind) {
-			addresses[i] = ch.Addressed(items[i].Delivery.Recipient).Address
+func (s *Sieve) Items(ctx context.Context, ch *state.Channel, items iter.Seq[*work.Item]) (map[int]string, error) {
+	var addresses []string
+	for item := range items {
+		address := ""
+		if m := item.Message; m == nil || !ch.Settings.Exempt(m.Kind) {
+			address = ch.Addressed(item.Delivery.Recipient).Address
 		}
+		addresses = append(addresses, address)
 	}
 	return s.Addresses(ctx, ch, addresses)
 }

@@ -72,7 +72,7 @@ func TestTheSieveLeavesExemptKindsAlone(t *testing.T) {
 		item("news", posthouse.Recipient{User: "u1"}), item("otp", posthouse.Recipient{User: "u1"}), item("news", posthouse.Recipient{User: "u2", Address: "o2"}),
 		item("otp", posthouse.Recipient{User: "u3"}), {Delivery: posthouse.Delivery{Recipient: posthouse.Recipient{User: "u4"}}},
 	}
-	got, err := s.Items(t.Context(), ch, items)
+	got, err := s.Items(t.Context(), ch, work.Each(items))
 	if want := map[int]string{0: "left", 2: "left", 4: "left"}; err != nil || !maps.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"iter"
 	"slices"
 	"time"
 )
@@ -143,6 +144,19 @@ func OwnOf(items []Item, account string) (own []Item) {
 		}
 	}
 	return own
+}
+
+// Each is a look at each of some lists, one list after the other.
+func Each(lists ...[]Item) iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		for _, items := range lists {
+			for i := range items {
+				if !yield(&items[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // MessagesOf is how many messages items are of, which stand together.
