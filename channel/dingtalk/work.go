@@ -175,7 +175,8 @@ func openWork(c channel.Config, env channel.Env) (channel.Driver, error) {
 	}
 	w.client = channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("app_secret")}})
 	tokens, err := newTokenSource(c, w.client)
-	w.access = access.New(env.Tokens, strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"), tokens.fetch)
+	by := []string{c.String("url"), c.String("api_url"), c.String("token_from"), c.String("app_secret")}
+	w.access = access.New(env.Tokens, strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"), by, tokens.fetch)
 	return w, err
 }
 

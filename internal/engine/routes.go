@@ -65,9 +65,12 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		r.gates = old.gates
 		old.gates = map[string]gate{}
 		for name, g := range r.gates {
-			if altered(old, r, name) || renewed(old, r) && g.Class != posthouse.ClassRate {
+			if remade(old, r, name) || (altered(old, r, name) || renewed(old, r)) && g.Class != posthouse.ClassRate {
 				delete(r.gates, name)
+				continue
 			}
+			g.ChannelVersion, g.AccountVersion = r.versions(name)
+			r.gates[name] = g
 		}
 		old.mu.Unlock()
 	} else {
@@ -98,11 +101,17 @@ func renewed(r *route, now *route) bool {
 	return r.Stored.Driver != now.Stored.Driver || !reflect.DeepEqual(r.Stored.Config, now.Stored.Config)
 }
 
-// altered reports whether an account is another in the route that replaces r, such as one with a new secret: what its
-// provider said of the old one does not count.
+// altered reports whether an account was stored anew in the route that replaces r, such as one with a new secret: what its provider
+// refused of the old one does not count. How fast it may be called is said by no secret.
 func altered(r *route, now *route, account string) bool {
 	was, is := r.Opened.Account(account), now.Opened.Account(account)
-	return was != nil && (is == nil || is.Version != was.Version || !is.CreatedAt.Equal(was.CreatedAt))
+	return was != nil && (is == nil || is.Version != was.Version)
+}
+
+// remade reports whether an account is another one in the route that replaces r, or none: nothing that was said of the old one counts.
+func remade(r *route, now *route, account string) bool {
+	was, is := r.Opened.Account(account), now.Opened.Account(account)
+	return was != nil && (is == nil || !is.CreatedAt.Equal(was.CreatedAt))
 }
 
 // CheckChannel says which setting of a channel cannot work, without changing anything.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,21 +78,58 @@ func TestAccountsAreKeptAsTheyArePut(t *testing.T) {
 	})
 }
 
+// FLEET-5: a refusal does not count against what is stored anew; how fast the account may be called is another matter, and holds on,
+// so that nobody is punished again by a change of weights. A person who resumes it ends that too.
 func TestAPutAccountIsRefusedNoMore(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
-		fleetOf(t, s, "a", "b")
-		for _, name := range []string{"a", "b"} {
-			if err := s.Gates.SetGate(t.Context(), time.Now(), work.Gate{Tenant: "t1", Channel: "wecom", Account: name, Class: posthouse.ClassAuth}, time.Hour); err != nil {
+		fleetOf(t, s, "a", "b", "c")
+		park := func(g work.Gate) {
+			t.Helper()
+			g.Tenant, g.Channel = "t1", "wecom"
+			if err := s.Gates.SetGate(t.Context(), time.Now(), g, time.Hour); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, _, err := s.Accounts.PutAccounts(t.Context(), time.Now(), "t1", "wecom", []posthouse.Account{{Name: "a"}}); err != nil {
+		parked := func(want ...string) {
+			t.Helper()
+			gates, err := s.Gates.Gates(t.Context(), "t1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]string, len(gates))
+			for i, g := range gates {
+				got[i] = g.Account
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%v are parked, want %v", got, want)
+			}
+		}
+		park(work.Gate{Account: "a", Class: posthouse.ClassAuth})
+		park(work.Gate{Account: "b", Class: posthouse.ClassAuth})
+		park(work.Gate{Account: "c", Class: posthouse.ClassRate})
+		stored, _, err := s.Accounts.PutAccounts(t.Context(), time.Now(), "t1", "wecom", []posthouse.Account{{Name: "a"}, {Name: "c"}})
+		if err != nil {
 			t.Fatal(err)
 		}
-		gates, err := s.Gates.Gates(t.Context(), "t1")
-		if err != nil || len(gates) != 1 || gates[0].Account != "b" {
-			t.Errorf("got %+v, %v; want b's gate alone", gates, err)
+		parked("b", "c")
+
+		ch, err := s.Channels.Channel(t.Context(), "t1", "wecom")
+		if err != nil {
+			t.Fatal(err)
 		}
+		late := work.Gate{Account: "a", Class: posthouse.ClassAuth, ChannelVersion: ch.Version, AccountVersion: stored[0].Version - 1}
+		park(late) // of a process that has not heard of the change
+		parked("b", "c")
+		late.AccountVersion, late.ChannelVersion = stored[0].Version, ch.Version+1
+		park(late)
+		parked("b", "c")
+		late.ChannelVersion = ch.Version
+		park(late)
+		parked("a", "b", "c")
+		if err := s.Accounts.PauseAccount(t.Context(), time.Now(), "t1", "wecom", "c", false, "", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		parked("a", "b")
 	})
 }
 

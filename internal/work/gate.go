@@ -21,6 +21,10 @@ type Gate struct {
 	// after it has opened, so that no process forgets it.
 	Learned   float64   `json:"learned,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// ChannelVersion and AccountVersion are of what was refused: what a provider refused of a config that somebody has replaced
+	// meanwhile does not count. Zero is whatever there is.
+	ChannelVersion int64 `json:"-"`
+	AccountVersion int64 `json:"-"`
 }
 
 // ChannelRow is a stored channel. Err says why its settings cannot be used, such as a field

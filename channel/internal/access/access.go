@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +29,13 @@ type Access struct {
 // longestName is the longest name, in bytes, that every store of tokens keeps as it is; a longer one is stood for by its sum.
 const longestName = 200
 
-// New is the access of the application that a name stands for in tokens, which default to this process's memory. What
-// fetch answers without a token is a *Failed.
-func New(tokens channel.Tokens, name string, fetch func(context.Context) (token string, lasts time.Duration, err error)) *Access {
+// New is the access of the application that a name stands for in tokens, which default to this process's memory. by is what a
+// token is got by and where it is shown: the secret and the URLs. With another secret, or at another place, a token that is
+// kept is of no use: a new secret is tried by the next call and not hours later, and no other host is shown the token of the
+// one before. What fetch answers without a token is a *Failed.
+func New(tokens channel.Tokens, name string, by []string, fetch func(context.Context) (token string, lasts time.Duration, err error)) *Access {
+	sum := sha256.Sum256([]byte(name + "\x00" + strings.Join(by, "\x00")))
+	name += "/" + hex.EncodeToString(sum[:8])
 	if len(name) > longestName {
 		sum := sha256.Sum256([]byte(name))
 		name = "token/" + hex.EncodeToString(sum[:])

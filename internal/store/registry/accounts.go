@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -55,7 +56,7 @@ func (s Accounts) PutAccounts(ctx context.Context, now time.Time, tenant, channe
 		if err := t.Put(accountsTable, 3, rows); err != nil {
 			return err
 		}
-		return dropGates(t, tenant, channel, names)
+		return dropGates(t, tenant, channel, names, " AND class <> ?", string(posthouse.ClassRate)) // a new secret is tried no faster
 	})
 	return stored, created, err
 }
@@ -79,10 +80,11 @@ func (s Accounts) change(ctx context.Context, now time.Time, what, tenant, chann
 	})
 }
 
-func dropGates(t *sqldb.Tx, tenant, channel string, accounts []string) error {
+// dropGates lets accounts send again, those whose gates are so where that is said.
+func dropGates(t *sqldb.Tx, tenant, channel string, accounts []string, so string, more ...any) error {
 	for part := range sqldb.Parts(accounts, 500) {
 		clause, args := t.DB.In("account", part)
-		if _, err := t.Exec("DELETE FROM posthouse_gates WHERE "+clause+" AND tenant = ? AND channel = ?", append(args, tenant, channel)...); err != nil {
+		if _, err := t.Exec("DELETE FROM posthouse_gates WHERE "+clause+" AND tenant = ? AND channel = ?"+so, slices.Concat(args, []any{tenant, channel}, more)...); err != nil {
 			return err
 		}
 	}
@@ -211,7 +213,7 @@ func (s Accounts) DeleteAccount(ctx context.Context, now time.Time, tenant, chan
 		if _, err := t.Exec("DELETE FROM posthouse_callbacks WHERE tenant = ? AND channel = ? AND account = ?", tenant, channel, name); err != nil {
 			return err
 		}
-		return dropGates(t, tenant, channel, []string{name})
+		return dropGates(t, tenant, channel, []string{name}, "")
 	})
 }
 
@@ -230,7 +232,7 @@ func (s Accounts) PauseAccount(ctx context.Context, now time.Time, tenant, chann
 		if err != nil || paused {
 			return err
 		}
-		return dropGates(t, tenant, channel, []string{name})
+		return dropGates(t, tenant, channel, []string{name}, "")
 	})
 }
 

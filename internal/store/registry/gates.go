@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -20,6 +21,9 @@ const perLearned = 1000
 // UpdatedAt of g are not looked at.
 func (s Gates) SetGate(ctx context.Context, now time.Time, g work.Gate, wait time.Duration) error {
 	return s.db.Change(ctx, now, "park an account", func(t *sqldb.Tx) error {
+		if past, err := ofThePast(t, &g); past || err != nil {
+			return err
+		}
 		at, err := t.Now()
 		if err != nil {
 			return err
@@ -28,6 +32,24 @@ func (s Gates) SetGate(ctx context.Context, now time.Time, g work.Gate, wait tim
 			g.Tenant, g.Channel, g.Account, at + wait.Microseconds(), string(g.Class), g.Code, g.Error, int64(g.Refusals), int64(g.Learned * perLearned), at,
 		}})
 	})
+}
+
+// ofThePast reports whether the config that was refused is no longer the stored one: another process has not heard of the change yet.
+// The channel's row is locked, as whoever changes it or an account of it does. How fast an account may be called is said by no
+// config.
+func ofThePast(t *sqldb.Tx, g *work.Gate) (bool, error) {
+	if g.ChannelVersion == 0 || g.Class == posthouse.ClassRate {
+		return false, nil
+	}
+	version, found, err := sqldb.First(t.Query, sqldb.Number, "SELECT version FROM posthouse_channels WHERE tenant = ? AND name = ?"+t.DB.Dialect.Lock, g.Tenant, g.Channel)
+	if past := found && version != g.ChannelVersion; err != nil || past {
+		return past, err
+	}
+	if g.Account == "" {
+		return false, nil
+	}
+	version, found, err = sqldb.First(t.Query, sqldb.Number, "SELECT version FROM posthouse_accounts WHERE tenant = ? AND channel = ? AND name = ?", g.Tenant, g.Channel, g.Account)
+	return found && version != g.AccountVersion, err
 }
 
 // ClearGate lets an account send again; the account "*" means all of the channel.
