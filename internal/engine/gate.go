@@ -35,10 +35,10 @@ func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (p
 	before := false // whether it is an attempt by a config of before
 	if r.ctx.Err() != nil {
 		now := k.routes.route(r.Key.Tenant, r.Key.Channel)
-		if now == nil || remade(r, now, account) {
+		if now == nil || r.Remade(now.Channel, account) {
 			return nil, nil
 		}
-		before = renewed(r, now) || altered(r, now, account)
+		before = r.Renewed(now.Channel, account)
 	}
 	for _, res := range results {
 		switch {
@@ -92,7 +92,7 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 		Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: account, Until: until,
 		Class: res.Class, Code: res.Code, Error: res.Error, Refusals: g.Refusals, Learned: learned, UpdatedAt: time.Now(),
 	}}
-	g.ChannelVersion, g.AccountVersion = r.versions(account)
+	g.ChannelVersion, g.AccountVersion = r.Versions(account)
 	r.gates[account] = g
 	r.mu.Unlock()
 
@@ -104,14 +104,6 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 	k.log.Warn(what, "tenant", g.Tenant, "channel", g.Channel,
 		"account", account, "class", g.Class, "code", g.Code, "until", until, "error", g.Error)
 	return g.Gate, true
-}
-
-// versions are those of a route's channel and of an account of it, 0 for the one without a name.
-func (r *route) versions(account string) (channel, ofAccount int64) {
-	if a := r.Opened.Account(account); a != nil {
-		ofAccount = a.Version
-	}
-	return r.Stored.Version, ofAccount
 }
 
 // share tells the other processes, through the database.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -65,11 +64,11 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		r.gates = old.gates
 		old.gates = map[string]gate{}
 		for name, g := range r.gates {
-			if remade(old, r, name) || (altered(old, r, name) || renewed(old, r)) && g.Class != posthouse.ClassRate {
+			if old.Remade(r.Channel, name) || old.Renewed(r.Channel, name) && g.Class != posthouse.ClassRate {
 				delete(r.gates, name)
 				continue
 			}
-			g.ChannelVersion, g.AccountVersion = r.versions(name)
+			g.ChannelVersion, g.AccountVersion = r.Versions(name)
 			r.gates[name] = g
 		}
 		old.mu.Unlock()
@@ -93,25 +92,6 @@ func (rs *Routes) limitsOf(tenant string) []posthouse.Limit {
 		return own
 	}
 	return rs.tenantLimits["*"]
-}
-
-// renewed reports whether the config of a channel, which all its accounts share, is another in the route that replaces r: what
-// the provider refused of the old one does not count. How fast it may be called is not said by a config.
-func renewed(r *route, now *route) bool {
-	return r.Stored.Driver != now.Stored.Driver || !reflect.DeepEqual(r.Stored.Config, now.Stored.Config)
-}
-
-// altered reports whether an account was stored anew in the route that replaces r, such as one with a new secret: what its provider
-// refused of the old one does not count. How fast it may be called is said by no secret.
-func altered(r *route, now *route, account string) bool {
-	was, is := r.Opened.Account(account), now.Opened.Account(account)
-	return was != nil && (is == nil || is.Version != was.Version)
-}
-
-// remade reports whether an account is another one in the route that replaces r, or none: nothing that was said of the old one counts.
-func remade(r *route, now *route, account string) bool {
-	was, is := r.Opened.Account(account), now.Opened.Account(account)
-	return was != nil && (is == nil || !is.CreatedAt.Equal(was.CreatedAt))
 }
 
 // CheckChannel says which setting of a channel cannot work, without changing anything.

@@ -42,13 +42,9 @@ func (s *shapes) take(now time.Time, p posthouse.Priority, n, whole int) int {
 	if _, waits := s.shut[p]; !waits {
 		s.waits.WithLabelValues(s.tenant, s.channel, string(p)).Inc()
 	}
-	s.shut[p] = now.Add(min(next.Sub(now), lookAgain))
+	s.shut[p] = now.Add(min(next.Sub(now), shape.Again)) // what others took in advance may be back before
 	return 0
 }
-
-// lookAgain is how often one that waits looks again: a claim for many recipients takes their tokens in advance, and gives back
-// those of what it has not found.
-const lookAgain = shape.Patience / 10
 
 // wait is how long until the first of the priorities that are due is open again.
 func (s *shapes) wait(now time.Time, due func(posthouse.Priority) bool) time.Duration {

@@ -120,8 +120,8 @@ func TestFLEET_10_WhoWaitsForWhatWasTakenInAdvanceLooksAgain(t *testing.T) {
 		if n := one.take(now, posthouse.Low, 10, 1); n != 0 || !one.closed(posthouse.Low, now) {
 			t.Fatalf("%d tokens were given of none", n)
 		}
-		if now = now.Add(lookAgain); one.closed(posthouse.Low, now) {
-			t.Fatalf("it does not look again within %v", lookAgain)
+		if now = now.Add(shape.Again); one.closed(posthouse.Low, now) {
+			t.Fatalf("it does not look again within %v", shape.Again)
 		}
 	}
 	shaper.Return(many.key(posthouse.Low), ahead)

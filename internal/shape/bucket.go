@@ -21,6 +21,10 @@ const quantum = 10 * time.Millisecond
 // Patience is how long one that waits may stay away before it has lost its turn.
 const Patience = time.Second
 
+// Again is how often one that waits looks again: a claim for many recipients takes their tokens in advance, and gives back those of
+// what it has not found.
+const Again = Patience / 10
+
 // bucket is a token bucket that several takers share. Who finds it empty waits in a line, and is told when those before it and
 // it will have had theirs. What was taken in advance and comes back lets all of them go earlier: who looks again is given it.
 type bucket struct {
