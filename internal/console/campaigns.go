@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -26,6 +27,8 @@ type march struct {
 	Live     bool
 	Actions  []string            // what can be done with it now
 	Takes    bool                // people can be added
+	Queries  bool                // from a database, too
+	Follows  bool                // from those who follow the channel's account, too
 	Problems []posthouse.Problem // of the file of people
 }
 
@@ -69,6 +72,13 @@ func marchOf(v *visit, name string) (m march, err error) {
 	}
 	m.Live = m.State == posthouse.CampaignRunning || m.State == posthouse.CampaignImporting
 	m.Takes = m.Audience == "" && (m.State == posthouse.CampaignDraft || m.State == posthouse.CampaignImporting) && m.People.State == posthouse.AudienceOpen && v.may(posthouse.ScopeSend, "campaigns.members")
+	if m.Takes {
+		ch, err := v.call().Channels.Get(v.ctx(), m.Channel)
+		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			return m, err
+		}
+		m.Queries, m.Follows = v.may(admin, "campaigns.query"), strings.HasPrefix(ch.Driver, "wechat") && v.may(posthouse.ScopeSend, "campaigns.followers")
+	}
 	for _, a := range actions(m.State) {
 		if v.may(admin, "campaigns."+a) {
 			m.Actions = append(m.Actions, a)

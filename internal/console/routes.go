@@ -71,6 +71,8 @@ func routes() []route {
 		looks("campaigns/{name}/members", "campaigns.read", saveMembers),
 		looks("campaigns/{name}/refused", "campaigns.read", saveRefused),
 		sends("POST", "campaigns/{name}/members", "campaigns.members", takePeople),
+		acts("campaigns/{name}/query", "campaigns.query", queryPeople),
+		sends("POST", "campaigns/{name}/followers", "campaigns.followers", followPeople),
 		sends("POST", "campaigns/{name}/test", "campaigns.test", testCampaign),
 		acts("campaigns/{name}/start", "campaigns.start", campaignActs()["start"]),
 		acts("campaigns/{name}/pause", "campaigns.pause", campaignActs()["pause"]),

@@ -21,6 +21,8 @@ import (
 type brief struct {
 	Channels  []posthouse.Channel
 	Templates []posthouse.Template
+	Lists     []posthouse.Audience // that are complete
+	List      string
 	Name      string
 	Channel   string
 	Template  string
@@ -31,11 +33,14 @@ type brief struct {
 	NotWithin string
 	Canary    string
 	Failures  string // of the canary, in percent
+	Spread    string
+	Brake     string // the share of failures, in percent
+	After     string // how many members come before the brake
 	Problems  []posthouse.Problem
 }
 
 func showNewCampaign(v *visit) error {
-	b := brief{Channel: v.query("channel"), Template: v.query("template"), Failures: "5"}
+	b := brief{Channel: v.query("channel"), Template: v.query("template"), Failures: "5", After: "100"}
 	return b.draw(v, http.StatusOK)
 }
 
@@ -47,6 +52,11 @@ func (b *brief) draw(v *visit, status int) (err error) {
 	if b.Templates, err = v.call().Templates.List(v.ctx()); err != nil {
 		return err
 	}
+	lists, err := v.call().Audiences.List(v.ctx(), client.Filter{Limit: pageLength})
+	if err != nil {
+		return err
+	}
+	b.Lists = slices.DeleteFunc(lists.Items, func(a posthouse.Audience) bool { return a.State != posthouse.AudienceReady })
 	return v.draw(status, "campaign-form", "new_campaign", b)
 }
 
@@ -55,6 +65,7 @@ func makeCampaign(v *visit) error {
 	b := brief{
 		Name: v.form("name"), Channel: v.form("channel"), Template: v.form("template"), Title: v.form("title"), Text: v.form("text"),
 		Payload: v.form("payload"), Deadline: v.form("deadline"), NotWithin: v.form("not_told_within"), Canary: v.form("canary"), Failures: v.form("failures"),
+		List: v.form("audience"), Spread: v.form("spread"), Brake: v.form("brake"), After: v.form("brake_after"),
 	}
 	draft := b.draft(v)
 	if len(b.Problems) == 0 {
@@ -83,7 +94,7 @@ func refusalOf(err error, path string) []posthouse.Problem {
 
 // draft is the campaign that the form describes; what cannot be read is a problem.
 func (b *brief) draft(v *visit) wire.CampaignDraft {
-	d := wire.CampaignDraft{Name: b.Name, Channel: b.Channel, Template: b.Template}
+	d := wire.CampaignDraft{Name: b.Name, Channel: b.Channel, Template: b.Template, Audience: b.List}
 	if b.Template == "" {
 		d.Content = &posthouse.Content{Title: b.Title, Text: b.Text}
 	}
@@ -103,15 +114,35 @@ func (b *brief) draft(v *visit) wire.CampaignDraft {
 	if b.NotWithin != "" && d.NotToldWithin.UnmarshalText([]byte(b.NotWithin)) != nil {
 		b.wrong(v, "not_told_within", "want_span")
 	}
+	if b.Spread != "" && d.Spread.UnmarshalText([]byte(b.Spread)) != nil {
+		b.wrong(v, "spread", "want_span")
+	}
 	if b.Canary != "" {
-		members, err := strconv.ParseInt(b.Canary, 10, 64)
-		percent, notPercent := strconv.ParseFloat(cmp.Or(b.Failures, "0"), 64)
-		if err != nil || notPercent != nil {
-			b.wrong(v, "canary", "want_number")
-		}
-		d.Canary = &posthouse.Canary{Members: members, MaxFailures: percent / 100}
+		members, share := b.number(v, "canary", b.Canary), b.share(v, "failures", cmp.Or(b.Failures, "0"))
+		d.Canary = &posthouse.Canary{Members: members, MaxFailures: share}
+	}
+	if b.Brake != "" {
+		d.Brake = &posthouse.Brake{Above: b.share(v, "brake", b.Brake), After: b.number(v, "brake_after", cmp.Or(b.After, "100"))}
 	}
 	return d
+}
+
+// number reads how many people a field says.
+func (b *brief) number(v *visit, path, text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		b.wrong(v, path, "want_number")
+	}
+	return n
+}
+
+// share reads percent.
+func (b *brief) share(v *visit, path, text string) float64 {
+	percent, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		b.wrong(v, path, "want_number")
+	}
+	return percent / 100
 }
 
 func (b *brief) wrong(v *visit, path, name string) {
@@ -136,14 +167,43 @@ func takePeople(v *visit) error {
 	if err == nil {
 		_, err = v.call().Campaigns.Import(v.ctx(), name, part, file)
 	}
-	if err == nil {
-		return v.goTo(v.at("campaigns", name) + "?said=people_said")
-	}
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
 		err = posthouse.Invalid("the file is too long", problemAt("file", say("people_long", v.zh)))
 	}
-	problems := refusalOf(err, "file")
+	return tookPeople(v, name, "file", err)
+}
+
+// untilFetched is how long people are read from elsewhere at most, as by the command.
+const untilFetched = time.Hour
+
+// queryPeople imports people from a database that the server's settings name, and followPeople those who follow the channel's account.
+func queryPeople(v *visit) error {
+	return fetchPeople(v, "query", func(name string) error {
+		_, err := v.call().Campaigns.Query(withNote(v.ctx(), v.form("note")), name, wire.PeopleQuery{Database: v.form("database"), Query: v.form("query"), Address: v.form("address")})
+		return err
+	})
+}
+
+func followPeople(v *visit) error {
+	return fetchPeople(v, "account", func(name string) error {
+		_, err := v.call().Campaigns.Followers(withNote(v.ctx(), v.form("note")), name, wire.PeopleFollowing{Account: v.form("account")})
+		return err
+	})
+}
+
+func fetchPeople(v *visit, path string, fetch func(name string) error) error {
+	name := v.r.PathValue("name")
+	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(untilFetched))
+	return tookPeople(v, name, path, fetch(name))
+}
+
+// tookPeople goes on to the campaign with the people who were imported, or shows beside the form what is wrong.
+func tookPeople(v *visit, name, path string, err error) error {
+	if err == nil {
+		return v.goTo(v.at("campaigns", name) + "?said=people_said")
+	}
+	problems := refusalOf(err, path)
 	if problems == nil {
 		return err
 	}

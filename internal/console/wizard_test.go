@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -60,11 +61,33 @@ func TestACampaignByForms(t *testing.T) {
 	for _, name := range []string{"payload", "canary", "deadline"} {
 		form.Del(name)
 	}
+	for name, wrong := range map[string]string{"spread": "a while", "brake": "half", "failures": "few"} {
+		bad := url.Values{"name": {"spring"}, "channel": {"later"}, "template": {"coupon"}, "canary": {"1"}, name: {wrong}}
+		if got := h.ask("sender", at+"new-campaign", bad); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>"+name+"</code>") {
+			t.Errorf("%s %q: %d\n%s", name, wrong, got.status, got.body)
+		}
+	}
+	form.Set("spread", "1s")
+	form.Set("brake", "20")
 	if got := h.ask("sender", at+"new-campaign", form); got.to() != at+"campaigns/spring?said=stored" {
 		t.Fatalf("making it: %d\n%s", got.status, got.body)
 	}
 	h.shows(h.ask("sender", at+"new-campaign", form).body, "spring") // taken
 	h.shows(h.page("sender", at+"campaigns/spring"), "Take the file", `type="file"`)
+	var made wire.Campaign
+	if h.api("GET", "/v1/campaigns/spring", "", &made); made.Spread != posthouse.Duration(time.Second) || made.Brake == nil || made.Brake.Above != 0.2 || made.Brake.After != 100 {
+		t.Errorf("the rules are %v, %+v", made.Spread, made.Brake)
+	}
+	if strings.Contains(h.page("sender", at+"campaigns/spring"), "Take people from a database") {
+		t.Error("a sender is offered a query, which takes an admin")
+	}
+	h.shows(h.page("admin", at+"campaigns/spring"), "Take people from a database")
+	if got := h.ask("admin", at+"campaigns/spring/query", url.Values{"database": {"nowhere"}, "query": {"SELECT 1"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nowhere") {
+		t.Errorf("a database that is not there: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("sender", at+"campaigns/spring/followers", url.Values{}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("followers of a channel that has none: %d\n%s", got.status, got.body)
+	}
 
 	if got := h.upload("sender", at+"campaigns/spring/members", "people.csv", "name;phone\nLi;1", "address", "nobody"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nobody") {
 		t.Errorf("a column that is not there: %d\n%s", got.status, got.body)

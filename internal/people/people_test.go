@@ -75,6 +75,8 @@ func TestWhatRolesReach(t *testing.T) {
 		"pause a channel":     {web.Use{Scope: posthouse.ScopeAdmin, Action: "channels.pause"}, posthouse.RoleOperator},
 		"send":                {web.Use{Scope: posthouse.ScopeSend, Action: "messages.create"}, posthouse.RoleSender},
 		"start a campaign":    {web.Use{Scope: posthouse.ScopeSend, Action: "campaigns.start"}, posthouse.RoleSender},
+		"query a database":    {web.Use{Scope: posthouse.ScopeAdmin, Action: "campaigns.query"}, posthouse.RoleAdmin},
+		"import followers":    {web.Use{Scope: posthouse.ScopeSend, Action: "audiences.followers"}, posthouse.RoleSender},
 		"set up a channel":    {web.Use{Scope: posthouse.ScopeAdmin, Action: "channels.put"}, posthouse.RoleAdmin},
 		"look at keys":        {web.Use{Scope: posthouse.ScopeAdmin, Action: "keys.read", Whole: true}, posthouse.RoleAdmin},
 		"make keys":           {web.Use{Scope: posthouse.ScopeAdmin, Action: "keys.create", Whole: true}, posthouse.RoleAdmin},

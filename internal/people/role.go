@@ -19,9 +19,13 @@ func decides() []string {
 	}
 }
 
-// hands are the actions of those who send, beyond deciding.
+// hands are the actions of those who send, beyond deciding. A query of a database is none: it shows whatever the database's user may read.
 func hands() []string {
-	return []string{"messages.*", "campaigns.*", "audiences.*", "reminders.*", "media.*", "notices.*", "jobs.*", "workflow.events", "templates.preview", "templates.test"}
+	return []string{
+		"messages.*", "campaigns.create", "campaigns.delete", "campaigns.members", "campaigns.followers", "campaigns.start", "campaigns.test",
+		"audiences.create", "audiences.delete", "audiences.members", "audiences.followers",
+		"reminders.*", "media.*", "notices.*", "jobs.*", "workflow.events", "templates.preview", "templates.test",
+	}
 }
 
 // KeyOf is the key that a person's role is in a tenant: the API lets it do what the person may do. None without a role there.
