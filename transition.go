@@ -85,7 +85,7 @@ var legal = map[EventType][][2]State{
 	EventAmbiguous:   {{Sending, Unknown}},
 	EventResend:      {{Unknown, Pending}},
 	EventAssumeSent:  {{Unknown, Sent}},
-	EventResolve:     {{Unknown, Sent}, {Unknown, Pending}, {Unknown, Failed}, {Unknown, Unknown}},
+	EventResolve:     {{Unknown, Sent}, {Unknown, Pending}, {Unknown, Failed}, {Unknown, Unknown}, {Pending, Unknown}},
 	EventHoldTimeout: {{Unknown, Failed}},
 	EventEvidence: {
 		{Unknown, Sent}, {Sending, Sent}, {Pending, Sent}, {Failed, Sent},

@@ -27,6 +27,12 @@ func (c Decisions) List(ctx context.Context) ([]wire.Decision, error) {
 	return page.Items, err
 }
 
+// Undo takes back what a decision let go, where it has not begun: a decision of its own, whose Undoes names the other. Asked again,
+// it answers the same.
+func (c Decisions) Undo(ctx context.Context, id string) (wire.Decision, error) {
+	return send[wire.Decision](ctx, c.api, http.MethodPost, path("decisions", id, "undo"), nil)
+}
+
 // Stop ends a decision where it is. What it has decided stays decided.
 func (c Decisions) Stop(ctx context.Context, id string) (wire.Decision, error) {
 	return send[wire.Decision](ctx, c.api, http.MethodPost, path("decisions", id, "stop"), nil)

@@ -29,6 +29,15 @@ func (d steps) Stop(ctx context.Context, tenant, id string) (wire.Decision, erro
 	return d.courses().Stop(ctx, tenant, id)
 }
 
+// Undo takes back what a decision let go and has not begun.
+func (d steps) Undo(ctx context.Context, tenant, id, by string) (wire.Decision, error) {
+	c, err := d.courses().Undoing(ctx, tenant, id, by)
+	if err != nil {
+		return wire.Decision{}, err
+	}
+	return d.Begin(ctx, tenant, c)
+}
+
 // Begin stores a decision for the planner to carry out. One that is stored already is answered as it is.
 func (d steps) Begin(ctx context.Context, tenant string, c decide.Course) (wire.Decision, error) {
 	p, err := c.Plan(tenant, 0, time.Now())

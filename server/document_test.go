@@ -41,7 +41,7 @@ var elsewhere = map[string]string{
 	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile, "deleteCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
-	"getDecision": onlyBegun, "stopDecision": onlyBegun,
+	"getDecision": onlyBegun, "stopDecision": onlyBegun, "undoDecision": onlyBegun,
 	"revealMessage":      "its message is not sensitive: TestHiddenContentsAreRevealedForAReason reveals one",
 	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,

@@ -85,3 +85,101 @@ func TestADecisionAboutManyGoesOnByItself(t *testing.T) {
 		t.Errorf("the audit log has %s", log)
 	}
 }
+
+// decided is a decision about all of a channel that has ended.
+func (h *house) decided(outcome wire.Outcome, states string) wire.Decision {
+	h.Helper()
+	body := `{"outcome":"` + string(outcome) + `","channel":"out","states":[` + states + `]`
+	count := read[wire.Decision](h, h.must(200, "POST", "/v1/decisions", body+`,"dry_run":true}`))
+	return h.ended(read[wire.Decision](h, h.must(202, "POST", "/v1/decisions", body+`,"confirm":"`+count.Confirm+`"}`)).ID)
+}
+
+// undone is the undo of a decision when it has ended.
+func (h *house) undone(id string) wire.Decision {
+	h.Helper()
+	return h.ended(read[wire.Decision](h, h.must(202, "POST", "/v1/decisions/"+id+"/undo", "")).ID)
+}
+
+// What a decision let go again waits for a person once more, as long as it has not begun; what begins after that is not touched by the same undo.
+func TestARetryOfManyIsTakenBack(t *testing.T) {
+	t.Parallel()
+	h := with(t)
+	ids := h.send("out", "lost1", "lost2", "lost3")
+	for _, id := range ids {
+		h.until(id, posthouse.Unknown)
+	}
+	h.must(200, "POST", "/v1/channels/out/pause", `{"reason":"for the test"}`)
+	h.must(200, "POST", "/v1/deliveries/"+ids[2]+"/resolve", `{"outcome":"retry"}`) // by itself, before
+	of := h.decided(wire.OutcomeRetry, `"unknown"`)
+	if of.Done != 2 || !of.Undoable || of.UndoneBy != "" {
+		t.Fatalf("the decision is %+v", of)
+	}
+	h.must(404, "POST", "/v1/decisions/"+posthouse.NewID()+"/undo", "")
+	undo := h.undone(of.ID)
+	if undo.Outcome != wire.OutcomeUndo || undo.Undoes != of.ID || undo.Matched != 2 || undo.Done != 2 || undo.Left != 0 || undo.Channel != "out" || undo.Undoable {
+		t.Errorf("the undo ended as %+v", undo)
+	}
+	for i, want := range []posthouse.State{posthouse.Unknown, posthouse.Unknown, posthouse.Pending} {
+		d := read[posthouse.Delivery](h, h.must(200, "GET", "/v1/deliveries/"+ids[i], ""))
+		if d.State != want || want == posthouse.Unknown && (d.OnUnknown != posthouse.Hold || d.Reason != "operator_undo" || !d.DueAt.IsZero()) {
+			t.Errorf("%s is %s by %s under %s, want %s", ids[i], d.State, d.Reason, d.OnUnknown, want)
+		}
+	}
+	if again := h.undone(of.ID); again.ID != undo.ID || again.Done != 2 {
+		t.Errorf("asked again the undo is %+v", again)
+	}
+	if of := h.ended(of.ID); of.Undoable || of.UndoneBy != undo.ID || of.Done != 2 {
+		t.Errorf("the decision stands as %+v", of)
+	}
+	if got := h.must(409, "POST", "/v1/decisions/"+undo.ID+"/undo", "").body; !strings.Contains(got, "decide anew") {
+		t.Errorf("an undo of an undo: %s", got)
+	}
+	sent := h.decided(wire.OutcomeSent, `"unknown"`)
+	if got := h.must(409, "POST", "/v1/decisions/"+sent.ID+"/undo", "").body; sent.Undoable || !strings.Contains(got, "count as arrived") {
+		t.Errorf("a decision that they arrived: %+v, %s", sent, got)
+	}
+	if log := h.must(200, "GET", "/v1/audit?action=decisions.undo&target="+of.ID, "").body; !strings.Contains(log, `"affected":2`) {
+		t.Errorf("the audit log has %s", log)
+	}
+}
+
+// New deliveries of a replay are cancelled, and those that they were made of can be sent again.
+func TestAReplayOfManyIsTakenBack(t *testing.T) {
+	t.Parallel()
+	h := with(t)
+	failed := h.send("out", "refused", "refused2")
+	for _, id := range failed {
+		h.until(id, posthouse.Failed)
+	}
+	h.must(200, "POST", "/v1/channels/out/pause", `{"reason":"for the test"}`)
+	made := func() (states map[string][]posthouse.State) {
+		states = map[string][]posthouse.State{}
+		for _, d := range read[list[posthouse.Delivery]](h, h.must(200, "GET", "/v1/deliveries?limit=1000", "")).Items {
+			if d.ReplayOf != "" {
+				states[d.ReplayOf] = append(states[d.ReplayOf], d.State)
+			}
+		}
+		return states
+	}
+	of := h.decided(wire.OutcomeReplay, `"failed"`)
+	undo := h.undone(of.ID)
+	if of.Done != 2 || undo.Done != 2 || undo.Left != 0 || undo.Matched != 2 {
+		t.Errorf("of %+v the undo took back %+v", of, undo)
+	}
+	for _, id := range failed {
+		if got := made()[id]; len(got) != 1 || got[0] != posthouse.Cancelled {
+			t.Errorf("the replay of %s is %s", id, got)
+		}
+	}
+	if second := h.decided(wire.OutcomeReplay, `"failed"`); second.Done != 2 {
+		t.Errorf("after the undo, %d are sent again", second.Done)
+	}
+	if again := h.undone(of.ID); again.ID != undo.ID {
+		t.Errorf("the undo of the first is made anew: %+v", again)
+	}
+	for _, id := range failed {
+		if got := made()[id]; len(got) != 2 {
+			t.Errorf("the replays of %s are %s", id, got)
+		}
+	}
+}

@@ -73,6 +73,7 @@ var bodies = map[string]string{
 	"DELETE /v1/campaigns/{name}":                        "",
 	"DELETE /v1/audiences/{name}":                        "",
 	"POST /v1/decisions/{id}/stop":                       "",
+	"POST /v1/decisions/{id}/undo":                       "",
 	"POST /v1/campaigns/{name}/resolve":                  `{"outcome":"sent"}`,
 	"POST /v1/audiences/{name}/members":                  "openid\no1\n",
 	"POST /v1/campaigns/{name}/query":                    `{"database":"crm","query":"SELECT 1 AS openid"}`,

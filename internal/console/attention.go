@@ -206,6 +206,14 @@ func stopDecision(v *visit) error {
 	return v.goTo(v.at("decisions", id))
 }
 
+func undoDecision(v *visit) error {
+	undo, err := v.call().Decisions.Undo(withNote(v.ctx(), v.form("note")), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.goTo(v.at("decisions", undo.ID))
+}
+
 // Live reports whether it goes on.
 func (d decision) Live() bool { return d.Decision.State == wire.DecisionRunning }
 
@@ -225,6 +233,11 @@ func (d decision) After() (out struct{ Page, Query, Word string }) {
 		q.Set("state", string(posthouse.Failed))
 		q.Set("reason", "operator_not_sent")
 		out.Page, out.Word = "attention", "after_not_sent"
+	case wire.OutcomeUndo:
+		if len(d.States) > 0 {
+			q.Set("state", string(d.States[0]))
+		}
+		out.Page, out.Word = "attention", "after_undo"
 	case wire.OutcomeRetry, wire.OutcomeReplay:
 		q.Set("state", string(posthouse.Pending))
 		out.Page, out.Word = "search", "after_again"

@@ -18,7 +18,7 @@ import (
 var least = map[string]posthouse.Role{
 	"GET {$}": posthouse.RoleViewer, "GET search": posthouse.RoleViewer, "GET search.csv": posthouse.RoleViewer, "GET messages/{id}": posthouse.RoleViewer, "GET deliveries/{id}": posthouse.RoleViewer,
 	"GET attention": posthouse.RoleViewer, "GET channels": posthouse.RoleViewer, "GET channels/{name}": posthouse.RoleViewer,
-	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET decisions": posthouse.RoleViewer, "GET decisions/{id}": posthouse.RoleViewer, "POST decisions/{id}/stop": posthouse.RoleOperator,
+	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET decisions": posthouse.RoleViewer, "GET decisions/{id}": posthouse.RoleViewer, "POST decisions/{id}/stop": posthouse.RoleOperator, "POST decisions/{id}/undo": posthouse.RoleOperator,
 	"GET tasks": posthouse.RoleViewer, "GET tasks/{id}": posthouse.RoleViewer, "GET reminders": posthouse.RoleViewer, "GET reminders/{id}": posthouse.RoleViewer, "POST reminders/{id}/end": posthouse.RoleOperator, "GET system": posthouse.RoleViewer,
 	"POST deliveries/{id}/cancel": posthouse.RoleOperator, "POST deliveries/{id}/replay": posthouse.RoleOperator, "POST deliveries/{id}/resolve": posthouse.RoleOperator,
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
@@ -131,6 +131,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, o := range append(wire.Outcomes(), wire.OutcomeReplay) {
 		names["outcome_"+string(o)], names["undo_"+string(o)], names[decision{wire.Decision{Outcome: o}}.After().Word] = true, true, true
 	}
+	names["outcome_undo"], names["decision_undo_retry"], names["decision_undo_replay"], names["after_undo"] = true, true, true, true
 	for _, s := range saids() {
 		names[s] = true
 	}

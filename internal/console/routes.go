@@ -42,6 +42,7 @@ func routes() []route {
 		looks("decisions", "decisions.read", showDecisions),
 		looks("decisions/{id}", "decisions.read", showDecision),
 		acts("decisions/{id}/stop", "decisions.stop", stopDecision),
+		acts("decisions/{id}/undo", "decisions.undo", undoDecision),
 		looks("channels", "channels.read", showChannels),
 		looks("channels/{name}", "channels.read", showChannel),
 		{"GET", "drivers", web.Use{Scope: admin, Action: "channels.put"}, showDrivers},

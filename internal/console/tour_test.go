@@ -116,7 +116,7 @@ func TestAFilterDecidesAboutWhatWasCounted(t *testing.T) {
 		}
 	}
 	form.Set("confirm", confirm)
-	h.shows(h.decided(h.ask("operator", at, form)), "2 / 2", "Decided: 2", "one message at a time")
+	h.shows(h.decided(h.ask("operator", at, form)), "2 / 2", "Decided: 2", "all at once or one by one")
 }
 
 // confirmIn is what confirms the count on a page.
@@ -214,4 +214,50 @@ func TestAnErrorShowsNothingOfItsCause(t *testing.T) {
 		t.Errorf("got %d\n%s", got.status, got.body)
 	}
 	h.shows(got.body, "An error that should not be")
+}
+
+// What a decision about many let go is taken back from its page, after a look, by who may decide; what cannot be undone offers nothing.
+func TestADecisionAboutManyIsTakenBack(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","on_unknown":"hold"}`, nil)
+	h.api("POST", "/v1/channels/out/pause", `{}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"}}`, nil)
+	h.exec("UPDATE posthouse_queue SET state = 'unknown', reason = 'no_answer', attempts = 1, started_at = 1, due_at = 0, lease_until = 0")
+	decide := func(outcome string) string {
+		t.Helper()
+		form := url.Values{"state": {"unknown"}, "channel": {"out"}, "outcome": {outcome}, "all": {"1"}}
+		look := h.ask("operator", "/console/t/default/attention", form).body
+		form.Set("sure", "1")
+		form.Set("confirm", confirmIn(look))
+		led := h.ask("operator", "/console/t/default/attention", form)
+		h.decided(led)
+		return led.to()
+	}
+	at := decide("retry")
+	h.shows(h.page("operator", at), "2 / 2", `action="`+at+`/undo"`, "waits for a person again", "At most: <strong>2</strong>")
+	if page := h.page("viewer", at); strings.Contains(page, at+"/undo") {
+		t.Error("a viewer is offered to take a decision back")
+	}
+	if got := h.ask("viewer", at+"/undo", url.Values{"note": {"x"}}); got.status != http.StatusForbidden {
+		t.Errorf("a viewer takes a decision back: %d", got.status)
+	}
+	led := h.ask("operator", at+"/undo", url.Values{"note": {"too early"}})
+	h.shows(h.decided(led), "Undo of a decision", "2 / 2", at, "attention?channel=out&amp;state=unknown")
+	if n := len(h.deliveries("unknown")); n != 2 {
+		t.Errorf("%d are unknown again, want 2", n)
+	}
+	page := h.page("operator", at)
+	h.shows(page, "Undone by", led.to())
+	if strings.Contains(page, at+"/undo") {
+		t.Error("a decision that was taken back offers it again")
+	}
+	h.shows(h.page("operator", "/console/t/default/decisions"), "Undo of a decision", "Send again")
+	sent := decide("sent")
+	if page := h.page("operator", sent); strings.Contains(page, sent+"/undo") || !strings.Contains(page, "cannot be undone") {
+		t.Error("what counts as arrived is offered to be taken back")
+	}
+	if got := h.ask("operator", sent+"/undo", url.Values{}); got.status != http.StatusConflict || !strings.Contains(got.body, "count as arrived") {
+		t.Errorf("taking back what arrived: %d", got.status)
+	}
 }

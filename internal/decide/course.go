@@ -18,6 +18,8 @@ type Course struct {
 	Counted time.Time `json:"counted"`
 	Cursor  string    `json:"cursor,omitempty"` // where the last step ended
 	Step    int       `json:"step"`             // how many steps were made
+	Undo    *Undo     `json:"undo,omitempty"`   // of one that takes another back
+	Undone  *Undo     `json:"undone,omitempty"` // of one that is taken back, what of it
 }
 
 // The words by which all courses of a tenant are found.
@@ -28,7 +30,7 @@ const (
 
 // Plan is a course as it is stored: due while it runs.
 func (c Course) Plan(tenant string, version int64, now time.Time) (work.Plan, error) {
-	c.Decision.Error, c.CreatedAt, c.UpdatedAt = "", time.Time{}, time.Time{} // the plan has these
+	c.Decision.Error, c.CreatedAt, c.UpdatedAt, c.Undoable = "", time.Time{}, time.Time{}, false // the plan has these
 	doc, err := json.Marshal(c)
 	p := work.Plan{Tenant: tenant, Type: work.PlanDecision, ID: c.ID, Kind: CourseKind, Ref: CourseRef, Doc: doc, Version: version}
 	if c.State == wire.DecisionRunning {
@@ -43,6 +45,7 @@ func ReadCourse(p work.Plan) (c Course, err error) {
 		return c, fmt.Errorf("the decision %s cannot be read: %w", p.ID, err)
 	}
 	c.Decision.Error, c.CreatedAt, c.UpdatedAt = p.Error, p.CreatedAt, p.UpdatedAt
+	c.Undoable = c.CanUndo()
 	return c, nil
 }
 
@@ -61,6 +64,8 @@ type Selector interface {
 
 // Again sends deliveries again, each once since a moment.
 type Again interface {
+	// ReplaysBetween are the replays of deliveries that wait and were made between two moments.
+	ReplaysBetween(ctx context.Context, tenant string, ids []string, since, until time.Time) ([]string, error)
 	ReplayOnce(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool, since time.Time) ([]work.Replay, error)
 }
 
@@ -98,15 +103,25 @@ func (c Courses) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 		if err != nil || as.Step != course.Step {
 			return false, stepTaken(err)
 		}
-		as.Step, as.Cursor, as.Done, as.Left = as.Step+1, next, as.Done+done, as.Left+list-done
-		if as.State == wire.DecisionRunning && (next == "" || as.Done+as.Left >= as.Matched) {
-			as.State = wire.DecisionDone
-		}
+		as.went(list, next, done)
 		*p, err = as.Plan(p.Tenant, p.Version, now)
 		return true, err
 	})
 	stored.Version++ // Amend has stored it
 	return nil, stored, err
+}
+
+// went notes a step.
+func (c *Course) went(looked int, next string, done int) {
+	c.Step, c.Cursor, c.Done = c.Step+1, next, c.Done+done
+	if c.Undo == nil {
+		c.Left += looked - done
+	} else if next == "" { // what it goes through says nothing of those that have begun
+		c.Left = max(0, c.Matched-c.Done)
+	}
+	if c.State == wire.DecisionRunning && (next == "" || c.Undo == nil && c.Done+c.Left >= c.Matched) {
+		c.State = wire.DecisionDone
+	}
 }
 
 // stepTaken is the error of a step that somebody else has made too.
@@ -119,6 +134,9 @@ func stepTaken(err error) error {
 
 // step decides about the next deliveries of a course. It returns how many it has looked at, and how many of them it decided.
 func (c Courses) step(ctx context.Context, tenant string, course *Course) (looked int, next string, done int, err error) {
+	if course.Undo != nil {
+		return c.takeBack(ctx, tenant, course)
+	}
 	f := course.Filter(tenant)
 	f.Limit = max(1, min(courseStep, course.Matched-course.Done-course.Left))
 	list, next, err := c.Selector.Deliveries(ctx, f)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,15 @@ func (f *field) Deliveries(_ context.Context, in work.Filter) (list []posthouse.
 		next = strconv.Itoa(from + in.Limit)
 	}
 	return list, next, nil
+}
+
+func (f *field) ReplaysBetween(_ context.Context, _ string, ids []string, since, until time.Time) (list []string, err error) {
+	for _, id := range ids {
+		if f.made[id] > 0 && since.Before(until) {
+			list = append(list, id+"'")
+		}
+	}
+	return list, nil
 }
 
 func (f *field) ReplayOnce(_ context.Context, _ time.Time, _ string, ids []string, _ bool, _ time.Time) (made []work.Replay, err error) {
@@ -149,5 +159,73 @@ func TestAStepThatTwoProcessesMakeCountsOnce(t *testing.T) {
 	}
 	if got := standing(t, f); got.Step != 1 || got.Done != 499 || got.Left != 1 {
 		t.Errorf("it stands as %+v", got)
+	}
+}
+
+// Revise finds what is asked for as replays that wait, but that of d9, which has begun.
+func (f *field) Revise(_ context.Context, now time.Time, sel work.Selection, decide func(time.Time, []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error) {
+	var found []posthouse.Delivery
+	for _, id := range sel.IDs {
+		d := posthouse.Delivery{ID: id, State: posthouse.Pending, CreatedAt: time.Unix(5, 0)}
+		if id == "d9'" {
+			d.State = posthouse.Sending
+		}
+		found = append(found, d)
+	}
+	for _, c := range decide(now, found) {
+		f.made[strings.TrimSuffix(c.After.ID, "'")] = -1
+	}
+	return found, nil
+}
+
+// An undo goes through all that the decision went through, takes back what waits, and ends with what it left.
+func TestAnUndoGoesStepByStep(t *testing.T) {
+	t.Parallel()
+	f, c := began(t, 1300, 1200)
+	if _, err := c.Undoing(t.Context(), "t", "x", "li.na"); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "stop it first") {
+		t.Errorf("a decision that goes on: %v", err)
+	}
+	for standing(t, f).State == wire.DecisionRunning {
+		if err := step(t, f, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.plan.UpdatedAt = time.Unix(8, 0)
+	undo, err := c.Undoing(t.Context(), "t", "x", "li.na")
+	if err != nil || undo.Undoes != "x" || undo.Matched != 1199 || undo.By != "li.na" || !undo.Counted.Equal(time.Unix(9, 0)) || standing(t, f).UndoneBy != undo.ID {
+		t.Fatalf("the undo is %+v, %v", undo, err)
+	}
+	f.plan.UpdatedAt = time.Unix(800, 0)
+	if again, err := c.Undoing(t.Context(), "t", "x", "wang"); err != nil || again.ID != undo.ID || !again.Undo.Until.Equal(undo.Undo.Until) {
+		t.Errorf("asked again it is %+v, %v", again, err)
+	}
+	c.Operator.Queue = f
+	if f.plan, err = undo.Plan("t", 1, time.Unix(9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for standing(t, f).State == wire.DecisionRunning {
+		if err := step(t, f, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back := 0
+	for _, n := range f.made {
+		if n == -1 {
+			back++
+		}
+	}
+	// The replay of d7 was refused, which the fake table does not know.
+	if got := standing(t, f); got.State != wire.DecisionDone || got.Done != 1199 || got.Left != 0 || got.Step != 3 || back != 1199 || f.made["d9"] != 1 {
+		t.Errorf("it ended as %+v, with %d taken back, and d9 %d", got, back, f.made["d9"])
+	}
+}
+
+func TestWhatIsDecidedForGoodCannotBeUndone(t *testing.T) {
+	t.Parallel()
+	for outcome, why := range map[wire.Outcome]string{wire.OutcomeSent: "count as arrived", wire.OutcomeNotSent: "a decision replay", wire.OutcomeUndo: "decide anew", wire.OutcomeRetry: "nothing to undo"} {
+		err := undoable(Course{Decision: wire.Decision{ID: "x", Outcome: outcome, State: wire.DecisionDone}})
+		if posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", outcome, err)
+		}
 	}
 }

@@ -405,6 +405,30 @@ func AfterCancel(d posthouse.Delivery) (work.Change, bool) {
 	return step.change, true
 }
 
+// ReasonRetry is of what a person let go again, and ReasonUndo of what was taken back before it began.
+const (
+	ReasonRetry = "operator_retry"
+	ReasonUndo  = "operator_undo"
+)
+
+// AfterUndo takes a person's word back that a delivery is to be tried again, before it has begun (T31): it waits for a person once more,
+// whatever its policy. One that never began was quarantined, and is again.
+func AfterUndo(d posthouse.Delivery) (work.Change, bool) {
+	if d.State != posthouse.Pending || d.Reason != ReasonRetry {
+		return work.Change{}, false
+	}
+	step := begin(d)
+	a := &step.change.After
+	a.DueAt = time.Time{}
+	if d.Attempts == 0 {
+		step.to(posthouse.EventQuarantine, posthouse.Quarantined, ReasonUndo)
+		return step.change, true
+	}
+	a.OnUnknown = posthouse.Hold
+	step.to(posthouse.EventResolve, posthouse.Unknown, ReasonUndo)
+	return step.change, true
+}
+
 // AfterResolve is a person's or a query's word on an unknown (T15, T16), or a person's on a
 // quarantined delivery (T26). An absent one is tried again when retry is set, else it failed.
 func AfterResolve(d posthouse.Delivery, arrived, again bool, reason string, now time.Time) (work.Change, bool) {

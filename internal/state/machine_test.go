@@ -47,3 +47,32 @@ func TestEvidenceEndsOnlyAnAttemptThatRuns(t *testing.T) {
 		}
 	}
 }
+
+// What a person let go again is taken back until it begins, and then waits for a person whatever its policy; nothing else is.
+func TestARetryIsTakenBackUntilItBegins(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+	let := func(d posthouse.Delivery) posthouse.Delivery {
+		c, ok := AfterResolve(d, false, true, ReasonRetry, now)
+		if !ok {
+			t.Fatalf("%s cannot be tried again", d.State)
+		}
+		return c.After
+	}
+	unknown := let(posthouse.Delivery{State: posthouse.Unknown, Attempts: 1, OnUnknown: posthouse.Retry})
+	c, ok := AfterUndo(unknown)
+	if d := c.After; !ok || d.State != posthouse.Unknown || d.OnUnknown != posthouse.Hold || d.Reason != ReasonUndo || !d.DueAt.IsZero() || !posthouse.Legal(posthouse.Pending, c.Events[0].Type, d.State) {
+		t.Errorf("an unknown is taken back as %+v, %v", c, ok)
+	}
+	c, ok = AfterUndo(let(posthouse.Delivery{State: posthouse.Quarantined, OnUnknown: posthouse.Retry}))
+	if d := c.After; !ok || d.State != posthouse.Quarantined || d.Reason != ReasonUndo || !posthouse.Legal(posthouse.Pending, c.Events[0].Type, d.State) {
+		t.Errorf("a quarantined one is taken back as %+v, %v", c, ok)
+	}
+	begun, tried := unknown, unknown
+	begun.State, tried.Reason = posthouse.Sending, string(posthouse.ClassTransient)
+	for _, d := range []posthouse.Delivery{begun, tried, {State: posthouse.Pending}, {State: posthouse.Sent, Reason: ReasonRetry}} {
+		if c, ok := AfterUndo(d); ok {
+			t.Errorf("what is %s by %q is taken back as %+v", d.State, d.Reason, c.After)
+		}
+	}
+}

@@ -42,6 +42,21 @@ func (s Submissions) ReplayOnce(ctx context.Context, now time.Time, tenant strin
 	return done, nil
 }
 
+// ReplaysBetween are the replays of deliveries that wait, and were made between two moments.
+func (s Submissions) ReplaysBetween(ctx context.Context, tenant string, ids []string, since, until time.Time) ([]string, error) {
+	var list []string
+	for _, id := range ids {
+		low, high := layout.DeliveryRange(posthouse.MessageID(id))
+		found, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_queue WHERE id > ? AND id <= ? AND replay_of = ? AND tenant = ? AND state = 'pending' AND created_at >= ? AND created_at <= ?",
+			low, high, id, tenant, sqldb.Micros(since), sqldb.Micros(until))
+		if err != nil {
+			return nil, s.db.Coded(err, "look for replays")
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
 func (t replaying) replay(tenant string, ids []string, forceNew bool, since time.Time) ([]work.Replay, error) {
 	recipients, forget, err := t.lockMessages(tenant, ids)
 	if err != nil {

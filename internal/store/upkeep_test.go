@@ -290,10 +290,22 @@ func TestAReplayIsMadeOnceSinceAMoment(t *testing.T) {
 			return list[0].ID
 		}
 		made := replay(since.Add(-time.Hour))
+		for _, c := range []struct {
+			tenant       string
+			since, until time.Time
+			want         int
+		}{{"t1", since.Add(-time.Hour), since.Add(time.Hour), 1}, {"t2", since.Add(-time.Hour), since.Add(time.Hour), 0}, {"t1", since.Add(time.Hour), since.Add(2 * time.Hour), 0}, {"t1", since.Add(-2 * time.Hour), since.Add(-time.Hour), 0}} {
+			if got, err := s.Submissions.ReplaysBetween(t.Context(), c.tenant, ids, c.since, c.until); err != nil || len(got) != c.want || c.want == 1 && got[0] != made {
+				t.Errorf("of %s between %s and %s wait %v, %v", c.tenant, c.since, c.until, got, err)
+			}
+		}
 		if again := replay(since.Add(-time.Hour)); again != made {
 			t.Errorf("while %s is open, %s is made", made, again)
 		}
 		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		if got, err := s.Submissions.ReplaysBetween(t.Context(), "t1", ids, since.Add(-time.Hour), since.Add(time.Hour)); err != nil || len(got) != 0 {
+			t.Errorf("settled replays wait: %v, %v", got, err)
+		}
 		if again := replay(since.Add(-time.Hour)); again != made {
 			t.Errorf("after %s has ended, %s is made", made, again)
 		}

@@ -72,6 +72,8 @@ func uncertain(e *posthouse.Event) bool {
 		return true
 	case posthouse.EventLeaseLost:
 		return e.To == posthouse.Unknown
+	case posthouse.EventResolve:
+		return e.From == posthouse.Pending
 	case posthouse.EventQuarantine:
 		return e.From == posthouse.Sending
 	}
@@ -121,6 +123,8 @@ func (u *Unknowns) count(e *posthouse.Event) {
 			u.EpochHold++
 		case posthouse.EventRelease:
 			u.TooLate++
+		case posthouse.EventResolve:
+			u.Operator-- // who took the word back
 		default:
 			u.Ambiguous++
 		}

@@ -16,7 +16,8 @@ import (
 func decisionsGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("decisions", "Decisions about many deliveries, which the server carries out step by step",
 		decisionsMake(sh), decisionsList(sh), decisionDoing(sh, "show ID", "Show how far a decision is", client.Decisions.Get),
-		decisionDoing(sh, "stop ID", "Stop a decision where it is; what it has decided stays decided", client.Decisions.Stop)))
+		decisionDoing(sh, "stop ID", "Stop a decision where it is; what it has decided stays decided", client.Decisions.Stop),
+		decisionDoing(sh, "undo ID", "Take back what a retry or replay let go and has not begun; the rest stays decided", client.Decisions.Undo)))
 }
 
 // verdict is a person's word on all that a filter selects.
@@ -92,7 +93,7 @@ func printDecision(sh *shell.Shell, d wire.Decision) {
 	sh.Fields([][2]string{
 		{"decision", d.ID}, {"state", string(d.State)}, {"last error", d.Error}, {"outcome", string(d.Outcome)},
 		{"channel", d.Channel}, {"kind", d.Kind}, {"ref", d.Ref}, {"user", d.User}, {"account", d.Account}, {"reason", d.Reason}, {"states", shell.Words(texts(d.States))},
-		{"done", strconv.Itoa(d.Done) + " of " + strconv.Itoa(d.Matched)}, {"left alone", strconv.Itoa(d.Left)}, {"by", d.By}, {"begun", sh.At(d.CreatedAt)},
+		{"done", strconv.Itoa(d.Done) + " of " + strconv.Itoa(d.Matched)}, {"left alone", strconv.Itoa(d.Left)}, {"undoes", d.Undoes}, {"undone by", d.UndoneBy}, {"by", d.By}, {"begun", sh.At(d.CreatedAt)},
 	}...)
 }
 

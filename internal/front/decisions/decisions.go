@@ -25,6 +25,8 @@ func (d Options) courseRoutes() []web.Route {
 			Answers(http.StatusAccepted, http.StatusOK),
 		web.Get("/v1/decisions", posthouse.ScopeRead, "The newest 200 decisions about many, newest first.", d.all),
 		web.Get("/v1/decisions/{id}", posthouse.ScopeRead, "A decision about many, and how far it is.", d.one),
+		web.Act("/v1/decisions/{id}/undo", posthouse.ScopeAdmin, "Take back what a retry or replay let go and has not begun: what was unknown waits for a person again, new deliveries are cancelled. It is a decision of its own; asked again, the same.", d.undo).
+			Answers(http.StatusAccepted).Audited(),
 		web.Act("/v1/decisions/{id}/stop", posthouse.ScopeAdmin, "Stop one that runs. What it has decided stays decided.", d.stop).Audited(),
 	)
 }
@@ -136,5 +138,11 @@ func (d Options) one(c *web.Call) (wire.Decision, error) {
 func (d Options) stop(c *web.Call) (wire.Decision, error) {
 	out, err := d.Decider.Stop(c.Context(), c.Tenant(), c.PathValue("id"))
 	c.Affected(out.Done)
+	return out, err
+}
+
+func (d Options) undo(c *web.Call) (wire.Decision, error) {
+	out, err := d.Decider.Undo(c.Context(), c.Tenant(), c.PathValue("id"), c.Key.Name)
+	c.Affected(out.Matched)
 	return out, err
 }

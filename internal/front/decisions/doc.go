@@ -27,6 +27,8 @@ type Decider interface {
 	// Begin stores a decision, and begins with it. One with its id that is stored already is answered as it is.
 	Begin(ctx context.Context, tenant string, c decide.Course) (wire.Decision, error)
 	Stop(ctx context.Context, tenant, id string) (wire.Decision, error)
+	// Undo begins to take back what a decision let go and has not begun. What cannot be undone is an error that says why.
+	Undo(ctx context.Context, tenant, id, by string) (wire.Decision, error)
 }
 
 // Plans reads decisions about many.
