@@ -37,8 +37,14 @@ type Courier struct {
 
 	owner  string
 	mu     sync.Mutex
-	served map[string]bool
+	served map[string]serving
 	rounds sync.WaitGroup
+}
+
+// serving is a round that is under way, of a subscription as it was.
+type serving struct {
+	version int64
+	end     context.CancelFunc
 }
 
 const (
@@ -63,7 +69,7 @@ const afterDead = 5
 
 // Run serves subscriptions until ctx ends.
 func (c *Courier) Run(ctx context.Context) {
-	c.owner, c.served = posthouse.NewID(), map[string]bool{}
+	c.owner, c.served = posthouse.NewID(), map[string]serving{}
 	tick := time.NewTicker(courierEvery)
 	defer tick.Stop()
 	defer c.rounds.Wait()
@@ -73,6 +79,7 @@ func (c *Courier) Run(ctx context.Context) {
 			c.Logger.Warn("the subscriptions cannot be read now", "error", err)
 		}
 		for i := range list {
+			c.heed(&list[i])
 			if list[i].State == work.SubscriptionActive {
 				c.begin(ctx, &list[i])
 			}
@@ -85,20 +92,32 @@ func (c *Courier) Run(ctx context.Context) {
 	}
 }
 
+// heed ends the round of a subscription that somebody has changed: it may wait for what happens next, or for its next try, and what
+// was asked for is to begin at once.
+func (c *Courier) heed(sub *work.Subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now, served := c.served[sub.ID]; served && (now.version != sub.Version || sub.State != work.SubscriptionActive) {
+		now.end()
+	}
+}
+
 // begin serves a subscription, unless this process or another one does already.
 func (c *Courier) begin(ctx context.Context, sub *work.Subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.served[sub.ID] {
+	if _, served := c.served[sub.ID]; served {
 		return
 	}
 	taken, err := c.Ledger.TakeSubscription(ctx, time.Now(), sub, c.owner, courierLease)
 	if err != nil || !taken {
 		return // the next round looks again
 	}
-	c.served[sub.ID] = true
+	ctx, end := context.WithCancel(ctx)
+	c.served[sub.ID] = serving{sub.Version, end}
 	c.rounds.Go(func() {
 		defer func() {
+			end()
 			c.mu.Lock()
 			delete(c.served, sub.ID)
 			c.mu.Unlock()

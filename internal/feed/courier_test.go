@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,6 +135,48 @@ func TestAnEndpointThatIsDownSlowsNobody(t *testing.T) {
 		}
 		if tries > len(ladder)+4 {
 			t.Errorf("it was tried %d times", tries)
+		}
+	})
+}
+
+// FLEET-2: what somebody asks for begins at once, though the subscriber waits for what happens next or for its next try: a replay, a
+// resume, a pause.
+func TestAChangeOfASubscriptionBeginsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, l := &book{}, subscriptions("idle", "down")
+		b.add(10)
+		var well atomic.Bool
+		e := &endpoints{told: map[string][]string{}, answer: func(sub *work.Subscription, _ string) *failure {
+			if sub.ID == "down" && !well.Load() {
+				return &failure{text: "HTTP 500"}
+			}
+			return nil
+		}}
+		told := func(id string) int {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return len(e.told[id])
+		}
+		edit := func(id string, edit func(*work.Subscription)) {
+			_, _ = l.EditSubscription(t.Context(), time.Now(), "", id, func(s *work.Subscription) error { edit(s); return nil })
+			time.Sleep(2 * courierEvery)
+			synctest.Wait()
+		}
+		couriers(t, 1, l, b, e)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		well.Store(true)
+		edit("idle", func(s *work.Subscription) { s.At = posthouse.FeedPosition{} })
+		edit("down", func(s *work.Subscription) { s.Failures, s.NextAt = 0, time.Time{} })
+		if told("idle") != 40 || told("down") != 20 {
+			t.Errorf("one was told %d events with its replay and the other %d after it was resumed, want 40 and 20", told("idle"), told("down"))
+		}
+		edit("idle", func(s *work.Subscription) { s.State = work.SubscriptionPaused })
+		b.add(10)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if told("idle") != 40 || told("down") != 40 {
+			t.Errorf("one that is paused was told %d events and the other %d, want 40 both", told("idle"), told("down"))
 		}
 	})
 }
