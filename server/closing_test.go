@@ -4,10 +4,14 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/dbtest"
 )
 
 func TestWhatWasOpenedIsClosedInReverse(t *testing.T) {
@@ -59,5 +63,31 @@ func TestARedisThatIsAwayIsNamed(t *testing.T) {
 	i := slices.IndexFunc(s.Readiness(t.Context()), func(c Check) bool { return c.Name == "redis" && !c.OK && c.Optional && c.Detail != "" })
 	if i < 0 {
 		t.Errorf("the server says %+v", s.Readiness(t.Context()))
+	}
+}
+
+// FLEET-9: a database that hangs is named, and nothing is said of a Redis that answers.
+func TestADatabaseThatHangsIsNamedAlone(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Own(t, dbtest.Options{Kind: dbtest.KindMariaDB})
+	dsn, _, err := db.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := assemble(t.Context(), Options{DSN: dsn, Redis: "redis://" + dbtest.Redis(t) + "/0", KeyringFile: filepath.Join(t.TempDir(), "keys"), CreateKeyring: true, StateDir: t.TempDir(), Announce: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.closing.close() })
+	if err := syscall.Kill(db.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(db.PID(), syscall.SIGCONT)
+	said := map[string]bool{}
+	for _, c := range s.Readiness(t.Context()) {
+		said[c.Name] = c.OK
+	}
+	if diff := cmp.Diff(map[string]bool{"database": false, "redis": true}, said); diff != "" {
+		t.Errorf("what is well (-want +got):\n%s", diff)
 	}
 }

@@ -56,7 +56,7 @@ func App() channel.Type {
 			{Max: appPerMinute, Per: posthouse.Duration(time.Minute)}, {Max: appPerHour, Per: posthouse.Duration(time.Hour)},
 		},
 		RecipientLimits: []posthouse.Limit{
-			{Max: memberPerMinute, Per: posthouse.Duration(time.Minute)}, {Max: memberPerHour, Per: posthouse.Duration(time.Hour)},
+			{Max: memberPerMinute, Per: posthouse.Duration(time.Minute + late)}, {Max: memberPerHour, Per: posthouse.Duration(time.Hour + late)},
 		},
 		Callbacks: true,
 		Check:     checkApp,

@@ -24,8 +24,11 @@ import (
 // 100 is ours.
 const (
 	robotPerMinute = 18 // of 20, since windows of theirs and ours are not the same
-	robotMentions  = 100
-	robotImage     = 2 << 20
+	// late is how much later a call may reach WeCom than it was permitted. All that go late in one window and all that go at once in
+	// the next would be within one of WeCom's.
+	late          = time.Second
+	robotMentions = 100
+	robotImage    = 2 << 20
 )
 
 // Robot describes the driver for a group's robot.
@@ -39,7 +42,7 @@ func Robot() channel.Type {
 		MaxBatch:      robotMentions,
 		BatchSize:     func(c channel.Config) int { return c.Int("mentions") },
 		Timeout:       10 * time.Second,
-		AccountLimits: []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute)}},
+		AccountLimits: []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute + late)}},
 		Content:       robotContent,
 		Open:          openRobot,
 	}

@@ -16,7 +16,7 @@
 // changed in between. Counted is the moment of the grant (Grant.At, on the clock
 // of the place); a send that starts some milliseconds later than its grant
 // reaches the provider that much later, so a limit that the provider counts to
-// the millisecond wants a little room in its Max.
+// the millisecond wants a Per that is a little longer.
 //
 // A limit of up to 100 is kept to the microsecond. A higher one is counted in
 // slots of a hundredth of the window, always to the safe side, which costs at
