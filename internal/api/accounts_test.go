@@ -112,7 +112,8 @@ func TestAccountsAreImportedAllOrNone(t *testing.T) {
 	has(t, h.accounts(csv, "", "name,colour\nc,red\n"), 422, `"path":"line 1"`, "colour")
 	has(t, h.accounts(csv, "", "name,config.key\nc,k\nc,k\n"), 422, `"path":"line 3.name"`, "as at line 2")
 	has(t, h.accounts(lines, "", `{"name":"d","config":{"key":"k"}}`+"\n\n"+`{"name":"e","config":{}}`+"\nno\n"), 422, `"path":"line 4"`)
-	has(t, h.accounts(lines, "", `{"name":"d","config":{"key":"k"}}`+"\n\n"+`{"name":"e","config":{}}`+"\n"), 422, `"path":"line 3.config.key"`)
+	has(t, h.accounts(lines, "", `{"name":"d","config":{"key":"k"}}`+"\n\n"+`{"name":"e","config":{}}`+"\n"), 422, `"path":"line 3.config.key"`, `of the account \"e\" is missing`)
+	has(t, h.accounts("application/json", "", `{"accounts":[{"name":"d","config":{"key":"k"}},{"name":"e","config":{"key":"k"},"weight":1001}]}`), 422, `"path":"accounts[1].weight"`, `of the account \"e\" is`)
 	has(t, h.accounts("application/json", "", `{"accounts":[]}`), 422, `"path":"accounts"`)
 	has(t, h.accounts("application/json", "?dry_run=perhaps", `{"accounts":[{"name":"x","config":{"key":"k"}}]}`), 422, `"path":"query.dry_run"`)
 	if got := h.do(request{method: "GET", path: robots}); strings.Count(got.body, `"name":`) != 2 {

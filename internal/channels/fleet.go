@@ -216,6 +216,9 @@ func (f Fleet) settle(ctx context.Context, t channel.Type, ch *posthouse.Channel
 		a.Config = f.keptAccount(t, ch, known[a.Name], a.Config)
 		found = append(found, f.tryAccount(t, ch, a)...)
 		for _, p := range found {
+			if len(list) > 1 && p.Path != "name" { // which says it
+				p.Message = fmt.Sprintf("of the account %q %s", a.Name, p.Message)
+			}
 			problems = append(problems, posthouse.Problem{Path: joined(path(i), p.Path), Message: p.Message})
 		}
 	}

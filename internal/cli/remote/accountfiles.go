@@ -102,7 +102,10 @@ func limitedAccounts(ctx context.Context, c *client.Client, channel string, docu
 	}
 	var list []account
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
-		a := stored[name]
+		a, known := stored[name]
+		if !known {
+			return nil, shell.Usagef("accounts.%s: the channel %s has no account of this name", name, channel)
+		}
 		a.Limits = limits[name]
 		list = append(list, account{name, a.Config, a.AccountSettings})
 	}
@@ -115,17 +118,15 @@ func readLimits(document map[string]any) (map[string][]posthouse.Limit, error) {
 	if !ok || len(of) == 0 || len(document) != 1 {
 		return nil, shell.Usagef("the file is not of the form limits: want an object accounts, and by name perSecond, perMinute, perHour and perDay")
 	}
-	limits := map[string][]posthouse.Limit{}
+	limits, err := map[string][]posthouse.Limit{}, error(nil)
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		fields, ok := of[name].(map[string]any)
 		if !ok {
 			return nil, shell.Usagef("accounts.%s: want an object with perSecond, perMinute, perHour and perDay", name)
 		}
-		list, err := readWindowsOf("accounts."+name, fields)
-		if err != nil {
+		if limits[name], err = readWindowsOf("accounts."+name, fields); err != nil {
 			return nil, err
 		}
-		limits[name] = list
 	}
 	return limits, nil
 }
@@ -152,13 +153,11 @@ func readWindowsOf(path string, fields map[string]any) ([]posthouse.Limit, error
 }
 
 // wholeNumber reads a number as JSON and YAML have it.
-func wholeNumber(v any) (int, error) {
+func wholeNumber(v any) (n int, err error) {
 	text, err := json.Marshal(v)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = json.Unmarshal(text, &n)
 	}
-	var n int
-	err = json.Unmarshal(text, &n)
 	return n, err
 }
 
