@@ -23,8 +23,26 @@ func (h *house) fleet() []string {
 	if _, _, err := h.api.Accounts.Put(h.Context(), "fleet", posthouse.Account{Name: "sales-07", AccountSettings: settings, Config: map[string]any{"agent_id": 1000007, "secret": "s-07"}}); err != nil {
 		h.Fatal(err)
 	}
+	if _, _, err := h.api.Accounts.Put(h.Context(), "fleet", posthouse.Account{Name: "refused-08", Config: map[string]any{"agent_id": 1000008, "secret": "s-08"}}); err != nil {
+		h.Fatal(err)
+	}
 	h.pace("fleet", "sales-07")
-	return []string{"channels/fleet", "channels/fleet/new-account", "channels/fleet/accounts/sales-07", "channels/fleet/accounts/sales-07?span=day", "channels/fleet/accounts/sales-07/edit"}
+	h.executes("INSERT INTO posthouse_gates (tenant, channel, account, until_at, class, code, error, refusals, learned, updated_at) VALUES ('default', 'fleet', 'refused-08', ?, 'account', '40001', 'invalid secret', 1, 0, 0)", time.Now().Add(time.Hour).UnixMicro())
+	h.executes("INSERT INTO posthouse_processes (id, host, version, epoch, key_id, keyring, accept_only, started_at, seen_at) VALUES ('a-machine-with-a-long-name-4711-00ff', 'a', 'v0', 1, 'k0', '00112233aabbccdd', 0, 1, ?)", time.Now().UnixMicro())
+	return []string{"channels/fleet", "channels/fleet?state=parked", "channels/fleet/new-account", "channels/fleet/accounts/sales-07", "channels/fleet/accounts/sales-07?span=day", "channels/fleet/accounts/sales-07/edit"}
+}
+
+// executes writes into the database beside the server.
+func (h *house) executes(text string, args ...any) {
+	h.Helper()
+	db, err := sql.Open("sqlite", h.file+"?_pragma=busy_timeout(30000)")
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(h.Context(), text, args...); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // pace gives an account a history of its rate: nobody waits an hour for one.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -53,6 +55,55 @@ func TestAListThatLooksThroughFewRowsLosesNothing(t *testing.T) {
 		}
 		if list, next, err = deliveries(work.Filter{Tenant: "t1", Channel: "rare", Look: 500}); len(list) != 1 || list[0].ID != rare[0] || next != "" || err != nil {
 			t.Errorf("a look through all finds %d, leads on to %q, %v", len(list), next, err)
+		}
+	})
+}
+
+// Deliveries are found by their address or their provider's id, wherever they stand, each once, and of the states that are asked for.
+func TestDeliveriesAreFoundByAddressAndProvidersID(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		to := func(user, address string) func(*work.Entry) {
+			return func(e *work.Entry) { e.Deliveries[0].User, e.Deliveries[0].Address = user, address }
+		}
+		sent := accept(t, s, entry(1, to("u1", "13900000001")), entry(1, to("u2", "ref-sent")), entry(1, to("u3", "13900000003")))
+		for _, item := range claim(t, s, 1000) {
+			record(t, s, sentClean(item.Delivery))
+		}
+		failed := accept(t, s, entry(1, to("u1", "13900000001")))
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		waits := accept(t, s, entry(1, to("u1", "13900000001")), entry(1, to("u4", "13900000004")))
+		for id, ref := range map[string]string{sent[0]: "p-1", sent[1]: "ref-sent", sent[2]: "p-3"} {
+			err := s.DB.Change(t.Context(), time.Now(), "say what its provider calls it", func(t *sqldb.Tx) error {
+				n, err := t.Exec("UPDATE posthouse_sent SET ref = ? WHERE id = ?", ref, id)
+				if err == nil && n != 1 {
+					err = fmt.Errorf("%d rows of %s are clean", n, id)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct {
+			known  string
+			states []posthouse.State
+			want   []string
+		}{
+			{"13900000001", nil, []string{waits[0], failed[0], sent[0]}}, {"13900000001", []posthouse.State{posthouse.Pending}, waits[:1]},
+			{"13900000001", []posthouse.State{posthouse.Sent}, sent[:1]}, {"13900000001", []posthouse.State{posthouse.Failed}, failed},
+			{"ref-sent", nil, sent[1:2]}, {"ref-sent", []posthouse.State{posthouse.Sent}, sent[1:2]}, {"ref-sent", []posthouse.State{posthouse.Pending}, nil},
+			{"p-3", []posthouse.State{posthouse.Sent, posthouse.Pending}, sent[2:]}, {"nobody", nil, nil},
+		} {
+			list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "t1", KnownAs: c.known, States: c.states, Look: 100})
+			var got []string
+			for _, d := range list {
+				got = append(got, d.ID)
+			}
+			slices.Sort(got)
+			want := slices.Sorted(slices.Values(c.want))
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s in %s: %v, %v; want %v", c.known, c.states, got, err, want)
+			}
 		}
 	})
 }

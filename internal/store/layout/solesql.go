@@ -16,9 +16,12 @@ func SoleMessage(d *sqldb.Dialect, id string) string {
 
 // SoleRows are clean deliveries with where they stand: s is there where they were sent, q where they wait; else they are in
 // flight.
-func SoleRows(d *sqldb.Dialect) string {
+func SoleRows(d *sqldb.Dialect) string { return SoleRowsBy(d, "") }
+
+// SoleRowsBy are SoleRows whose messages are found as by says, which is a Dialect.By or empty.
+func SoleRowsBy(d *sqldb.Dialect, by string) string {
 	id := SoleID(d)
-	return "posthouse_messages m LEFT JOIN posthouse_sent s ON s.id = " + id + soleDue(id)
+	return "posthouse_messages m" + by + " LEFT JOIN posthouse_sent s ON s.id = " + id + soleDue(id)
 }
 
 // SoleSent are those of SoleRows that were sent, found from there.

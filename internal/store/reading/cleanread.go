@@ -18,14 +18,18 @@ func cleanPart(d *sqldb.Dialect, c *clean, order string, limit int) (text string
 		return "", nil, false
 	}
 	where, args := c.where.Text+c.stages(), slices.Clone(c.where.Args)
-	from := layout.SoleRows(d)
+	by := "m.id"
+	index := ""
+	if c.ranged {
+		index = d.By(sqldb.Primary)
+	}
+	from := layout.SoleRowsBy(d, index)
 	switch {
 	case c.pending && !c.sending && !c.sent && !c.crowded:
 		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + layout.SoleMessage(d, "q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
 	case c.sending && !c.pending && !c.sent:
 		where += " AND m.id IN (SELECT " + layout.SoleMessage(d, "j.value") + " FROM " + d.Flown + ")"
 	}
-	by := "m.id"
 	if c.sent && !c.pending && !c.sending {
 		from, by = layout.SoleSent(d), "s.id"
 		if c.low != "" {
@@ -40,6 +44,21 @@ func cleanPart(d *sqldb.Dialect, c *clean, order string, limit int) (text string
 	}
 	return "SELECT * FROM (SELECT " + layout.SoleColumns(d) + " FROM " + from + " WHERE " + where + " ORDER BY " + by + " LIMIT ?) clean_part",
 		append(args, limit), true
+}
+
+// parts are the parts of a list that have the clean deliveries: one, but where an address or a provider's id is looked for. Those stand in two
+// tables, and a row of one would be joined to the other before it could be left out.
+func (c *clean) parts() []*clean {
+	if c == nil || c.known == "" {
+		return []*clean{c}
+	}
+	byAddress, byRef := *c, *c
+	byAddress.where = sqldb.Where(c.where.Text, slices.Clone(c.where.Args)...)
+	byAddress.where.And("m.address = ?", c.known)
+	byRef.where = sqldb.Where(c.where.Text, slices.Clone(c.where.Args)...)
+	byRef.where.And("s.ref = ? AND m.address <> ?", c.known, c.known)
+	byRef.pending, byRef.sending = false, false
+	return []*clean{&byAddress, &byRef}
 }
 
 // stages is the condition of the states.

@@ -15,6 +15,8 @@ type clean struct {
 	where                  sqldb.Condition
 	pending, sending, sent bool
 	crowded                bool   // many wait
+	ranged                 bool   // they are looked through by id, in a range
+	known                  string // the address or the provider's id that they have; empty for any
 	low, high              string // what the ids of deliveries are between, loosely; empty for no bound
 }
 
@@ -57,6 +59,8 @@ func (c *clean) only(wanted []posthouse.State) {
 // states says which tables can hold what a filter wants.
 type states struct {
 	open, settled bool
+	ranged        bool // they are looked through by id, in a range
+	chosen        bool // the index of those in trouble says which they are
 }
 
 // between bounds ids from above by a cursor and by the times of the filter: an id begins with
@@ -81,7 +85,7 @@ const troubleStates = "state IN ('failed', 'undelivered', 'expired', 'suppressed
 // states stand in the text, not as arguments, so that a partial index is seen to fit.
 func stateCondition(where *sqldb.Condition, wanted []posthouse.State) states {
 	if len(wanted) == 0 {
-		return states{true, true}
+		return states{open: true, settled: true}
 	}
 	var in states
 	var words []string

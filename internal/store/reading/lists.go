@@ -48,6 +48,7 @@ func (s Messages) deliveriesBefore(ctx context.Context, f work.Filter, before st
 	between(&where, f, before)
 	in := stateCondition(&where, f.States)
 	sole := everyClean(f.Tenant)
+	in.ranged, sole.ranged, in.chosen = ranged(f), ranged(f), chosen(f)
 	sole.filter(f, before)
 	if f.Account != "" {
 		where.And("account = ?", f.Account)
@@ -96,7 +97,7 @@ func called(where *sqldb.Condition, sole *clean, f work.Filter) {
 	}
 	if f.KnownAs != "" {
 		where.And("(address = ? OR provider_ref = ?)", f.KnownAs, f.KnownAs)
-		sole.where.And("(m.address = ? OR s.ref = ?)", f.KnownAs, f.KnownAs)
+		sole.known = f.KnownAs
 	}
 }
 
@@ -129,8 +130,11 @@ func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, 
 // first. The message that a delivery's id falls into is included: its other deliveries may
 // lie below.
 func (s Messages) messagesBefore(ctx context.Context, f work.Filter, before string, limit int) ([]string, error) {
-	where := messageCondition(f, before)
-	return sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_messages WHERE "+where.Text+" ORDER BY id DESC LIMIT ?", append(where.Args, limit)...)
+	where, by := messageCondition(f, before), ""
+	if ranged(f) && f.Kind == "" && len(f.Sight.Kinds) == 0 {
+		by = s.db.Dialect.By(sqldb.Primary)
+	}
+	return sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_messages"+by+" WHERE "+where.Text+" ORDER BY id DESC LIMIT ?", append(where.Args, limit)...)
 }
 
 // Messages lists the messages that the filter selects, newest first, with how their

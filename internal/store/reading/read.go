@@ -97,13 +97,22 @@ func (s Messages) mergedRows(ctx context.Context, in states, where sqldb.Conditi
 	var args []any
 	for _, tab := range []*sqldb.Table{layout.Queue, layout.Settled} {
 		if (tab == layout.Queue && in.open) || (tab == layout.Settled && in.settled) {
-			selects = append(selects, "SELECT * FROM (SELECT "+tab.List+" FROM "+tab.Name+
-				" WHERE "+where.Text+" ORDER BY "+order+" LIMIT ?) "+tab.Name+"_part")
+			by := ""
+			if in.ranged {
+				by = s.db.Dialect.By(sqldb.Primary)
+			}
+			from := tab.Name + by + " WHERE " + where.Text + " ORDER BY " + order + " LIMIT ?"
+			if in.chosen {
+				from = "(SELECT id AS chosen FROM " + tab.Name + s.db.Dialect.By("posthouse_settled_trouble") + " WHERE " + where.Text + " ORDER BY " + order + " LIMIT ?) fit JOIN " + tab.Name + " ON id = chosen"
+			}
+			selects = append(selects, "SELECT * FROM (SELECT "+tab.List+" FROM "+from+") "+tab.Name+"_part")
 			args = append(append(args, where.Args...), limit)
 		}
 	}
-	if text, more, any := cleanPart(s.db.Dialect, sole, order, limit); any {
-		selects, args = append(selects, text), append(args, more...)
+	for _, c := range sole.parts() {
+		if text, more, any := cleanPart(s.db.Dialect, c, order, limit); any {
+			selects, args = append(selects, text), append(args, more...)
+		}
 	}
 	if len(selects) == 0 {
 		return nil, nil

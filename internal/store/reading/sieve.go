@@ -44,6 +44,16 @@ func (s Messages) bounded(ctx context.Context, list string, f work.Filter, befor
 	return f, page.Cursor(list, layout.IDAt(f.Since)), nil
 }
 
+// ranged reports whether a list goes through rows by their ids, between its cursor and a bound. Of those that settled in trouble there is an
+// index that may be the better way.
+func ranged(f work.Filter) bool { return f.Look > 0 && sieved(f) && !settledStates(f.States) }
+
+// chosen reports whether posthouse_settled_trouble has all that a filter asks of deliveries: then rows are read of those alone that fit.
+func chosen(f work.Filter) bool {
+	other := f.User+f.Account+f.KnownAs+f.Kind+f.Ref+string(f.Priority) != "" || !f.ChangedUntil.IsZero() || f.Tried != work.TriedOrNot || len(f.Sight.Kinds) > 0
+	return !other && len(f.States) > 0 && !slices.ContainsFunc(f.States, func(s posthouse.State) bool { return !strings.Contains(troubleStates, "'"+string(s)+"'") })
+}
+
 // sieved reports whether no index answers a filter.
 func sieved(f work.Filter) bool {
 	if f.User != "" || f.Ref != "" {

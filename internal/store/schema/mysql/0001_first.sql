@@ -178,7 +178,7 @@ CREATE TABLE posthouse_settled (
   lease_owner varchar(128) NOT NULL DEFAULT '',
   PRIMARY KEY (id),
   KEY posthouse_settled_user (tenant, user_id, id),
-  KEY posthouse_settled_trouble (tenant, state, id)
+  KEY posthouse_settled_trouble (tenant, state, id, channel, reason)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse'
 PARTITION BY RANGE COLUMNS (id) (PARTITION old VALUES LESS THAN ('0'), PARTITION rest VALUES LESS THAN (MAXVALUE));
 

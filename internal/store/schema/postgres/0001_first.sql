@@ -175,7 +175,7 @@ CREATE TABLE posthouse_settled (
 ) PARTITION BY RANGE (id);
 CREATE TABLE posthouse_settled_rest PARTITION OF posthouse_settled DEFAULT;
 CREATE INDEX posthouse_settled_user ON posthouse_settled (tenant, user_id, id) WHERE user_id <> '';
-CREATE INDEX posthouse_settled_trouble ON posthouse_settled (tenant, state, id) WHERE state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled');
+CREATE INDEX posthouse_settled_trouble ON posthouse_settled (tenant, state, id, channel, reason) WHERE state IN ('failed', 'undelivered', 'expired', 'suppressed', 'cancelled');
 
 -- The event log: one row for each transition, in the transaction that made it.
 CREATE TABLE posthouse_transitions (
