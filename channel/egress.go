@@ -3,6 +3,7 @@ package channel
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -73,6 +74,23 @@ func (e *Egress) check(u *url.URL) error {
 		return fmt.Errorf("%w: the host %s is not among its egress.hosts%s", ErrEgress, host, listed(e.hosts))
 	case !slices.Contains(e.ports, port):
 		return fmt.Errorf("%w: the port %s is not among its egress.ports%s", ErrEgress, port, listed(e.ports))
+	}
+	return nil
+}
+
+// CheckFile says why a file that a content names by URL may not be fetched, as far as that can be said without asking anybody: the
+// URL itself, what the channel may call, and an address that stands in the URL. What a name leads to is found out when it is dialled.
+func (e *Egress) CheckFile(n Network, text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return errors.New("is no URL of http or https with a host")
+	}
+	if err := e.check(u); err != nil {
+		return fmt.Errorf("may not be fetched: %w", err)
+	}
+	to, err := netip.ParseAddrPort(net.JoinHostPort(plainHost(u), portOf(u)))
+	if err == nil && !n.Allows(to) && !n.AllowsHost(plainHost(u)) {
+		return fmt.Errorf("may not be fetched: %s is not an address that this server may connect to", to.Addr())
 	}
 	return nil
 }

@@ -138,3 +138,41 @@ func TestAnEgressThatCannotBeMeantIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// FLEET-1: what of a file's URL can be judged without asking anybody is judged when the content is handed in: its form, the hosts and
+// ports of the channel, and an address that stands in it.
+func TestAFileThatMayNotBeFetchedIsNamedBefore(t *testing.T) {
+	t.Parallel()
+	c, problems := caller().Validate(map[string]any{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	every := caller().Egress(c, &posthouse.Egress{Hosts: []string{"*"}})
+	some := caller().Egress(c, &posthouse.Egress{Hosts: []string{"*.files.example.com"}})
+	none := caller().Egress(c, nil)
+	for _, c := range []struct {
+		e    *channel.Egress
+		url  string
+		want string
+	}{
+		{some, "https://a.files.example.com/x.png", ""},
+		{some, "https://api.example.com/x.png", ""},
+		{some, "https://other.example.com/x.png", "egress.hosts"},
+		{some, "https://a.files.example.com:22/x.png", "egress.ports"},
+		{none, "https://a.files.example.com/x.png", "egress.hosts"},
+		{every, "https://anything.example/x.png", ""},
+		{every, "http://169.254.169.254/latest", "169.254.169.254 is not an address"},
+		{every, "http://127.0.0.1/x", "127.0.0.1 is not an address"},
+		{every, "http://[::1]/x", "::1 is not an address"},
+		{every, "http://[::ffff:10.0.0.1]/x", "10.0.0.1 is not an address"},
+		{every, "http://93.184.216.34/x", ""},
+		{every, "ftp://anything.example/x", "is no URL"},
+		{every, "x.png", "is no URL"},
+		{every, "http:///x", "is no URL"},
+	} {
+		err := c.e.CheckFile(channel.Network{}, c.url)
+		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.url, err, c.want)
+		}
+	}
+}

@@ -86,8 +86,11 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 		opened.Address = func(address string) (string, error) { return t.Address(config, address) }
 	}
 	opened.Content = channel.PlainText
+	egress := t.Egress(config, ch.Egress)
 	if t.Content != nil {
-		opened.Content = func(content posthouse.Content) []posthouse.Problem { return t.Content(config, content) }
+		opened.Content = func(content posthouse.Content) []posthouse.Problem {
+			return append(t.Content(config, content), p.unreached(egress, content.Media)...)
+		}
 	}
 	if t.BatchSize != nil {
 		opened.MaxBatch = max(t.BatchSize(config), 1)
@@ -95,8 +98,21 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	if t.IdempotencyWindow != nil {
 		opened.Window = t.IdempotencyWindow(config)
 	}
-	opened.Driver, err = t.Open(config, p.env(&ch, "", opened.Timeout, t.Egress(config, ch.Egress)))
+	opened.Driver, err = t.Open(config, p.env(&ch, "", opened.Timeout, egress))
 	return opened, err
+}
+
+// unreached are the files of a content that a channel may not fetch, as far as it can be said when the content is handed in.
+func (p *Opener) unreached(egress *channel.Egress, files []posthouse.Media) (problems []posthouse.Problem) {
+	for i, f := range files {
+		if f.URL == "" {
+			continue
+		}
+		if err := egress.CheckFile(p.o.Network, f.URL); err != nil {
+			problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("content.media[%d].url", i), Message: err.Error()})
+		}
+	}
+	return problems
 }
 
 // env is what a driver gets from the house.
