@@ -118,15 +118,17 @@ func readLimits(document map[string]any) (map[string][]posthouse.Limit, error) {
 	if !ok || len(of) == 0 || len(document) != 1 {
 		return nil, shell.Usagef("the file is not of the form limits: want an object accounts, and by name perSecond, perMinute, perHour and perDay")
 	}
-	limits, err := map[string][]posthouse.Limit{}, error(nil)
+	limits := map[string][]posthouse.Limit{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		fields, ok := of[name].(map[string]any)
 		if !ok {
 			return nil, shell.Usagef("accounts.%s: want an object with perSecond, perMinute, perHour and perDay", name)
 		}
-		if limits[name], err = readWindowsOf("accounts."+name, fields); err != nil {
+		windows, err := readWindowsOf("accounts."+name, fields)
+		if err != nil {
 			return nil, err
 		}
+		limits[name] = windows
 	}
 	return limits, nil
 }
