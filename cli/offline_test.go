@@ -118,16 +118,16 @@ func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 	if text, code := ran(t, environ, "migrate"); code != 0 {
 		t.Fatal(text)
 	}
-	expect("no keyring", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "keyring": false}, 1)
+	expect("no keyring", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "processes": true, "keyring": false}, 1)
 	keys := filepath.Join(dir, "posthouse.keys")
 	if _, err := secret.Create(keys); err != nil {
 		t.Fatal(err)
 	}
-	expect("all well", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "keyring": true, "channels": true}, 0)
+	expect("all well", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "processes": true, "keyring": true, "channels": true}, 0)
 	if err := os.Chmod(keys, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	expect("a keyring others can read", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "keyring": false}, 1)
+	expect("a keyring others can read", verdicts{"database": true, "database settings": true, "file": true, "schema": true, "clock": true, "processes": true, "keyring": false}, 1)
 }
 
 // A restored copy is named before anybody starts a server on it.
