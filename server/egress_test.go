@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -81,7 +82,6 @@ func TestAChannelReachesOnlyWhatItMayCall(t *testing.T) {
 		{"filled", "/" + here + "/", text},
 		{"filled", `\\@` + here, text},
 		{"redirected", "u1", text},
-		{"pictures", "u1", picture},
 	} {
 		d, a := h.attempt(c.channel, posthouse.Recipient{User: "u1", Address: c.address}, c.content)
 		if in.reached.Load() != 0 {
@@ -90,6 +90,10 @@ func TestAChannelReachesOnlyWhatItMayCall(t *testing.T) {
 		if d.State == posthouse.Sent || a.Response != "" {
 			t.Errorf("%s to %q is %s; attempt %+v", c.channel, c.address, d.State, a)
 		}
+	}
+	_, err := h.api.Messages.Send(t.Context(), posthouse.Draft{Channel: "pictures", To: []posthouse.Recipient{{User: "u1", Address: "u1"}}, Content: &picture})
+	if coded := new(posthouse.Error); !errors.As(err, &coded) || len(coded.Problems) != 1 || !strings.HasSuffix(coded.Problems[0].Path, "content.media[0].url") || in.reached.Load() != 0 {
+		t.Errorf("a picture that the channel may not fetch: %v", err)
 	}
 }
 

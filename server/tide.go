@@ -63,6 +63,11 @@ func (td *tide) begin(ctx context.Context, known time.Time) error {
 		return err
 	}
 	seen := schema.Watermark{History: now.History, At: td.remembered(now.History)}
+	if found && now.At.Before(seen.At) { // a process that starts beside this one may have raised both between the two looks
+		if now, found, err = td.store.Watermark(ctx); err != nil {
+			return err
+		}
+	}
 	if found && now.At.Before(seen.At) {
 		if !known.Equal(now.At) {
 			return fmt.Errorf("%w (%s). It was restored from a backup, copied, or promoted from a replica that lagged: what was sent since would be sent again. "+

@@ -131,6 +131,11 @@ func examineTide(ctx context.Context, s *store.Store, c config.Config) []finding
 		return nil // no server has worked on it
 	}
 	seen, err := schema.Remembered(schema.MarkFolder(c.Server.StateDir, c.Server.DSN), now.History)
+	if err == nil && now.At.Before(seen) { // a server that works may have raised both between the two looks
+		if now, found, err = s.Tides.Watermark(ctx); err == nil && !found {
+			return nil
+		}
+	}
 	switch {
 	case err != nil:
 		return []finding{{name, false, "what was seen of the database before cannot be read: " + err.Error()}}
