@@ -68,9 +68,7 @@ func (h *house) pace(channel, account string) {
 
 // Somebody makes an account by form, tests it, pauses it for a time, and sees how its rate came about.
 func TestAccounts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	h := open(t)
 	h.fleet()

@@ -13,9 +13,7 @@ import (
 // The database goes away under an open page, which says so, and no longer once it is back: nobody loads anything again. Meanwhile
 // every other page says so too.
 func TestTheDatabaseGoesAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	for language, words := range map[string]string{"zh-CN": "数据库暂时没有应答", "en": "The database does not answer now"} {
 		t.Run(language, func(t *testing.T) {
 			db := dbtest.Own(t, dbtest.Options{Kind: dbtest.KindPostgres})

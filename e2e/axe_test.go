@@ -47,9 +47,7 @@ func (t *tab) accessible(page string) {
 
 // axe finds nothing serious on any page, empty or full.
 func TestNothingSeriousForAxe(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	h := open(t)
 	tab := b.open(t, "zh-CN")

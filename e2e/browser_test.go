@@ -37,6 +37,14 @@ type browser struct {
 	ctx context.Context
 }
 
+// wholeOnly leaves a test to make e2e: the short form, which every change must pass, is who got it alone.
+func wholeOnly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make e2e does this; make e2e-short is who got it alone")
+	}
+}
+
 // launch starts a browser, and skips the test where there is none.
 func launch(tb testing.TB) *browser {
 	tb.Helper()

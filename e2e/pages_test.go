@@ -33,9 +33,7 @@ var pages = []string{
 // Each page, empty and full, in both languages: wide, and as narrow as a phone, where nothing but tables goes beyond the edge.
 // The browser complains about none: nothing is refused by the policy of contents, missing, or thrown.
 func TestEveryPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	for language, words := range languages {
 		t.Run(language, func(t *testing.T) {
@@ -147,9 +145,7 @@ func (h *house) furnish() []string {
 
 // Somebody without a mouse comes in, searches, opens what was found, and passes over the menu.
 func TestKeyboardAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	h := open(t)
 	h.gateway("desk")
@@ -211,9 +207,7 @@ func (t *tab) is(expression string) bool {
 
 // Without JavaScript all but what refreshes by itself works.
 func TestWithoutJavaScript(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	h := open(t)
 	h.gateway("desk")

@@ -18,9 +18,7 @@ import (
 // body is put right and the delivery sent again; another one, of which nobody knows whether it arrived, gets a person's word. In
 // the morning a roster is made of somebody's calendar, and a campaign is run.
 func TestStory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	h := open(t)
 	tab := b.open(t, "zh-CN")
@@ -186,9 +184,7 @@ func (h *house) club() {
 
 // A roster of a calendar and a campaign by a browser as narrow as a phone that runs no JavaScript.
 func TestStoryOnAPhoneWithoutJavaScript(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	h := open(t)
 	tab := b.open(t, "en")
@@ -203,9 +199,7 @@ func TestStoryOnAPhoneWithoutJavaScript(t *testing.T) {
 
 // An empty installation: from the link that the server printed over the three steps of the guide to who got the first message.
 func TestFirstSteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	for language, say := range map[string]struct{ begin, connect, reached, send, hello string }{
 		"zh-CN": {"开始：三步发出第一条消息", "建渠道", "渠道可以连通模拟器。", "发送", "你好，这是来自驿站的第一条消息"},
@@ -235,9 +229,7 @@ func TestFirstSteps(t *testing.T) {
 
 // The same by the keyboard alone.
 func TestFirstStepsByKeyboard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short form of make e2e-short is who got it alone; make e2e does this too")
-	}
+	wholeOnly(t)
 	b := launch(t)
 	h := open(t)
 	tab := b.open(t, "en")
