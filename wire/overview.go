@@ -10,20 +10,21 @@ import (
 type Overview struct {
 	At        time.Time          `json:"at" doc:"When it was read."`
 	Step      posthouse.Duration `json:"step" doc:"How long each of minutes is: 1m0s up to four hours back, beyond that 1h0m0s."`
-	Minutes   []OverviewMinute   `json:"minutes" doc:"How attempts ended, by the minute or hour, oldest first. Those without any are missing."`
+	Minutes   []OverviewMinute   `json:"minutes" doc:"What was accepted and how attempts ended, by the minute or hour, oldest first. Those without any are missing."`
 	CountedAt time.Time          `json:"counted_at,omitzero" doc:"When this process last counted what is open; missing where it has not yet."`
 	Lanes     []OverviewLane     `json:"lanes" doc:"What is open, by channel and priority."`
 	Parked    []OverviewParked   `json:"parked" doc:"Accounts that providers refuse now, by channel, of channels that send by several."`
 	Trouble   []OverviewTrouble  `json:"trouble" doc:"What attempts ended badly by, the most frequent first, at most ten."`
 }
 
-// OverviewMinute counts attempts that ended in a minute, or in an hour.
+// OverviewMinute counts deliveries that were accepted and attempts that ended in a minute, or in an hour.
 type OverviewMinute struct {
-	At      time.Time `json:"at" doc:"Its beginning."`
-	Sent    int       `json:"sent" doc:"Accepted by providers."`
-	Failed  int       `json:"failed" doc:"Refused for good: the recipient, the content or the request."`
-	Again   int       `json:"again" doc:"Refused for now, or not possible for now: they are tried again."`
-	Unknown int       `json:"unknown" doc:"Nobody knows whether they arrived."`
+	At       time.Time `json:"at" doc:"Its beginning."`
+	Accepted int       `json:"accepted" doc:"Deliveries taken from callers. What campaigns send is not handed in and not counted here."`
+	Sent     int       `json:"sent" doc:"Taken by providers."`
+	Failed   int       `json:"failed" doc:"Refused for good: the recipient, the content or the request."`
+	Again    int       `json:"again" doc:"Refused for now, or not possible for now: they are tried again."`
+	Unknown  int       `json:"unknown" doc:"Nobody knows whether they arrived."`
 }
 
 // OverviewLane says what is open of a channel in one priority.

@@ -99,12 +99,20 @@ func processesFor(v *visit) ([]wire.Process, error) {
 
 // Behind are the deliveries behind a number of the page, as far as they can be told by when they were handed in.
 func (o *overview) Behind(f frame, state posthouse.State, since time.Time) string {
-	return f.At("search") + "?" + url.Values{"state": {string(state)}, "since": {f.ISO(since)}}.Encode()
+	return f.At("search") + "?" + stated(state, url.Values{"since": {f.ISO(since)}}).Encode()
 }
 
 // In are the deliveries of a state that were handed in in a slot of the chart.
 func (o *overview) In(f frame, state posthouse.State, slot time.Time) string {
-	return f.At("search") + "?" + url.Values{"state": {string(state)}, "since": {f.ISO(slot)}, "until": {f.ISO(slot.Add(o.Span.Unit))}}.Encode()
+	return f.At("search") + "?" + stated(state, url.Values{"since": {f.ISO(slot)}, "until": {f.ISO(slot.Add(o.Span.Unit))}}).Encode()
+}
+
+// stated adds a state, where there is one, to what is searched for.
+func stated(state posthouse.State, filter url.Values) url.Values {
+	if state != "" {
+		filter.Set("state", string(state))
+	}
+	return filter
 }
 
 // Lane are the deliveries of a channel and priority in a state.

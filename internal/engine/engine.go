@@ -231,9 +231,10 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	o, l := &e.o, e.life
 	e.Contents = &content.Contents{Store: o.Stores.Contents, Sealer: o.Sealer, PlatformURL: o.PlatformURL, Now: l.Now}
 	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shaper: shape.New(o.Shapes), shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
+	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
-		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media,
+		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media, Counted: e.rollup.Accepted,
 	})
 	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
 	e.queue = watched{o.Stores.Queue, e.usher.Settled}
@@ -258,7 +259,6 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	}
 	e.Routes.ends = func(of rollup.AccountKey) (rate.Ends, float64) { return e.rollup.Of(of) }
 	e.permits = newPermits(o.Limiter, o.Log, m)
-	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
 	e.deliveries = &deliveries{
 		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits, sieve: e.sieve(),
 		rollup: e.rollup, stands: e.usher.Look, life: l, log: o.Log, metrics: m, owner: o.Owner,

@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// FLEET-11: attempts are counted by account, content type, outcome and minute, also those of a process that stops; the
+// FLEET-11: what is accepted and attempts are counted by account, content type, outcome and minute, also those of a process that stops; the
 // success rate is that of the last hour.
 func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	virtual(t, func(r *rig) {
@@ -49,7 +49,12 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 		key := func(minute int, kind, outcome string) work.MinuteKey {
 			return work.MinuteKey{At: began.Add(time.Duration(minute) * time.Minute), Tenant: r.tenant, Channel: "chat", Account: "a", Type: kind, Outcome: outcome}
 		}
-		want := map[work.MinuteKey]int{key(0, "text", "transient"): 1, key(0, "markdown", "ok"): 3, key(1, "text", "ok"): 1}
+		taken := func(minute int) work.MinuteKey {
+			k := key(minute, "", work.Accepted)
+			k.Account = ""
+			return k
+		}
+		want := map[work.MinuteKey]int{taken(0): 4, key(0, "text", "transient"): 1, key(0, "markdown", "ok"): 3, key(1, "text", "ok"): 1}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("counted (-want +got):\n%s", diff)
 		}

@@ -210,11 +210,17 @@ func (in *Intake) broken(tenant, channel string) bool {
 
 // announce wakes the dispatchers, counts, and says in the log what was created.
 func (in *Intake) announce(ctx context.Context, sub *work.Submission, accepted []posthouse.Accepted) {
+	n, channel := 0, "" // not yet counted: most submissions have one channel
 	for i := range sub.Entries {
 		if accepted[i].DuplicateOf != "" {
 			continue
 		}
 		m := &sub.Entries[i].Message
+		if m.Channel != channel && n > 0 {
+			in.o.Counted(sub.Tenant, channel, n)
+			n = 0
+		}
+		channel, n = m.Channel, n+len(accepted[i].Deliveries)
 		r := in.o.Channels.Channel(m.Tenant, m.Channel)
 		for _, d := range accepted[i].Deliveries {
 			in.o.Metrics.Accepts.WithLabelValues(m.Channel, string(d.State)).Inc()
@@ -228,6 +234,9 @@ func (in *Intake) announce(ctx context.Context, sub *work.Submission, accepted [
 		if r != nil {
 			in.rouse(r, &sub.Entries[i])
 		}
+	}
+	if n > 0 {
+		in.o.Counted(sub.Tenant, channel, n)
 	}
 }
 

@@ -67,6 +67,8 @@ type Options struct {
 	Quotas Quotas
 	// Media has the files that contents name by upload. Defaults to none: each is refused.
 	Media Media
+	// Counted is told how many deliveries were accepted for a channel. Defaults to nothing.
+	Counted func(tenant, channel string, n int)
 	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool
@@ -83,6 +85,9 @@ type Intake struct {
 func New(o Options) *Intake {
 	o.KeyTTL = cmp.Or(o.KeyTTL, 7*24*time.Hour)
 	o.MaxRecipients = cmp.Or(o.MaxRecipients, draft.MaxRecipients)
+	if o.Counted == nil {
+		o.Counted = func(string, string, int) {}
+	}
 	return &Intake{o: o, accepter: newAccepter(&o), planning: make(chan struct{}, 1)}
 }
 

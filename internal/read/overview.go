@@ -14,7 +14,7 @@ import (
 
 // Tallies are counts that are kept beside the deliveries.
 type Tallies interface {
-	// MinutesOf are the counts of a tenant's attempts since a time, by minute, channel and outcome.
+	// MinutesOf are the counts of what a tenant had accepted and of its attempts since a time, by minute, channel and outcome.
 	MinutesOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error)
 	// HoursOf are the same by the hour.
 	HoursOf(ctx context.Context, tenant string, since time.Time) ([]work.Minute, error)
@@ -64,7 +64,12 @@ func (o Overviewer) Overview(ctx context.Context, tenant, channel string, now, s
 		if n := len(out.Minutes); n == 0 || !out.Minutes[n-1].At.Equal(c.At) {
 			out.Minutes = append(out.Minutes, wire.OverviewMinute{At: c.At})
 		}
-		add(&out.Minutes[len(out.Minutes)-1], posthouse.Class(c.Outcome), c.N)
+		minute := &out.Minutes[len(out.Minutes)-1]
+		if c.Outcome == work.Accepted {
+			minute.Accepted += c.N
+			continue
+		}
+		add(minute, posthouse.Class(c.Outcome), c.N)
 		if class := posthouse.Class(c.Outcome); class != posthouse.ClassOK {
 			trouble[wire.OverviewTrouble{Channel: c.Channel, Class: class}] += c.N
 		}

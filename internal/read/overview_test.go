@@ -55,7 +55,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	}
 	k := kept{
 		minutes: []work.Minute{
-			ended(first, "a", posthouse.ClassOK, 5), ended(first, "a", posthouse.ClassRate, 1), ended(first, "b", posthouse.ClassRecipient, 2),
+			ended(first, "a", work.Accepted, 9), ended(first, "b", work.Accepted, 2), ended(first, "a", posthouse.ClassOK, 5), ended(first, "a", posthouse.ClassRate, 1), ended(first, "b", posthouse.ClassRecipient, 2),
 			ended(second, "a", posthouse.ClassUnknown, 3), ended(second, "a", posthouse.ClassRate, 2),
 		},
 		depths: []work.Depth{
@@ -71,7 +71,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	want := wire.Overview{
 		At:        now,
 		Step:      posthouse.Duration(time.Minute),
-		Minutes:   []wire.OverviewMinute{{At: first, Sent: 5, Failed: 2, Again: 1}, {At: second, Unknown: 3, Again: 2}},
+		Minutes:   []wire.OverviewMinute{{At: first, Accepted: 11, Sent: 5, Failed: 2, Again: 1}, {At: second, Unknown: 3, Again: 2}},
 		CountedAt: second,
 		Lanes: []wire.OverviewLane{
 			{Channel: "a", Priority: posthouse.High, Pending: 3, Unknown: 4, Oldest: first, Promise: posthouse.Duration(30 * time.Second), Late: true},
@@ -85,7 +85,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	}
 	got, err = Overviewer{k, k, k, k}.Overview(t.Context(), "t1", "b", now, first)
 	want = wire.Overview{
-		At: now, Step: posthouse.Duration(time.Minute), Minutes: []wire.OverviewMinute{{At: first, Failed: 2}}, CountedAt: second,
+		At: now, Step: posthouse.Duration(time.Minute), Minutes: []wire.OverviewMinute{{At: first, Accepted: 2, Failed: 2}}, CountedAt: second,
 		Lanes: []wire.OverviewLane{}, Parked: []wire.OverviewParked{{Channel: "b", Accounts: 1, Until: now.Add(time.Second)}}, Trouble: []wire.OverviewTrouble{{Channel: "b", Class: posthouse.ClassRecipient, N: 2}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -1,4 +1,4 @@
-// Package rollup counts how attempts ended, by the minute and over all processes.
+// Package rollup counts what was accepted and how attempts ended, by the minute and over all processes.
 package rollup
 
 import (
@@ -18,7 +18,7 @@ type Store interface {
 	Minutes(ctx context.Context, since time.Time) ([]work.Minute, error)
 }
 
-// Rollup counts how attempts ended, by tenant, channel, account, content type, outcome and minute. It writes what this process
+// Rollup counts what was accepted, and how attempts ended, by tenant, channel, account, content type, outcome and minute. It writes what this process
 // has counted once a second, one row a key and not one a message, and reads what all have: that feeds success rates and
 // the rates of accounts, and nothing is ever counted from deliveries.
 type Rollup struct {
@@ -48,8 +48,15 @@ func New(store Store, l *life.Life, log *slog.Logger) *Rollup {
 	return &Rollup{store: store, life: l, log: log, some: make(chan struct{}, 1), counts: map[work.MinuteKey]*sum{}}
 }
 
+// Accepted counts deliveries that were taken from a caller.
+func (u *Rollup) Accepted(tenant, channel string, n int) {
+	u.add(work.MinuteKey{Tenant: tenant, Channel: channel, Outcome: work.Accepted}, n, 0)
+}
+
 // Add counts an attempt that has ended. The key's minute is this one.
-func (u *Rollup) Add(key work.MinuteKey, took time.Duration) {
+func (u *Rollup) Add(key work.MinuteKey, took time.Duration) { u.add(key, 1, took) }
+
+func (u *Rollup) add(key work.MinuteKey, n int, took time.Duration) {
 	key.At = u.life.Now().Truncate(time.Minute)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -64,7 +71,7 @@ func (u *Rollup) Add(key work.MinuteKey, took time.Duration) {
 		of = &sum{}
 		u.counts[key] = of
 	}
-	of.n++
+	of.n += n
 	of.took += took
 }
 

@@ -10,11 +10,14 @@ import (
 type MinuteKey struct {
 	At                       time.Time // its beginning
 	Tenant, Channel, Account string
-	// Type is the content type, Outcome the class of the results.
+	// Type is the content type, Outcome the class of the results, or Accepted.
 	Type, Outcome string
 }
 
-// Minute counts attempts that ended in a minute.
+// Accepted is the outcome under which deliveries are counted that were taken from callers: no class of results has this name.
+const Accepted = "accepted"
+
+// Minute counts attempts that ended in a minute, or deliveries that were accepted in it.
 type Minute struct {
 	MinuteKey
 	N    int

@@ -73,6 +73,7 @@ func (c *Attempts) Count(o wire.Overview, zone *time.Location) {
 			continue
 		}
 		for _, sum := range []*wire.OverviewMinute{&c.Bars[i].OverviewMinute, &c.Sum} {
+			sum.Accepted += m.Accepted
 			sum.Sent += m.Sent
 			sum.Failed += m.Failed
 			sum.Again += m.Again

@@ -3,7 +3,7 @@ package words
 // chartWords are the texts of charts.
 func chartWords() map[string]Word {
 	return map[string]Word{
-		"chart":        {"How attempts ended", "发送尝试的结果"},
+		"chart":        {"What was accepted, and how attempts ended", "受理量与发送结果"},
 		"span":         {"Time shown", "时间范围"},
 		"span_hour":    {"60 minutes", "60 分钟"},
 		"span_day":     {"24 hours", "24 小时"},
