@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// A claim begins where the last one ended, or a second ago if that is earlier, and now and then at the beginning, so
+// A claim begins where the last one ended, or a fifth of a second ago if that is earlier, and now and then at the beginning, so
 // that what came in late with an early due time is not left behind.
 func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 	t.Parallel()
@@ -35,11 +35,11 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 		{"the next of those due in the same instant", 100 * time.Millisecond, at(-time.Minute, "b"), -time.Minute, "c", false},
 		{"further on", 200 * time.Millisecond, at(-time.Minute, "c"), -2 * time.Second, "a", false},
 		{"where no more comes in", 300 * time.Millisecond, at(-2*time.Second, "a"), 300 * time.Millisecond, "d", false},
-		{"near the present", 400 * time.Millisecond, at(-700*time.Millisecond, ""), 350 * time.Millisecond, "e", false},
+		{"near the present", 400 * time.Millisecond, at(100*time.Millisecond, ""), 350 * time.Millisecond, "e", false},
 		{"a second after the first", time.Second, place{}, -3 * time.Second, "a", false},
 		{"a straggler was found", 1100 * time.Millisecond, at(-3*time.Second, "a"), -2 * time.Second, "f", true},
-		{"of whole messages", 1200 * time.Millisecond, at(-3*time.Second, ""), time.Second, "g", true},
-		{"of whole messages near the present", 1300 * time.Millisecond, at(0, ""), 1300 * time.Millisecond, "h", false},
+		{"of whole messages", 1200 * time.Millisecond, at(-2200*time.Millisecond, ""), time.Second, "g", true},
+		{"of whole messages near the present", 1300 * time.Millisecond, at(800*time.Millisecond, ""), 1300 * time.Millisecond, "h", false},
 	} {
 		now := start.Add(step.after)
 		from := l.from(lane, now)
@@ -51,7 +51,7 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 	}
 	late := start.Add(2 * time.Second)
 	l.none(lane, l.from(lane, late), late)
-	if from, want := l.from(lane, late.Add(time.Millisecond)), at(300*time.Millisecond, ""); from != want {
+	if from, want := l.from(lane, late.Add(time.Millisecond)), at(1100*time.Millisecond, ""); from != want {
 		t.Errorf("right after a look that found nothing it begins at %v, want %v", from, want)
 	}
 	// Two agents claim at once: what one of them finds further back is not passed over by the other.
@@ -60,6 +60,18 @@ func TestClaimsBeginWhereTheLastOneEnded(t *testing.T) {
 	l.took(lane, far, []work.Item{{Delivery: posthouse.Delivery{ID: "i", DueAt: late, UpdatedAt: late}}}, false, late)
 	if from, want := l.from(lane, late), at(0, "a"); from != want {
 		t.Errorf("after a straggler that was found meanwhile it begins at %v, want %v", from, want)
+	}
+	// What a slow transaction has made due may lie further back.
+	l.committed(late, late.Add(lowSlack))
+	if from, want := l.from(lane, late.Add(lowSoon)), at(0, "a"); from != want {
+		t.Errorf("after a transaction that was not slow it begins at %v, want %v", from, want)
+	}
+	l.committed(late, late.Add(lowSlack+1))
+	if from, want := l.from(lane, late.Add(lowSoon-1)), at(0, "a"); from != want {
+		t.Errorf("at once after a slow transaction it begins at %v, want %v", from, want)
+	}
+	if from := l.from(lane, late.Add(lowSoon)); from != (place{}) {
+		t.Errorf("after a slow transaction it begins at %v, want the beginning", from)
 	}
 	if other := l.from(work.Lane{Tenant: "default", Channel: "bot", Priority: posthouse.High}, start); other != (place{}) {
 		t.Errorf("another lane begins at %v, want the beginning", other)

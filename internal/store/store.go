@@ -141,12 +141,19 @@ type tx struct {
 // within runs fn in a transaction that open begins, and says afterwards that the feed has grown, where it has.
 func (s *shared) within(fn func(*tx) error, open func(func(*sqldb.Tx) error) error) error {
 	var told []reading.Tidings
+	var began time.Time
 	err := open(func(t *sqldb.Tx) error {
+		began = time.Now()
 		own := &tx{t, &s.flights, &s.fresh, s.parted, s.feed, nil}
 		err := fn(own)
 		told = own.told
 		return err
 	})
+	if err == nil {
+		now := time.Now()
+		s.lows.committed(began, now)
+		s.cleanLows.committed(began, now)
+	}
 	if err == nil && len(told) > 0 {
 		s.feed.tell(told, !s.db.Dialect.OneWriter)
 	}
