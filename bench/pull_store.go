@@ -104,7 +104,7 @@ func (l *line) wait(ctx context.Context, n int) error {
 		}
 	}
 	var copies sync.WaitGroup
-	tables := []struct{ table, key string }{{"messages", "id"}, {"queue", "id"}, {"events", "delivery"}}
+	tables := []struct{ table, key string }{{"posthouse_messages", "id"}, {"posthouse_queue", "id"}, {"posthouse_transitions", "delivery"}}
 	errs := make([]error, len(tables))
 	for i, t := range tables {
 		copies.Go(func() { errs[i] = l.older(ctx, t.table, t.key, n/pattern) })

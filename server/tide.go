@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -45,15 +46,31 @@ func (td *tide) remembered(history string) time.Time {
 // remember writes what was seen, by way of another file, so that a kill leaves the old one.
 func (td *tide) remember(w schema.Watermark) {
 	td.seen = w
-	path := schema.MarkFile(td.dir, w.History)
-	err := os.WriteFile(path+".new", []byte(schema.Moment(w.At)+"\n"), 0o600)
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
+	err := replace(schema.MarkFile(td.dir, w.History), schema.Moment(w.At)+"\n")
 	if err != nil && !td.deaf {
 		td.log.Warn("what is seen of the database cannot be written: that it went back would not be noticed at the next start", "error", err)
 	}
 	td.deaf = err != nil
+}
+
+// replace gives a file another text. Several processes in one folder do so at once, each by a file of its own.
+func replace(path, text string) (err error) {
+	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(part.Name()))
+		}
+	}()
+	if _, err := part.WriteString(text); err != nil {
+		return errors.Join(err, part.Close())
+	}
+	if err := part.Close(); err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), path)
 }
 
 // begin refuses a database that went back since it was last seen from here, until a person has decided.

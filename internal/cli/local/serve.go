@@ -105,6 +105,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	if err := announce(sh, s, database(c.Server.DSN), first{firstKey, firstLink}, frontDoor(c, s)); err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // what the start took, which the collector would not look at for a long time
 	select {
 	case err := <-s.Failed():
 		return fmt.Errorf("the listener ended: %w", err)
