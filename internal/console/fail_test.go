@@ -59,3 +59,17 @@ func TestAPartOfAPageLeadsTheWholeToTheSignIn(t *testing.T) {
 		t.Errorf("got %d to %q", w.Code, got)
 	}
 }
+
+// A page is read when it is first drawn: none of them fails then.
+func TestEachPageCanBeRead(t *testing.T) {
+	t.Parallel()
+	all, err := readPages()
+	if err != nil || len(all) < 30 {
+		t.Fatalf("%d pages, %v", len(all), err)
+	}
+	for name, read := range all {
+		if page, err := read(); err != nil || page.Lookup("frame") == nil || page.Lookup("main") == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -9,16 +9,18 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
-// pages are the templates by the names of their files.
-type pages map[string]*template.Template
+// pages are the templates by the names of their files. Each is parsed when it is first drawn: all of them together take 10 MB, and a
+// server without visitors none.
+type pages map[string]func() (*template.Template, error)
 
-// readPages parses each page together with the frame that all share.
+// readPages finds each page, which has the frame that all share.
 func readPages() (pages, error) {
 	out := pages{}
 	if err := out.read(files); err != nil {
@@ -32,7 +34,7 @@ func readPages() (pages, error) {
 	return out, nil
 }
 
-// read parses the pages of a folder, each with the frame and the parts beside it.
+// read finds the pages of a folder, each with the frame and the parts beside it.
 func (p pages) read(from fs.FS) error {
 	names, err := fs.Glob(from, "pages/*.html")
 	if err != nil {
@@ -43,15 +45,14 @@ func (p pages) read(from fs.FS) error {
 		return err
 	}
 	for _, name := range names {
-		// Of each form as it is drawn there is one click: whatever the form decides, it decides once.
-		t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID}).ParseFS(files, "pages/parts/*.html")
-		if err == nil {
-			t, err = t.ParseFS(from, append(slices.Clone(parts), name)...)
-		}
-		if err != nil {
-			return err
-		}
-		p[strings.TrimSuffix(strings.TrimPrefix(name, "pages/"), ".html")] = t
+		p[strings.TrimSuffix(strings.TrimPrefix(name, "pages/"), ".html")] = sync.OnceValues(func() (*template.Template, error) {
+			// Of each form as it is drawn there is one click: whatever the form decides, it decides once.
+			t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID}).ParseFS(files, "pages/parts/*.html")
+			if err != nil {
+				return nil, err
+			}
+			return t.ParseFS(from, append(slices.Clone(parts), name)...)
+		})
 	}
 	return nil
 }
@@ -70,9 +71,13 @@ type frame struct {
 
 // draw writes a page.
 func (v *visit) draw(status int, name, title string, data any) error {
-	t, ok := v.pages[name]
+	read, ok := v.pages[name]
 	if !ok {
 		return fmt.Errorf("there is no page %q", name)
+	}
+	t, err := read()
+	if err != nil {
+		return fmt.Errorf("read the page %s: %w", name, err)
 	}
 	f := frame{v: v, Title: title, Page: title, Now: time.Now(), D: data}
 	if c, some := data.(charted); some {
