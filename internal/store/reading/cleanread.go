@@ -17,8 +17,8 @@ func cleanPart(d *sqldb.Dialect, c *clean, order string, limit int) (text string
 	if c == nil || !c.pending && !c.sending && !c.sent {
 		return "", nil, false
 	}
-	where, args := c.where.Text+c.stages(), slices.Clone(c.where.Args)
-	by := "m.id"
+	where, args := c.where.Text, slices.Clone(c.where.Args)
+	by, table := "m.id", "m"
 	index := ""
 	if c.ranged {
 		index = d.By(sqldb.Primary)
@@ -29,16 +29,14 @@ func cleanPart(d *sqldb.Dialect, c *clean, order string, limit int) (text string
 		from = "posthouse_due q JOIN posthouse_messages m ON m.id = " + layout.SoleMessage(d, "q.id") + " LEFT JOIN posthouse_sent s ON s.id = q.id"
 	case c.sending && !c.pending && !c.sent:
 		where += " AND m.id IN (SELECT " + layout.SoleMessage(d, "j.value") + " FROM " + d.Flown + ")"
+	case c.sent && !c.pending && !c.sending && !c.named:
+		from, by, table = layout.SoleSent(d), "s.id", "s"
 	}
-	if c.sent && !c.pending && !c.sending {
-		from, by = layout.SoleSent(d), "s.id"
-		if c.low != "" {
-			where, args = where+" AND s.id >= ?", append(args, c.low)
-		}
-		if c.high != "" {
-			where, args = where+" AND s.id <= ?", append(args, c.high)
-		}
+	if table == "m" { // what is found from where it was sent is sent
+		where += c.stages()
 	}
+	bounds, more := c.within(table)
+	where, args = where+bounds, append(args, more...)
 	if order != "id" {
 		by += " DESC"
 	}
@@ -85,11 +83,10 @@ func (c *clean) filter(f work.Filter, before string) {
 		c.where.And("m.user_id <> '' AND m.user_id = ?", f.User)
 	}
 	if !f.Since.IsZero() {
-		c.low = layout.IDAt(f.Since)
-		c.where.And("m.id >= ?", c.low)
+		c.bounds = append(c.bounds, bound{">=", layout.IDAt(f.Since)})
 	}
 	if !f.Until.IsZero() {
-		c.where.And("m.id < ?", layout.IDAt(f.Until))
+		c.bounds = append(c.bounds, bound{"<", layout.IDAt(f.Until)})
 	}
 	c.below(before)
 	c.only(f.States)

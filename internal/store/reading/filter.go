@@ -16,8 +16,25 @@ type clean struct {
 	pending, sending, sent bool
 	crowded                bool   // many wait
 	ranged                 bool   // they are looked through by id, in a range
+	named                  bool   // the condition names their messages
 	known                  string // the address or the provider's id that they have; empty for any
-	low, high              string // what the ids of deliveries are between, loosely; empty for no bound
+	bounds                 []bound
+}
+
+// bound is a comparison of messages' ids.
+type bound struct{ sign, id string }
+
+// within are the bounds as a condition on the ids of messages, m, or of the deliveries that were sent, s: one on the other table would
+// have a planner believe that few fit.
+func (c *clean) within(table string) (text string, args []any) {
+	for _, b := range c.bounds {
+		text += " AND " + table + ".id " + b.sign + " ?"
+		if table == "s" && (b.sign == "<=" || b.sign == ">") {
+			b.id = posthouse.LastDeliveryID(b.id)
+		}
+		args = append(args, b.id)
+	}
+	return text, args
 }
 
 // everyClean wants all of a tenant, whatever their state.
@@ -34,8 +51,7 @@ func (c *clean) below(id string) {
 	if posthouse.DeliveryNumber(id) > 1 {
 		sign = "<="
 	}
-	c.where.And("m.id "+sign+" ?", posthouse.MessageID(id))
-	c.high = posthouse.LastDeliveryID(posthouse.MessageID(id))
+	c.bounds = append(c.bounds, bound{sign, posthouse.MessageID(id)})
 }
 
 // above bounds them from below likewise.
@@ -47,7 +63,7 @@ func (c *clean) above(id string) {
 	if posthouse.DeliveryNumber(id) == 0 {
 		sign = ">="
 	}
-	c.where.And("m.id "+sign+" ?", posthouse.MessageID(id))
+	c.bounds = append(c.bounds, bound{sign, posthouse.MessageID(id)})
 }
 
 // only keeps those of the states; all of them where none is named.

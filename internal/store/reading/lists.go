@@ -115,6 +115,7 @@ func (s Messages) ofMessages(ctx context.Context, f work.Filter, before string, 
 		part := sqldb.Where(where.Text, slices.Clone(where.Args)...)
 		part.And(ranges.Text, ranges.Args...)
 		mine := *sole
+		mine.named = true
 		clause, args := s.db.Dialect.Among("m.id", ids)
 		mine.where = sqldb.Where(sole.where.Text+" AND "+clause, slices.Concat(sole.where.Args, args)...)
 		list, err := s.merged(ctx, in, part, &mine, byRange, limit-len(found))
