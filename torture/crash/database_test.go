@@ -40,7 +40,7 @@ func databaseKills(t *testing.T, db house.Database, times int) {
 	h.PutChannel(t, h.Channel("generic"))
 	busy(t, h)
 	var outages []outage
-	accepted := storm(t, h, house.Size(60, 250), times, func(int) {
+	accepted := storm(t, h, house.Form(60, 250), times, func(int) {
 		outages = append(outages, strike(t, h, server))
 	})
 	for _, m := range h.Members {
@@ -79,7 +79,7 @@ func strike(t *testing.T, h *house.House, server *dbtest.Server) outage {
 		used = append(used, so)
 	}
 	from := time.Now()
-	house.Pause(t.Context(), time.Duration(house.Size(300, 1000))*time.Millisecond+rand.N(500*time.Millisecond))
+	house.Pause(t.Context(), time.Duration(house.Form(300, 1000))*time.Millisecond+rand.N(500*time.Millisecond))
 	var o outage
 	for i, m := range h.Members {
 		now, _ := m.Processor(t)

@@ -34,7 +34,7 @@ func kills(t *testing.T, db house.Database, policy posthouse.Policy, times int) 
 	h.PutChannel(t, ch)
 	busy(t, h)
 	killed := 0
-	accepted := storm(t, h, house.Size(60, 250), times, func(int) {
+	accepted := storm(t, h, house.Form(60, 250), times, func(int) {
 		victims := rand.Perm(len(h.Members))[:1+rand.IntN(len(h.Members))]
 		for _, v := range victims {
 			h.Members[v].Kill(t)

@@ -53,11 +53,7 @@ var named = []point{
 func TestA2KilledAtNamedPoints(t *testing.T) {
 	t.Parallel()
 	binary := overlay.Build(t, edits...)
-	databases := house.Databases
-	if !house.Full() {
-		databases = databases[:2]
-	}
-	for _, db := range databases {
+	for _, db := range house.Databases[:house.Form(2, 3)] {
 		t.Run(string(db), func(t *testing.T) {
 			t.Parallel()
 			namedPoints(t, db, binary)
@@ -68,7 +64,7 @@ func TestA2KilledAtNamedPoints(t *testing.T) {
 func namedPoints(t *testing.T, db house.Database, binary string) {
 	p := openPoints(t, db.DSN(t), binary)
 	ch := p.Channel("generic")
-	ch.Timeout = posthouse.Duration(time.Duration(house.Size(1000, 1500)) * time.Millisecond) // most points wait for the lease it makes
+	ch.Timeout = posthouse.Duration(time.Duration(house.Form(1000, 1500)) * time.Millisecond) // most points wait for the lease it makes
 	p.PutChannel(t, ch)
 	slow := p.Channel("slow") // for what must still be under way when the server is stopped
 	slow.Timeout = posthouse.Duration(3 * time.Second)

@@ -18,7 +18,7 @@ func TestA3StopsLoseAndDoubleNothing(t *testing.T) {
 		busy(t, h)
 		stops := house.Size(5, 200)
 		var took []time.Duration
-		accepted := storm(t, h, house.Size(60, 250), stops, func(n int) {
+		accepted := storm(t, h, house.Form(60, 250), stops, func(n int) {
 			m := h.Members[n%len(h.Members)]
 			drain, err := m.Term(t)
 			if err != nil {

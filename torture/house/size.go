@@ -10,6 +10,14 @@ import (
 // Full reports whether the long form runs: make torture sets POSTHOUSE_TORTURE=full.
 func Full() bool { return os.Getenv("POSTHOUSE_TORTURE") == "full" }
 
+// Form is one of two values that no share changes: how dense or slow something is, not how much of it there is.
+func Form[T any](short, full T) T {
+	if Full() {
+		return full
+	}
+	return short
+}
+
 // Size is how much of something a test does: small in make test, full in make torture, or the share of that which
 // POSTHOUSE_TORTURE_SHARE names, such as 0.25. What a row says of a zero follows from what was done.
 func Size(small, full int) int {

@@ -99,8 +99,8 @@ func TestASmallTenantDoesNotWaitBehindABigOne(t *testing.T) {
 	for _, db := range databases(house.Postgres) {
 		t.Run(string(db), func(t *testing.T) {
 			backlog, messages := house.Size(20_000, 1_000_000), house.Size(20, 60)
-			every := time.Duration(house.Size(100, 1000)) * time.Millisecond
-			takes := time.Duration(house.Size(10, 2)) * time.Millisecond // a small backlog must outlast the messages on any machine
+			every := time.Duration(house.Form(100, 1000)) * time.Millisecond
+			takes := time.Duration(house.Form(10, 2)) * time.Millisecond // a small backlog must outlast the messages on any machine
 			dsn, d := db.DSN(t), &queueDriver{takes: takes}
 			filler := queueServer(t, server.Options{DSN: dsn, AcceptOnly: true}, d, 50, "big", "small")
 			fill(t, filler, "big", posthouse.Normal, backlog)
@@ -176,7 +176,7 @@ func TestRetriesDoNotStarve(t *testing.T) {
 		t.Run(string(db), func(t *testing.T) {
 			lasts := time.Duration(house.Size(3, 60)) * time.Second
 			const part = 20                // messages that are handed in at once
-			ahead := house.Size(100, 1000) // that wait at any time
+			ahead := house.Form(100, 1000) // that wait at any time
 			dsn := db.DSN(t)
 			d := &queueDriver{takes: 10 * time.Millisecond, fails: func(out channel.Outgoing) bool {
 				n, _ := strconv.Atoi(out.Ref)

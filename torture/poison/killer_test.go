@@ -35,7 +35,7 @@ func TestAMessageThatKillsItsProcessIsSetAside(t *testing.T) {
 	binary := overlay.Build(t, killer...)
 	for _, db := range databases(house.SQLite) {
 		t.Run(string(db), func(t *testing.T) {
-			messages, each := house.Size(150, 2000), house.Size(150, 500) // one killer among each so many
+			messages, each := house.Size(150, 2000), house.Form(150, 500) // one killer among each so many
 			h := house.Open(t, house.Options{DSN: db.DSN(t), Binary: binary})
 			h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(50 * time.Millisecond)}}})
 			ch := h.Channel("generic")

@@ -28,7 +28,7 @@ const lostAnswers = 0.1
 func TestOneKeyIsOneMessage(t *testing.T) {
 	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
-		clients, keys := house.Size(16, 64), house.Size(100, 10_000)
+		clients, keys := house.Form(16, 64), house.Size(100, 10_000)
 		link, through, dsn := linked(t, db)
 		h := house.Open(t, house.Options{DSN: through, JudgeDSN: dsn, Members: db.Several(2)})
 		h.PutChannel(t, house.Patient(h.Channel("generic"))) // 64 callers leave the provider little of two cores
