@@ -71,7 +71,7 @@ func TestD5HerdLeavesRoomForOthers(t *testing.T) {
 		}
 		const perMessage = 100
 		n := house.Size(5_000, 100_000)
-		at := time.Now().Add(time.Duration(house.Size(4, 60)) * time.Second).Truncate(time.Second)
+		at := time.Now().Add(time.Duration(house.Form(4, 60)) * time.Second).Truncate(time.Second)
 		herd := h.Produce(t, house.Load{Messages: n / perMessage, Prefix: "herd", Producers: 4, Draft: func(i int) posthouse.Draft {
 			d := house.Text("generic", i)
 			d.NotBefore, d.To = at, nil
@@ -214,7 +214,7 @@ func TestD6DeadlinesHoldThroughAnOutage(t *testing.T) {
 		began := time.Now()
 		accepted := h.Produce(t, house.Load{Messages: n, Draft: func(i int) posthouse.Draft {
 			d := house.Text("generic", i)
-			d.Deadline = time.Now().Add(time.Duration(house.Size(10, 3))*time.Second + time.Duration(i%2000)*time.Millisecond)
+			d.Deadline = time.Now().Add(time.Duration(house.Form(10, 3))*time.Second + time.Duration(i%2000)*time.Millisecond)
 			return d
 		}})
 		h.Settle(t)

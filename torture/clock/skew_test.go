@@ -131,7 +131,7 @@ func workersOff(t *testing.T, binary string) {
 			skewedRun(t, h, db, 0)
 		})
 	}
-	for _, env := range skews()[max(0, len(skews())-1-house.Size(0, 5)):] {
+	for _, env := range skews()[max(0, len(skews())-1-house.Form(0, 5)):] {
 		t.Run("sqlite "+env[0], func(t *testing.T) {
 			h := house.Open(t, house.Options{DSN: house.SQLite.DSN(t), Members: -1})
 			h.Add(t, binary).Env = env

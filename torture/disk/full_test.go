@@ -122,7 +122,7 @@ func fillDisk(t *testing.T, h *house.House, disk *smallDisk, messages int) *fill
 		f.full = firstTold(t, h, disk.told)
 		return !f.full.IsZero() && (disk.told != posthouse.CodeStorageFull || disk.diedOfIt() || f.seesNoRoom(t, h))
 	})
-	house.Pause(t.Context(), time.Duration(house.Size(4, 15))*time.Second)
+	house.Pause(t.Context(), time.Duration(house.Form(4, 15))*time.Second)
 	return f
 }
 

@@ -28,7 +28,7 @@ func TestJobsReachEverybody(t *testing.T) {
 	h.Provider.Behave(t, "dingtalk", simulator.Behaviour{Faults: faults()})
 	h.PutChannel(t, gateway(h))
 
-	sizes, total := jobs(house.Size(2_000, 200_000), house.Size(2, 50))
+	sizes, total := jobs(house.Size(2_000, 200_000), house.Form(2, 50))
 	began := time.Now()
 	accepted := h.Produce(t, house.Load{Messages: len(sizes), Draft: func(n int) posthouse.Draft { return job(n, sizes[n-1]) }})
 	h.Settle(t)

@@ -94,8 +94,8 @@ func linkFaults() []linkFault {
 
 // jitter is how long one way takes at most, longestHole how long nothing passes: full, more than the
 // time-outs of the product.
-func jitter() time.Duration      { return time.Duration(house.Size(100, 1000)) * time.Millisecond }
-func longestHole() time.Duration { return time.Duration(house.Size(300, 60000)) * time.Millisecond }
+func jitter() time.Duration      { return time.Duration(house.Form(100, 1000)) * time.Millisecond }
+func longestHole() time.Duration { return time.Duration(house.Form(300, 60000)) * time.Millisecond }
 
 // ambiguousCommits loses the answers of half of the struck commits, and the other half before the
 // server hears of them. All of the front's commits accept messages.
@@ -114,7 +114,7 @@ func ambiguousCommits(t *testing.T, l *linked, y *tally) int {
 
 func slowLink(t *testing.T, l *linked, y *tally) int {
 	l.set(proxy.Both(proxy.Way{Jitter: jitter()}))
-	return waitAccepted(t, y, house.Size(12, 40)) // a call takes some ten round trips
+	return waitAccepted(t, y, house.Form(12, 40)) // a call takes some ten round trips
 }
 
 func slicedLink(t *testing.T, l *linked, y *tally) int {
@@ -139,7 +139,7 @@ func refusals(t *testing.T, l *linked, y *tally) int {
 	for _, p := range l.links {
 		p.Reset()
 	}
-	house.Until(t, "refused connections", func() bool { return l.links[0].Stats().Refused-before >= int64(house.Size(3, 50)) })
+	house.Until(t, "refused connections", func() bool { return l.links[0].Stats().Refused-before >= int64(house.Form(3, 50)) })
 	return int(l.links[0].Stats().Refused - before)
 }
 

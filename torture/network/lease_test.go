@@ -15,7 +15,7 @@ import (
 
 // The lease of these tests is short, so that outlasting it takes no time; in the small form, beside other
 // tests, no shorter than a busy machine needs between a write and its reading.
-func sendTimeout() time.Duration { return time.Duration(house.Size(1000, 500)) * time.Millisecond }
+func sendTimeout() time.Duration { return time.Duration(house.Form(1000, 500)) * time.Millisecond }
 func leaseMargin() time.Duration { return sendTimeout() }
 func lease() time.Duration       { return sendTimeout() + leaseMargin() }
 

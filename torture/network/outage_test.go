@@ -41,7 +41,7 @@ func TestB7AChannelThatWasAway(t *testing.T) {
 }
 
 func recoverFrom(t *testing.T, db house.Database, o outage) {
-	backlog, limit := house.Size(60, 8000), house.Size(40, 400)
+	backlog, limit := house.Size(60, 8000), house.Form(40, 400)
 	h := house.Open(t, house.Options{DSN: db.DSN(t)})
 	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{o.fault}})
 	ch := h.Channel("generic")
@@ -52,7 +52,7 @@ func recoverFrom(t *testing.T, db house.Database, o outage) {
 
 	began := time.Now()
 	h.Produce(t, house.Load{Messages: backlog})
-	house.Pause(t.Context(), time.Duration(house.Size(1, 20))*time.Second)
+	house.Pause(t.Context(), time.Duration(house.Form(1, 20))*time.Second)
 	away := time.Since(began)
 	refused := len(h.Provider.Arrivals(t))
 	back := simulator.Behaviour{Limit: &simulator.Limit{Max: limit + limit/10, Per: posthouse.Duration(time.Second), Lockout: posthouse.Duration(2 * time.Second)}}

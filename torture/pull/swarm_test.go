@@ -47,7 +47,7 @@ type swarm struct {
 func newSwarm(t *testing.T, h *house.House, arrivals *journal[verify.ArrivalLine]) *swarm {
 	t.Helper()
 	return &swarm{
-		t: t, network: newNetwork(t, h), words: newJournal[verify.AgentLine](t, "agents.jsonl"), arrivals: arrivals, slowness: house.Size(40, 15),
+		t: t, network: newNetwork(t, h), words: newJournal[verify.AgentLine](t, "agents.jsonl"), arrivals: arrivals, slowness: house.Form(40, 15),
 		calm: make(chan struct{}), closing: make(chan struct{}),
 	}
 }
