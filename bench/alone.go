@@ -34,6 +34,7 @@ func (h *house) alone(ctx context.Context, into *results) error {
 	}{
 		{"held snapshot", true, h.heldSnapshot},
 		{"finished rows", true, h.finishedRows},
+		{"settled size", true, h.settledSize},
 		{"prune", true, h.pruning},
 		{"idle program", true, h.idleProgram},
 		{"campaigns", true, h.campaigns},
