@@ -21,29 +21,32 @@ func (s Queue) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.I
 	if c.Pin != "" { // nothing that is pinned is clean
 		return s.claimRows(ctx, now, c)
 	}
-	begin := s.claimRows
-	clean := !s.courses.due(c.Lane, time.Now())
-	others := true
-	if clean {
-		begin = func(ctx context.Context, now time.Time, c work.Claim) (items []work.Item, err error) {
-			items, others, err = s.claimClean(ctx, now, c)
-			return items, err
-		}
-	}
-	items, err := begin(ctx, now, c)
-	if !c.Took(items) || err != nil || !others {
+	rows := s.courses.rowsFirst(c.Lane, time.Now())
+	items, others, err := s.claimKind(ctx, now, &c, rows)
+	if err != nil || !others {
 		return items, err
 	}
-	var more []work.Item
-	if clean {
-		more, err = s.claimRows(ctx, now, c)
-	} else {
-		more, _, err = s.claimClean(ctx, now, c)
-	}
+	more, _, err := s.claimKind(ctx, now, &c, !rows)
 	if err != nil && len(items) == 0 {
 		return nil, err
 	}
 	return append(items, more...), nil //nolint:nilerr // what we have is ours, and the other claim's fault shows at the next
+}
+
+// claimKind claims rows or clean deliveries, takes them off the claim, and reports whether there is room left and may be something of
+// the other kind.
+func (s Queue) claimKind(ctx context.Context, now time.Time, c *work.Claim, rows bool) (items []work.Item, others bool, err error) {
+	if others = true; rows {
+		items, err = s.claimRows(ctx, now, *c)
+	} else {
+		items, others, err = s.claimClean(ctx, now, *c)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	room := c.Took(items)
+	s.courses.took(c.Lane, rows, items, !room)
+	return items, others && room, nil
 }
 
 // claimRows claims the deliveries that have a row of their own in posthouse_queue: for several accounts in one step, and what

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -364,28 +363,4 @@ func (b *boarding) scan(scan sqldb.Scanner) error {
 	last := len(b.items) - 1
 	b.board(&b.items[last].Delivery, last)
 	return nil
-}
-
-// courses remembers for each lane when a claim last began with the deliveries that are not clean, so that clean ones that
-// come without a pause hold up no retry.
-type courses struct {
-	mu     sync.Mutex
-	begins map[work.Lane]time.Time
-}
-
-// courseEvery is how often a claim of a lane begins with the deliveries that are not clean.
-const courseEvery = 20 * time.Millisecond
-
-// due reports whether a claim begins with them, and notes it.
-func (c *courses) due(lane work.Lane, now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.Sub(c.begins[lane]).Abs() < courseEvery {
-		return false
-	}
-	if c.begins == nil {
-		c.begins = map[work.Lane]time.Time{}
-	}
-	c.begins[lane] = now
-	return true
 }
