@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -97,11 +98,16 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 
 // signInFirst leads to the sign-in, and from there back to where the visitor was.
 func (v *visit) signInFirst() {
-	back := v.r.URL.RequestURI()
-	if v.r.Method != http.MethodGet {
-		back = v.form("here")
+	leadTo(v, Root+"sign-in?back="+url.QueryEscape(backTo(v.here())))
+}
+
+// here is the address of the page that the visitor looks at. Of a form it is the page where that stands, as it says; one whose file is read
+// as it comes says it in its address.
+func (v *visit) here() string {
+	if v.r.Method == http.MethodGet {
+		return v.r.URL.RequestURI()
 	}
-	leadTo(v, Root+"sign-in?back="+url.QueryEscape(backTo(back)))
+	return cmp.Or(v.query("here"), v.form("here"))
 }
 
 // leadTo leads to another page, the whole page where a part of one was asked for.

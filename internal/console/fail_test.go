@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,37 @@ func TestAPartOfAPageLeadsTheWholeToTheSignIn(t *testing.T) {
 	v.fail(posthouse.Errorf(posthouse.CodeUnauthorized, "over"))
 	if got := w.Header().Get("HX-Redirect"); w.Code != http.StatusUnauthorized || got != "/console/sign-in?back=%2Fconsole%2Ft%2Fdefault%2F" {
 		t.Errorf("got %d to %q", w.Code, got)
+	}
+}
+
+// A form leads back to the page where it stands: over the sign-in where the session is over, and from the page that answers it.
+func TestAFormLeadsBackToItsPage(t *testing.T) {
+	t.Parallel()
+	drawn, err := readPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &console{o: Options{Zone: time.UTC, Log: slog.New(slog.DiscardHandler)}, pages: drawn}
+	for _, e := range []struct{ query, body, back string }{
+		{"", "here=%2Fconsole%2Ft%2Fdefault%2Fchannels%2Fdesk%3Fx%3D1", "/console/t/default/channels/desk?x=1"},
+		{"?click=c&here=%2Fconsole%2Ft%2Fdefault%2Fcampaigns%2Fspring", "", "/console/t/default/campaigns/spring"},
+		{"?here=https%3A%2F%2Fevil.example%2Fconsole%2F", "", "/console/"},
+		{"", "here=%2F%2Fevil.example%2F", "/console/"},
+		{"", "", "/console/"},
+	} {
+		post := func(code posthouse.Code) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodPost, "/console/t/default/anything"+e.query, strings.NewReader(e.body))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			(&visit{console: c, w: w, r: r}).fail(posthouse.Errorf(code, "as the test says"))
+			return w
+		}
+		if got := post(posthouse.CodeUnauthorized).Header().Get("Location"); got != "/console/sign-in?back="+url.QueryEscape(e.back) {
+			t.Errorf("%s %s: over the sign-in to %s", e.query, e.body, got)
+		}
+		if page := post(posthouse.CodeConflict).Body.String(); !strings.Contains(page, `<p><a href="`+e.back+`">`) {
+			t.Errorf("%s %s: no way back to %s in\n%s", e.query, e.body, e.back, page)
+		}
 	}
 }
 

@@ -157,6 +157,42 @@ func TestEveryWordIsThere(t *testing.T) {
 	}
 }
 
+// Each form of a tenant's pages says where it stands, so that a session that is over leads back there, and which click it is.
+func TestEachFormSaysWhereItStands(t *testing.T) {
+	t.Parallel()
+	texts := templatesOf(t)
+	parts := map[string]string{}
+	for _, text := range texts {
+		for _, part := range strings.Split(text, `{{define "`)[1:] {
+			name, rest, _ := strings.Cut(part, `"`)
+			parts[name] += rest
+		}
+	}
+	forms := 0
+	for page, text := range texts {
+		for _, part := range strings.Split(text, `<form method="post"`)[1:] {
+			form, _, _ := strings.Cut(part, "</form>")
+			if strings.HasPrefix(form, ` action="{{.Root}}`) {
+				continue // outside of tenants
+			}
+			forms++
+			whole := form
+			for _, call := range strings.Split(form, `{{template "`)[1:] {
+				name, _, _ := strings.Cut(call, `"`)
+				whole += parts[name]
+			}
+			for _, field := range []string{"here", "click"} {
+				if !strings.Contains(whole, `name="`+field+`" value="`) && !strings.Contains(whole, field+"={{") {
+					t.Errorf("%s: a form does not say %q: %.80s", page, field, form)
+				}
+			}
+		}
+	}
+	if forms < 30 {
+		t.Errorf("only %d forms were found", forms)
+	}
+}
+
 // templatesOf are the texts of all templates, by where they are.
 func templatesOf(t *testing.T) map[string]string {
 	t.Helper()

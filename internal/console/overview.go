@@ -125,8 +125,8 @@ func (o *overview) Causes(f frame, t wire.OverviewTrouble) []behind {
 	return behindClass(f, t.Channel, t.Class)
 }
 
-// From is the beginning of the span that the page looks at.
-func (o *overview) From() time.Time { return o.At.Add(-o.Span.Length).Truncate(o.Step.Std()) }
+// From is the beginning of what the page counts: the first slot of its chart.
+func (o *overview) From() time.Time { return o.Bars[0].At }
 
 // There is how many processes are at work.
 func (o *overview) There() (n int) {

@@ -1,7 +1,10 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +50,27 @@ func TestEachNumberOfTheOverviewLeadsToItsRows(t *testing.T) {
 	h.shows(h.page("viewer", at+"channels/fleet?state=parked"), "The provider refuses no account now", "All accounts")
 	if got, body := h.status(h.key, "GET", "/v1/channels/fleet/accounts?state=open", ""); got != http.StatusUnprocessableEntity || !strings.Contains(body, `"query.state"`) {
 		t.Errorf("accounts of another state: %d %s", got, body)
+	}
+}
+
+// What is behind the sums of a chart begins where the chart begins: no older delivery is behind a number that does not count it.
+func TestTheSumsLeadBackToWhereTheChartBegins(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.fleet("https://example.com")
+	first := regexp.MustCompile(`<tbody><tr><td><time datetime="([^"]+)"`)
+	link := regexp.MustCompile(`<dd(?: class="good")?><a href="/console/t/default/search\?(since=[^"]+)"`)
+	for _, span := range []string{"hour", "day", "week", "quarter"} {
+		page := h.page("viewer", "/console/t/default/?span="+span)
+		begins, links := first.FindStringSubmatch(page), link.FindAllStringSubmatch(page, -1)
+		if begins == nil || len(links) != 2 {
+			t.Fatalf("%s: the chart begins at %v, the links are %v", span, begins, links)
+		}
+		for _, to := range links {
+			if query, err := url.ParseQuery(html.UnescapeString(to[1])); err != nil || query.Get("since") != begins[1] {
+				t.Errorf("%s: a sum leads to %s, and the chart begins at %s", span, to[1], begins[1])
+			}
+		}
 	}
 }
 

@@ -129,10 +129,10 @@ func (f frame) Other() string {
 	return "zh"
 }
 
-// Here is the address of the page.
+// Here is the address of the page; of one that answers a form it is that of the form.
 func (f frame) Here() string {
 	if f.v.r.Method != http.MethodGet {
-		return Root
+		return backTo(f.v.here())
 	}
 	return f.v.r.URL.RequestURI()
 }

@@ -34,7 +34,7 @@ func questionOf(v *visit, value func(name string) string, q *seek.Question) (t t
 	t = times{From: value("since"), To: value("until")}
 	*q = seek.Question{
 		Words: value("q"), Channel: value("channel"), Kind: value("kind"), Account: value("account"), State: value("state"), Reason: value("reason"),
-		Priority: value("priority"), Known: value("known") != "",
+		Priority: value("priority"), Known: value("known") != "", Ref: value("ref") != "",
 	}
 	var problems []posthouse.Problem
 	for _, at := range []struct {
@@ -78,8 +78,13 @@ func showSearch(v *visit) error {
 	f.File = "?" + q.Encode()
 	if f.Next != "" {
 		q.Set("cursor", f.Next)
-		if f.Found.Known {
+		switch {
+		case f.Found.Known:
 			q.Set("known", "1")
+		case f.Found.Ref:
+			q.Set("ref", "1")
+		case f.User != "":
+			q.Set("q", f.User)
 		}
 		f.Older = "?" + q.Encode()
 	}

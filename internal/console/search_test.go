@@ -1,8 +1,10 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -64,5 +66,42 @@ func TestASearchIsNarrowedDown(t *testing.T) {
 	}
 	if got := h.ask("viewer", "/console/t/default/search?priority=soon", nil); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a priority that is none: %d", got.status)
+	}
+}
+
+// Who got what was said of an order, and what a person of that name got, has more pages than one where it is more than one page holds, and no
+// delivery is lost or doubled between them.
+func TestASearchByRefOrNameGoesOn(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.waiting("hello")
+	h.api("PUT", "/v1/users", `{"users":[{"id":"u.zhang","name":"张三"}]}`, nil)
+	var to, letters []string
+	for i := range 120 {
+		to = append(to, `{"user":"r`+decimal(int64(i))+`"}`)
+	}
+	for range 60 {
+		letters = append(letters, `{"channel":"later","to":[{"user":"u.zhang"}],"content":{"text":"x"}}`)
+	}
+	h.api("POST", "/v1/messages", `{"channel":"later","kind":"order","ref":"4711","to":[`+strings.Join(to, ",")+`],"content":{"text":"x"}}`, nil)
+	h.api("POST", "/v1/messages", `{"messages":[`+strings.Join(letters, ",")+`]}`, nil)
+	delivery := regexp.MustCompile(`href="/console/t/default/deliveries/([0-9A-Z]{26})"`)
+	older := regexp.MustCompile(`<a href="(\?[^"]*cursor=[^"]*)"`)
+	for query, want := range map[string]int{"q=order/4711": 120, "q=4711&kind=order": 120, "q=" + url.QueryEscape("张三"): 60, "q=u.zhang": 60} {
+		seen := map[string]int{}
+		next := "?" + query
+		for pages := 0; next != "" && pages < 5; pages++ {
+			page := h.page("viewer", "/console/t/default/search"+next)
+			for _, d := range delivery.FindAllStringSubmatch(page, -1) {
+				seen[d[1]] = pages + 1
+			}
+			next = ""
+			if to := older.FindStringSubmatch(page); to != nil {
+				next = html.UnescapeString(to[1])
+			}
+		}
+		if len(seen) != want || next != "" {
+			t.Errorf("%s: %d deliveries are found, want %d; behind them is %q", query, len(seen), want, next)
+		}
 	}
 }

@@ -22,8 +22,8 @@ type Question struct {
 	Words                                           string
 	Channel, Kind, Account, State, Reason, Priority string
 	Since, Until                                    time.Time
-	// Known asks for deliveries by their address or their provider's id alone.
-	Known bool
+	// Known asks for deliveries by their address or their provider's id alone, Ref by the kind and ref of their messages.
+	Known, Ref bool
 }
 
 // Any reports whether something is asked for.
@@ -40,6 +40,8 @@ type Found struct {
 	Next  string // the cursor of the next page
 	Short bool   // the page is short of what is behind it: nothing newer fits
 	Known bool   // List and Next are of deliveries by their address or provider's id
+	Ref   bool   // Next is of deliveries by their messages' kind and ref
+	User  string // Next is of the deliveries to this user, whom the words name otherwise
 }
 
 // Met is a campaign of that name, or one that has the address among its members.
@@ -67,6 +69,8 @@ func (s Seeker) Find(ctx context.Context, q Question, cursor string) (f Found, e
 		return f, s.list(ctx, &f, filter)
 	case q.Known:
 		return f, s.known(ctx, &f, q, filter)
+	case q.Ref:
+		return f, s.ofRef(ctx, &f, q, filter)
 	}
 	filter.User = q.Words
 	if err := s.list(ctx, &f, filter); err != nil || cursor != "" {
@@ -74,8 +78,12 @@ func (s Seeker) Find(ctx context.Context, q Question, cursor string) (f Found, e
 	}
 	filter.User = ""
 	if of, ok := q.byRef(filter); ok {
-		if err := s.add(ctx, &f, of); err != nil {
+		next, err := s.add(ctx, &f, of)
+		if err != nil {
 			return f, err
+		}
+		if f.Next == "" {
+			f.Next, f.Ref = next, next != ""
 		}
 	}
 	if err := s.byDirectory(ctx, &f, q, filter); err != nil {
@@ -124,15 +132,28 @@ func (s Seeker) known(ctx context.Context, f *Found, q Question, filter client.F
 	return s.list(ctx, f, filter)
 }
 
-// add adds what another filter selects, the newest first.
-func (s Seeker) add(ctx context.Context, f *Found, filter client.Filter) error {
+// ofRef fills in a page of the deliveries of the kind and ref that the words name, but for those to a user of that name: they were
+// all on the first page.
+func (s Seeker) ofRef(ctx context.Context, f *Found, q Question, filter client.Filter) error {
+	of, ok := q.byRef(filter)
+	if !ok {
+		return nil
+	}
+	f.Ref = true
+	err := s.list(ctx, f, of)
+	f.List = slices.DeleteFunc(f.List, func(d posthouse.Delivery) bool { return d.User == q.Words })
+	return err
+}
+
+// add adds what another filter selects, the newest first, and returns the cursor of what is behind it.
+func (s Seeker) add(ctx context.Context, f *Found, filter client.Filter) (next string, err error) {
 	filter.Cursor = ""
 	page, err := s.API.Deliveries.List(ctx, filter)
 	if posthouse.CodeOf(err) == posthouse.CodeInvalid {
-		return nil // what was asked for is nothing that a filter takes
+		return "", nil // what was asked for is nothing that a filter takes
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, d := range page.Items {
 		if !slices.ContainsFunc(f.List, func(have posthouse.Delivery) bool { return have.ID == d.ID }) {
@@ -140,15 +161,17 @@ func (s Seeker) add(ctx context.Context, f *Found, filter client.Filter) error {
 		}
 	}
 	slices.SortFunc(f.List, func(a, b posthouse.Delivery) int { return strings.Compare(b.ID, a.ID) })
-	return nil
+	return page.Next, nil
 }
 
-// byDirectory adds what users got whose name or address begins with the words.
+// byDirectory adds what users got whose name or address begins with the words. Behind the first page it goes on where that is one: of
+// several each is a link.
 func (s Seeker) byDirectory(ctx context.Context, f *Found, q Question, filter client.Filter) error {
 	page, err := s.API.Users.Find(ctx, q.Words, mostUsers+2)
 	if err != nil {
 		return err
 	}
+	next := ""
 	for _, u := range page.Items {
 		if u.ID == q.Words {
 			continue
@@ -158,9 +181,12 @@ func (s Seeker) byDirectory(ctx context.Context, f *Found, q Question, filter cl
 		}
 		f.Users = append(f.Users, u)
 		filter.User = u.ID
-		if err := s.add(ctx, f, filter); err != nil {
+		if next, err = s.add(ctx, f, filter); err != nil {
 			return err
 		}
+	}
+	if len(f.Users) == 1 && f.Next == "" && next != "" {
+		f.Next, f.User = next, f.Users[0].ID
 	}
 	return nil
 }
