@@ -160,6 +160,9 @@ func (a attention) Resolvable() bool {
 	return a.State == string(posthouse.Unknown) || a.State == string(posthouse.Quarantined)
 }
 
+// Undecided reports whether nothing was decided about what is shown.
+func (a attention) Undecided() bool { return a.Done == nil }
+
 // Narrow reports whether a decision about all of a filter is allowed: it is not about everything.
 func (a attention) Narrow() bool {
 	return a.Channel+a.Kind+a.Account+a.Reason != "" || !a.Since.IsZero() || !a.Until.IsZero()

@@ -38,6 +38,9 @@ type line struct {
 	File  *fleetFile // of accounts, that somebody wants to import
 }
 
+// Undecided says that accounts of a file which are shown are not stored; a test is sent.
+func (l line) Undecided() bool { return l.Tried == nil }
+
 // windows are limits of one kind.
 type windows struct {
 	Word string

@@ -16,6 +16,7 @@ import (
 type Clicks interface {
 	Answer(ctx context.Context, tenant, endpoint, key, hash string) ([]byte, bool, error)
 	KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, answer []byte) ([]byte, error)
+	ForgetAnswer(ctx context.Context, tenant, endpoint, key string) error
 }
 
 // What is remembered of a form: that it was taken, and where it led.
@@ -27,7 +28,11 @@ const (
 // errSent is of a form that was sent before, whose page cannot be shown a second time.
 var errSent = errors.New("the form was sent already")
 
-// once serves a form that was not sent before. A form that was leads to where the first one led.
+// looked is what a page shows that answers forms, and knows whether it has only shown what they would decide.
+type looked interface{ Undecided() bool }
+
+// once serves a form that was not sent before. A form that was leads to where the first one led. One that has decided nothing, since it
+// was refused or only asked what it would do, may come again: put right, or by the second of two clicks.
 func (c *console) once(v *visit, serve func(*visit) error) error {
 	click := clickOf(v)
 	if click == "" {
@@ -48,7 +53,13 @@ func (c *console) once(v *visit, serve func(*visit) error) error {
 	if string(taken) != mine {
 		return c.led(v, key)
 	}
-	if err := serve(v); err != nil {
+	err = serve(v)
+	if v.undecided || refused(err) {
+		if err := c.o.Clicks.ForgetAnswer(context.WithoutCancel(v.r.Context()), v.tenant, clickTaken, key); err != nil {
+			c.o.Log.Error("a form that decided nothing could not be forgotten: it is refused when it comes again", "path", v.r.URL.Path, "error", err)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if to := v.w.Header().Get("Location"); to != "" {
@@ -57,6 +68,15 @@ func (c *console) once(v *visit, serve func(*visit) error) error {
 		}
 	}
 	return nil
+}
+
+// refused reports whether an error says that nothing was decided.
+func refused(err error) bool {
+	switch posthouse.CodeOf(err) {
+	case posthouse.CodeInvalid, posthouse.CodeNotFound, posthouse.CodeForbidden, posthouse.CodeConflict, posthouse.CodeChanged, posthouse.CodeQuota:
+		return true
+	}
+	return false
 }
 
 // led leads to where a form led that was sent before.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/posthouse/posthouse"
 )
 
 // clickIn is what tells the first form of a page that has an action from others.
@@ -54,6 +56,65 @@ func TestTwoClicksDecideOnce(t *testing.T) {
 	wrong := url.Values{"channel": {"out"}, "text": {"x"}, "step": {"send"}, "click": {"d"}}
 	if got := h.ask("sender", "/console/t/default/compose", wrong); got.status != http.StatusUnprocessableEntity || clickIn(got.body, "/console/t/default/compose") == "d" {
 		t.Errorf("a form that is shown again: %d\n%s", got.status, got.body)
+	}
+}
+
+// A form that decided nothing comes again, whether it was put right after it was refused or its button was pressed twice: it is not said to
+// have decided.
+func TestAFormThatDecidedNothingComesAgain(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.fleet("https://example.com")
+	h.api("PUT", "/v1/templates/shift", `{"text":"x"}`, nil)
+	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["u1"]}}`, nil)
+	const at = "/console/t/default/"
+	for _, e := range []struct {
+		at   string
+		form url.Values
+		text string
+	}{
+		{at + "compose", url.Values{"channel": {"out"}, "to": {"u1"}, "text": {"x"}, "step": {"look"}}, "curl"},
+		{at + "templates/shift/preview", url.Values{"payload": {"{}"}}, "shift"},
+		{at + "directory", url.Values{"csv": {"id,name\nu1,A\n"}}, "u1"},
+		{at + "attention", url.Values{"state": {"expired"}, "outcome": {"replay"}, "id": {posthouse.DeliveryID(posthouse.NewID(), 1)}}, "sure"},
+		{at + "channels/fleet/accounts", url.Values{"csv": {"name\na\n"}}, "fleet"},
+		{at + "rosters/night", url.Values{"do": {"week"}, "day1": {"u2"}}, "night"},
+	} {
+		e.form.Set("click", "c"+e.at)
+		for n := range 3 {
+			got := h.ask("admin", e.at, e.form)
+			if (got.status != http.StatusOK && got.status != http.StatusUnprocessableEntity) || !strings.Contains(got.body, e.text) || strings.Contains(got.body, "This form was sent already") {
+				t.Errorf("%s, time %d: %d\n%s", e.at, n+1, got.status, got.body)
+			}
+		}
+	}
+
+	pause := url.Values{"click": {"p"}, "for": {"rubbish"}}
+	for range 2 {
+		if got := h.ask("operator", at+"channels/out/pause", pause); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a pause that is none: %d", got.status)
+		}
+	}
+	pause.Set("for", "1h")
+	first := h.ask("operator", at+"channels/out/pause", pause)
+	if first.status != http.StatusSeeOther {
+		t.Fatalf("a pause that was put right: %d\n%s", first.status, first.body)
+	}
+	h.api("POST", "/v1/channels/out/resume", "", nil)
+	var out posthouse.Channel
+	if again := h.ask("operator", at+"channels/out/pause", pause); again.to() != first.to() {
+		t.Errorf("the second of two clicks leads to %q, not %q", again.to(), first.to())
+	}
+	if h.api("GET", "/v1/channels/out", "", &out); out.State != posthouse.ChannelOpen {
+		t.Errorf("a form that decided was served a second time: the channel is %s", out.State)
+	}
+	test := url.Values{"click": {"t"}, "to": {"u1"}, "text": {"x"}}
+	if got := h.ask("admin", at+"channels/out/test", test); got.status != http.StatusOK {
+		t.Fatalf("a test: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("admin", at+"channels/out/test", test); got.status != http.StatusConflict {
+		t.Errorf("a test is sent a second time: %d", got.status)
 	}
 }
 

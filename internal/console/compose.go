@@ -26,6 +26,9 @@ type letter struct {
 	Problems []posthouse.Problem
 }
 
+// Undecided says that a letter which is shown is not sent.
+func (l letter) Undecided() bool { return true }
+
 // composes is what a role must reach to write messages.
 func composes() web.Use { return web.Use{Scope: posthouse.ScopeSend, Action: "messages.create"} }
 

@@ -176,6 +176,9 @@ func (b *book) again(v *visit) error {
 	return v.draw(status, "directory", "directory", b)
 }
 
+// Undecided says that a file which is shown is not stored.
+func (b *book) Undecided() bool { return true }
+
 // Nothing reports whether all would stay as it is.
 func (b *book) Nothing() bool {
 	return len(b.Look.Added)+len(b.Look.Changed) == 0 && !(b.Prune && len(b.Look.Removed) > 0)

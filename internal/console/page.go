@@ -83,6 +83,8 @@ func (v *visit) draw(status int, name, title string, data any) error {
 	if c, some := data.(charted); some {
 		f.Charts = c.Drawn()
 	}
+	look, some := data.(looked)
+	v.undecided = status >= http.StatusBadRequest && status < http.StatusInternalServerError || some && look.Undecided()
 	if said := v.query("said"); slices.Contains(saids(), said) { // nothing else of the address is shown as our word
 		f.Said = said
 	}

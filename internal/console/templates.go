@@ -160,6 +160,9 @@ func storeTemplate(v *visit) error {
 	return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
 }
 
+// Undecided says that a text which is shown is not stored.
+func (s *sheet) Undecided() bool { return true }
+
 // both shows how the version that somebody else has stored meanwhile differs from what was typed.
 func (s *sheet) both(v *visit) error {
 	s.Moved = true

@@ -27,6 +27,8 @@ type visit struct {
 	zh     bool
 	whole  io.ReadCloser  // the body, without the bound of forms
 	local  *time.Location // that the browser keeps, nil for the server's
+	// undecided says that the page which answers a form shows no more than what is wrong with it, or what it would do.
+	undecided bool
 }
 
 // door is a line of the table of what stands outside of tenants.

@@ -49,3 +49,11 @@ func (s Answers) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash str
 	}
 	return []byte(held.answer), nil
 }
+
+// ForgetAnswer lets an Idempotency-Key be used anew.
+func (s Answers) ForgetAnswer(ctx context.Context, tenant, endpoint, key string) error {
+	return s.change(ctx, time.Now(), "forget an answer", func(t *tx) error {
+		_, err := t.Exec("DELETE FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ?", tenant, endpoint, key)
+		return err
+	})
+}

@@ -234,6 +234,9 @@ func (d duty) moved(now posthouse.Roster, ask wish, next posthouse.Roster) error
 	return d.again(now, ask, will, nil)
 }
 
+// Undecided says that a form whose outcome is shown has changed nothing.
+func (c calendar) Undecided() bool { return true }
+
 // again draws the page with the form as it was sent.
 func (d duty) again(r posthouse.Roster, ask wish, will *look, problems []posthouse.Problem) error {
 	if len(problems) > 0 {
