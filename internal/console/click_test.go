@@ -118,6 +118,22 @@ func TestAFormThatDecidedNothingComesAgain(t *testing.T) {
 	}
 }
 
+// A form that is too long says so: it is not taken for an empty one.
+func TestAFormThatIsTooLongSaysSo(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	form := url.Values{"channel": {"out"}, "to": {"u1"}, "text": {strings.Repeat("x", 1<<20)}, "step": {"look"}}
+	got := h.ask("sender", "/console/t/default/compose", form)
+	if got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "longer than 1 MB") {
+		t.Errorf("a form of more than a megabyte: %d\n%.2000s", got.status, got.body)
+	}
+	form.Set("text", strings.Repeat("x", 1<<19))
+	if got := h.ask("sender", "/console/t/default/compose", form); got.status != http.StatusOK || !strings.Contains(got.body, "curl") {
+		t.Errorf("a form of half a megabyte: %d", got.status)
+	}
+}
+
 // Each form of a tenant's page is told from others, so that it decides once.
 func TestEachFormDecidesOnce(t *testing.T) {
 	t.Parallel()

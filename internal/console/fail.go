@@ -57,6 +57,9 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 	if errors.Is(err, errSent) {
 		return http.StatusConflict, trouble{Word: "sent_already"}
 	}
+	if errors.Is(err, errLong) {
+		return http.StatusRequestEntityTooLarge, trouble{Word: "form_long"}
+	}
 	var coded *posthouse.Error
 	if !errors.As(err, &coded) {
 		v.o.Log.Error("a page of the console failed", "path", v.r.URL.Path, "error", err)

@@ -2,8 +2,10 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -74,12 +76,27 @@ func (c *console) closed(r route) http.Handler {
 		if err := web.Permit(key, r.use); err != nil {
 			return err
 		}
+		if long(v.r) {
+			return errLong
+		}
 		return c.once(v, r.serve)
 	})
 }
 
 // maxForm bounds a form, in bytes.
 const maxForm = 1 << 20
+
+// errLong is of a form that is longer than maxForm.
+var errLong = errors.New("the form is too long")
+
+// long reads a form, and reports whether it is too long: its values would be empty. One with a file is read by who takes the file.
+func long(r *http.Request) bool {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return false
+	}
+	var most *http.MaxBytesError
+	return errors.As(r.ParseForm(), &most)
+}
 
 // visited makes a visit of a request and draws the page of what went wrong. A panic is an error like others.
 func (c *console) visited(serve func(*visit) error) http.Handler {

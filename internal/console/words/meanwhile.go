@@ -10,6 +10,7 @@ func meanwhileWords() map[string]Word {
 		"moved_directory": {"Somebody else has changed the directory since you looked, and nothing was stored. This is what the file changes now: confirm it again, or go back.", "查看之后，其他人修改了通讯录，本次没有保存。以下是该文件现在会带来的变化，请再次确认或返回。"},
 		"duty_then":       {"On duty then", "修改后的值班"},
 		"stored_now":      {"stored now:", "现在保存的值："},
+		"form_long":       {"The form is longer than 1 MB, and nothing was done. Go back and shorten what was typed, or hand it in by the API.", "表单内容超过 1 MB，没有执行任何操作。请返回精简内容，或改用 API 提交。"},
 		"sent_already":    {"This form was sent already, and what it decided then stands: nothing was decided a second time. Look what became of it, and load the page again to decide anew.", "该表单已提交过，以第一次提交为准，没有重复执行。请查看结果，如需再次操作请重新打开页面。"},
 		"yes":             {"yes", "是"},
 		"no":              {"no", "否"},
