@@ -143,7 +143,7 @@ var floors = map[string]floor{
 	"internal/console/rosters":    {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of who is on duty
 	"simulator":                   {layer: 3, never: []string{"internal/store", "internal/engine"}},
 
-	"internal/console/consoletest": {layer: 5, tests: true},
+	"internal/consoletest": {layer: 5, tests: true},
 
 	// 4: the whole program as a value; the only place where things meet.
 	"server": {layer: 4},

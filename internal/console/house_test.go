@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/posthouse/posthouse/internal/console/consoletest"
+	"github.com/posthouse/posthouse/internal/consoletest"
 	"github.com/posthouse/posthouse/server"
 )
 

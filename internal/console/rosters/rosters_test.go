@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/console/consoletest"
+	"github.com/posthouse/posthouse/internal/consoletest"
 	"github.com/posthouse/posthouse/wire"
 )
 
