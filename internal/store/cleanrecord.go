@@ -53,7 +53,7 @@ func firstEvents(d *posthouse.Delivery, account string) [][]any {
 // The flights that results belong to must still be there with all their deliveries: whoever takes one out of a flight writes
 // so into its row.
 const (
-	heldFlights = "SELECT id FROM posthouse_flights WHERE %s AND gone = ''"
+	heldFlights = "SELECT id FROM posthouse_flights WHERE %s AND gone = '' ORDER BY id"
 	overFlights = "DELETE FROM posthouse_flights WHERE %s AND gone = ''"
 	noneFlights = "DELETE FROM posthouse_flights WHERE %s"
 	expandSole  = "UPDATE posthouse_messages SET sole = 0 WHERE %s AND sole = 1"
@@ -71,10 +71,10 @@ func (a *arrivals) write(b *sqldb.Bundle, f *flights) {
 			held = append(held, known.ID)
 		}
 	}
+	b.Each(expandSole, "id", a.expanded) // messages first and then flights by id, as who expands them locks them
 	b.Each(heldFlights, "id", held)
 	b.Each(overFlights, "id", over)
 	layout.InsertSettled(b, layout.Sent, a.sent)
-	b.Each(expandSole, "id", a.expanded)
 	b.Insert(layout.Queue, a.open)
 	layout.InsertSettled(b, layout.Settled, a.settled)
 	b.Insert(layout.Events, a.events)
