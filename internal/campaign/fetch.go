@@ -122,6 +122,9 @@ func (f Fetcher) query(ctx context.Context, tenant string, in wire.PeopleQuery, 
 	if err := posthouse.Invalid("nobody can be read", problems); err != nil {
 		return posthouse.Audience{}, err
 	}
+	if _, err := to.audience(ctx); err != nil { // before the database is asked anything, and instead of what it says
+		return posthouse.Audience{}, err
+	}
 	p := Part{Format: audience.Format{Kind: audience.NDJSON, Address: in.Address}}
 	a, err := stream(ctx, to, p, func(ctx context.Context, w *bufio.Writer) error { return f.rows(ctx, tenant, in, w) })
 	if errors.Is(err, errOther) {
