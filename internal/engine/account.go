@@ -224,3 +224,33 @@ func (r *route) bounds(account string) []limit.Bound {
 	}
 	return list
 }
+
+// tiers are bounds with the words for them.
+func (r *route) tiers(account string) []state.Tier {
+	return ownTiers(r, r.sharedTiers(), r.account(account))
+}
+
+// sharedTiers are those of all accounts together.
+func (r *route) sharedTiers() []state.Tier {
+	var list []state.Tier
+	if len(r.tenantLimits) > 0 {
+		list = append(list, state.Tier{Name: state.TierTenant, Bound: limit.Bound{Key: state.TenantKey(r.Key.Tenant), Windows: r.tenantLimits}})
+	}
+	if len(r.Settings.Limits) > 0 {
+		list = append(list, state.Tier{Name: state.TierChannel, Bound: limit.Bound{Key: r.Key.LimitKey(), Windows: r.Settings.Limits}})
+	}
+	return list
+}
+
+// ownTiers adds those of an account alone. Neither names nor limits ever change.
+func ownTiers(r *route, list []state.Tier, a *account) []state.Tier {
+	if len(a.limits) > 0 {
+		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: r.accountKey(a), Windows: a.limits, Lease: a.Name != ""}})
+	}
+	if base, some := (tempo{r}).bound(a); some {
+		list = append(list, state.Tier{Name: state.TierRate, Bound: base})
+	}
+	return list
+}
+
+func (r *route) accountKey(a *account) string { return r.Key.LimitKey() + "/" + a.Name }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -170,4 +171,32 @@ func (rs *Routes) Paced() []pacer.Channel {
 func (t tempo) bound(a *account) (limit.Bound, bool) {
 	windows := rate.Windows(a.rate)
 	return limit.Bound{Key: t.of.accountKey(a) + ":rate", Windows: windows, Lease: a.Name != ""}, len(windows) > 0
+}
+
+// Windows are the tiers that hold for all that a channel sends, and then those of its accounts: of all, where none is named. Open is
+// false where the channel is not open in this process, or agents fetch what it has, who have limits of their own.
+func (rs *Routes) Windows(tenant, channel string, accounts []string) (list []state.Counted, open bool) {
+	r := rs.route(tenant, channel)
+	if r == nil || r.Settings.Pulled {
+		return nil, false
+	}
+	add := func(account string, tiers []state.Tier) {
+		for _, t := range tiers {
+			list = append(list, state.Counted{Account: account, Tier: t})
+		}
+	}
+	add("", r.sharedTiers())
+	if r.fleet == nil {
+		add("", ownTiers(r, nil, r.only))
+		return list, true
+	}
+	if accounts == nil {
+		accounts = slices.Sorted(maps.Keys(r.accounts))
+	}
+	for _, name := range accounts {
+		if a := r.accounts[name]; a != nil {
+			add(name, ownTiers(r, nil, a))
+		}
+	}
+	return list, true
 }
