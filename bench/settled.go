@@ -16,8 +16,12 @@ var settledAtMost = map[string]float64{"sqlite": 256 + 415, "postgres": 256 + 76
 func (h *house) settledSize(ctx context.Context) (out []finding, err error) {
 	const passing = 50 * queued
 	for _, backend := range h.ownDatabases() {
-		size, err := h.grown(ctx, backend, passing)
+		l, err := h.openLine(ctx, backend)
 		if err != nil {
+			return out, fmt.Errorf("%s: %w", backend, err)
+		}
+		size, err := l.grown(ctx, passing)
+		if err = errors.Join(err, l.close()); err != nil {
 			return out, fmt.Errorf("%s: %w", backend, err)
 		}
 		most := settledAtMost[backend]
@@ -29,12 +33,8 @@ func (h *house) settledSize(ctx context.Context) (out []finding, err error) {
 	return out, nil
 }
 
-func (h *house) grown(ctx context.Context, backend string, n int) (bytes int64, err error) {
-	l, err := h.openLine(ctx, backend)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, l.close()) }()
+// grown is by how much a database grows when n deliveries pass.
+func (l *line) grown(ctx context.Context, n int) (bytes int64, err error) {
 	before, err := l.size(ctx)
 	if err != nil {
 		return 0, err

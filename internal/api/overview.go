@@ -23,7 +23,7 @@ const (
 type overview struct{ of Overviewer }
 
 func (o overview) routes() []web.Route {
-	return web.Tagged("overview", web.Get("/v1/overview", reads, "How attempts ended by the minute or hour, what is open, and what goes wrong: from kept counts.", o.get).Query("minutes", "channel"))
+	return web.Tagged("overview", web.Get("/v1/overview", reads, "What was accepted and how attempts ended by the minute or hour, what is open, and what goes wrong: from kept counts.", o.get).Query("minutes", "channel"))
 }
 
 func (o overview) get(c *web.Call) (wire.Overview, error) {

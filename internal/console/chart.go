@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// chart is how attempts ended over a stretch of time.
+// chart is what was accepted and how attempts ended over a stretch of time.
 type chart = plot.Attempts
 
 // chartOf reads the stretch of time that the address names, of a channel or of all.

@@ -79,7 +79,7 @@ type Depths interface {
 	Turn(ctx context.Context, now time.Time, from work.Lane, max int) (int, error)
 }
 
-// Minutes counts how attempts ended, for all processes, and keeps how fast accounts could go.
+// Minutes counts what was accepted and how attempts ended, for all processes, and keeps how fast accounts could go.
 type Minutes interface {
 	rollup.Store
 	pacer.Kept

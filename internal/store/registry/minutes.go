@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Minutes counts how attempts ended, by the minute.
+// Minutes counts what was accepted and how attempts ended, by the minute.
 type Minutes struct{ db *sqldb.DB }
 
 // minuteKeys name a row of posthouse_minutes, after its minute.
