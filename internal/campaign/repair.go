@@ -42,13 +42,17 @@ func (t Terms) After(pass int, r channel.Result, chance float64) Sequel {
 	case r.Class.Final():
 		return Sequel{Outcome: Failed}
 	}
-	switch d := retry.Decide(t.Profile, r.Class, pass, r.After, chance); {
+	after := r.After
+	if r.Class.Blocks() {
+		after = 0 // the account's gate keeps the wait that its provider named: another account or a person may end it
+	}
+	switch d := retry.Decide(t.Profile, r.Class, pass, after, chance); {
 	case d.GiveUp:
 		return Sequel{Outcome: Failed}
 	case d.Burn:
 		return Sequel{Outcome: Unsent, Later: true, Wait: d.Wait}
 	}
-	return Sequel{Outcome: Unsent, Wait: max(r.After, leastWait)} // the account's gate decides the rest
+	return Sequel{Outcome: Unsent, Wait: leastWait}
 }
 
 // MayBegin reports whether members of a segment may be sent to at a moment: where they may have been reached before, only as

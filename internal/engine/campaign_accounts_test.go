@@ -89,6 +89,44 @@ func (d *drive) movedAway(got wire.Campaign, refused map[string]bool, class post
 	}
 }
 
+// CAMP-7: members who were refused when a quota had ended are sent to as soon as a person resumes the channel, and not at midnight: it is
+// the account's gate that waits, not they.
+func TestResumingAChannelReleasesTheMembersItsQuotaRefused(t *testing.T) {
+	for _, profile := range []string{"", "wecom"} {
+		t.Run("profile "+profile, func(t *testing.T) {
+			campaigning(t, posthouse.ChannelSettings{Profile: profile, MaxInflight: 8}, func(d *drive) {
+				refuse := true
+				d.provider.decide(func(channel.Outgoing) channel.Result {
+					if refuse {
+						return channel.Result{Class: posthouse.ClassRate, Code: "45009", After: 9 * time.Hour}
+					}
+					return channel.Result{Class: posthouse.ClassOK}
+				})
+				d.make(60, wire.CampaignDraft{SegmentSize: 20})
+				d.act(campaign.Start)
+				d.pass(10 * time.Minute)
+				d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 60, Unsent: 60})
+				calls := len(d.provider.sent())
+				if calls == 0 {
+					d.Fatal("nobody was refused")
+				}
+				d.provider.mu.Lock()
+				refuse = false
+				d.provider.mu.Unlock()
+				d.pass(time.Minute)
+				if n := len(d.provider.sent()); n != calls {
+					d.Errorf("%d calls of an account that is closed until midnight", n-calls)
+				}
+				if err := d.engine.Gates.Resume(d.Context(), d.tenant, "c"); err != nil {
+					d.Fatal(err)
+				}
+				d.pass(10 * time.Minute) // who used up a try waits as its profile says
+				d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 60, Sent: 60})
+			})
+		})
+	}
+}
+
 // CAMP-7, FLEET-5: who may have been reached is sent to again by the same account alone, also after a refusal and after its worker was
 // lost: the provider of another one would not recognise the repeat.
 func TestWhoMayHaveBeenReachedGoesByTheSameAccount(t *testing.T) {

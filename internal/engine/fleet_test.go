@@ -256,7 +256,7 @@ func TestWhatMayHaveArrivedIsRepeatedByItsAccount(t *testing.T) {
 }
 
 // FLEET-5, FLEET-7: what any account may send does not wait for the one that was refused: it goes by another one at once, which its
-// history says, and the refusal burns none of its tries. What every account is refused for waits after the second.
+// history says, and the refusal burns none of its tries. What every account is refused for waits after the last.
 func TestWhatAnyAccountMaySendGoesByAnotherAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuses string // an account, or all
@@ -300,4 +300,33 @@ func TestWhatAnyAccountMaySendGoesByAnotherAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// FLEET-5: a message that one account after the other is refused for goes on to the next open one at once, however many there are.
+func TestAMessageTriesOneOpenAccountAfterTheOther(t *testing.T) {
+	virtual(t, func(r *rig) {
+		refuse := map[string]bool{"a": true, "b": true, "c": true, "d": true, "e": true}
+		o := state.Opened{Window: channel.Forever}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			p := &provider{}
+			o.Driver, o.Accounts = p, append(o.Accounts, by(name, p))
+			p.decide(func(channel.Outgoing) channel.Result {
+				if refuse[name] {
+					return channel.Result{Class: posthouse.ClassAuth, Code: "40001"}
+				}
+				return channel.Result{Class: posthouse.ClassOK}
+			})
+		}
+		r.open("c", posthouse.ChannelSettings{Accounts: true}, o)
+		var ids []string
+		for i := range 12 {
+			ids = append(ids, r.send(text("c", fmt.Sprint("u", i)))...)
+		}
+		r.pass(2 * time.Second)
+		for _, id := range ids {
+			if d := r.want(id, posthouse.Sent, "", 0); d.Account != "f" {
+				r.Errorf("%s was sent by %s", id, d.Account)
+			}
+		}
+	})
 }

@@ -82,6 +82,35 @@ func TestAGateIsStoredAgain(t *testing.T) {
 	})
 }
 
+// A message that was refused when a quota had ended goes as soon as a person resumes the channel, and not at midnight.
+func TestResumingAChannelReleasesWhatItsQuotaRefused(t *testing.T) {
+	for _, profile := range []string{"", "wecom"} {
+		t.Run("profile "+profile, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				r.open("c", posthouse.ChannelSettings{Profile: profile}, idempotent)
+				r.provider.decide(func(channel.Outgoing) channel.Result {
+					if len(r.provider.at) > 1 {
+						return channel.Result{Class: posthouse.ClassOK}
+					}
+					return channel.Result{Class: posthouse.ClassRate, Code: "45009", After: 9 * time.Hour}
+				})
+				id := r.send(text("c", "u1"))[0]
+				r.pass(time.Hour)
+				if n := len(r.provider.sent()); n != 1 {
+					r.Fatalf("%d calls of an account that is closed until midnight", n)
+				}
+				if err := r.engine.Gates.Resume(r.Context(), r.tenant, "c"); err != nil {
+					r.Fatal(err)
+				}
+				r.pass(time.Minute)
+				if d := r.get(id); d.State != posthouse.Sent {
+					r.Errorf("it is %s, due %s", d.State, d.DueAt)
+				}
+			})
+		})
+	}
+}
+
 // A channel whose config is put right need not wait until its account is probed again. A limit of the provider's rate holds on, and
 // what an attempt by the old config is told counts no more.
 func TestANewConfigIsTriedAtOnce(t *testing.T) {

@@ -115,7 +115,7 @@ func (h *Holder) Next(ctx context.Context, lane work.Lane, pin work.Pin, account
 		return nil, h.putBack(ctx, seg, err)
 	}
 	st := &Stretch{
-		Leg: leg, Lane: lane, Pass: seg.Pass, doubted: !seg.DoubtedAt.IsZero(), log: h.Log, mu: newLock(), seg: seg, again: map[int]bool{}, later: map[int]time.Time{}, moved: map[int]bool{}, lease: lease, leaseEnd: at.Add(lease),
+		Leg: leg, Lane: lane, Pass: seg.Pass, doubted: !seg.DoubtedAt.IsZero(), log: h.Log, mu: newLock(), seg: seg, again: map[int]bool{}, later: map[int]time.Time{}, lease: lease, leaseEnd: at.Add(lease),
 	}
 	h.mu.Lock()
 	h.held[lane] = append(h.held[lane], st)

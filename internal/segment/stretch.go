@@ -32,7 +32,6 @@ type Stretch struct {
 	from     int               // nobody before it is to be sent to in this pass
 	again    map[int]bool      // those whose turn comes with the next pass
 	later    map[int]time.Time // those whose turn comes in this pass, but not yet
-	moved    map[int]bool      // those who go by another account at once, since the first was refused
 	wait     time.Duration     // before the next pass
 	flying   int               // members who were started and have no result here
 	lease    time.Duration
@@ -138,13 +137,11 @@ func (st *Stretch) unstart(places []int) {
 
 // follow writes into the map what follows a result of an account's. The stretch is locked.
 func (st *Stretch) follow(terms campaign.Terms, place int, r channel.Result, e *Ended) {
-	if e.Spares && state.GoesElsewhere(r.Class) && !st.doubted && !st.moved[place] {
-		st.moved[place] = true // it is the account that was refused: another one sends it at once
+	if e.Spares && state.GoesElsewhere(r.Class) && !st.doubted { // it is the account that was refused: another one sends it at once
 		campaign.Note(&st.seg, place, campaign.MovedFrom(e.Account, r))
 		st.unstart([]int{place})
 		return
 	}
-	delete(st.moved, place)
 	next := terms.After(st.Pass, r, rand.Float64())
 	switch next.Outcome {
 	case campaign.Unsent:

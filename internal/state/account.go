@@ -92,9 +92,9 @@ func (o *Opened) Pools() []string {
 const ReasonFailover = "failover"
 
 // MayGoElsewhere reports whether a refusal is no reason to wait where another account can send: it is about the account, and any of
-// several may send the delivery. One that has gone elsewhere already waits: it may be what its accounts are refused for.
+// several may send the delivery. It may go elsewhere as often as an account is open: each refusal closes the gate of one.
 func MayGoElsewhere(d *posthouse.Delivery, class posthouse.Class) bool {
-	return GoesElsewhere(class) && !d.Pinned && d.Reason != ReasonFailover
+	return GoesElsewhere(class) && !d.Pinned
 }
 
 // GoesElsewhere reports whether a refusal of a class is about the account alone, so that another one may send at once.

@@ -136,11 +136,15 @@ func (s *Settings) Recalls(d *posthouse.Delivery, class posthouse.Class) bool {
 // burn counts a failed try, where the profile says that this class burns one.
 func (s *step) burn(set *Settings, r channel.Result) retry.Decision {
 	d := &s.change.After
-	decision := retry.Decide(set.Profile, r.Class, s.before(set, r.Class, d.Tries), r.After, set.chance(d))
+	after := r.After
+	if r.Class.Blocks() && !d.Pulled {
+		after = 0 // the account's gate keeps the wait that its provider named: another account or a person may end it
+	}
+	decision := retry.Decide(set.Profile, r.Class, s.before(set, r.Class, d.Tries), after, set.chance(d))
 	if decision.Burn {
 		d.Tries++
 	} else if !d.Pulled {
-		decision.Wait = max(r.After, leastRateWait) // the account's gate decides the rest
+		decision.Wait = leastRateWait
 	}
 	return decision
 }
