@@ -17,6 +17,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if s.doors.secure, err = secured(o); err != nil {
 		return err
 	}
+	s.proxies = &web.Proxies{Trusted: o.TrustedProxies, Log: o.Log}
 	s.gate = web.NewGate(web.GateOptions{Keys: s.store.Keys, Log: o.Log, Metrics: o.Registry})
 	if err := openPeople(ctx, s); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if err := openConsole(s); err != nil {
 		return err
 	}
-	s.handler = web.Forwarded(o.TrustedProxies, o.Log, s.handler)
+	s.handler = s.proxies.Forwarded(s.handler)
 	if !o.NoListen {
 		s.api = s.doors.open("", o.Addr, s.handler)
 	}
@@ -47,6 +48,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 // openSMS makes the SMS front door, beside the API and at an address of its own where it has one. There is nothing else
 // there: that address is often open to phones.
 func openSMS(s *Server) error {
+	s.o.SMS.warn(s.o.Log)
 	door, err := s.smsHandler()
 	if err != nil {
 		return err
@@ -57,7 +59,7 @@ func openSMS(s *Server) error {
 	both.Handle("/health", door)
 	s.handler = both
 	if s.o.SMS.Addr != "" {
-		s.sms = s.doors.open("the SMS front door: ", s.o.SMS.Addr, web.Forwarded(s.o.TrustedProxies, s.o.Log, door))
+		s.sms = s.doors.open("the SMS front door: ", s.o.SMS.Addr, s.proxies.Forwarded(door))
 	}
 	return nil
 }

@@ -132,7 +132,13 @@ func TestPULL_GuessingIsSlowedDown(t *testing.T) {
 			h.Errorf("the eleventh guess: got %d %s, want 429 with Retry-After", braked.status, braked.text)
 		}
 		if got := with(smsUser, smsPassword); got != 200 {
-			h.Errorf("another user: got %d, want 200", got)
+			h.Errorf("another user, who was right before: got %d, want 200", got)
+		}
+		for i := range 10 {
+			with(smsUser, fmt.Sprint("guess ", i))
+		}
+		if got := with(smsUser, smsPassword); got != 429 {
+			h.Errorf("the right password after ten wrong ones: got %d, want 429: who guesses must not find it", got)
 		}
 	})
 }

@@ -53,6 +53,7 @@ type Server struct {
 	media      *media.Library
 	suppressed *suppress.List
 	gate       *web.Gate
+	proxies    *web.Proxies
 	people     *people.Desk
 	handler    http.Handler
 	doors      doors

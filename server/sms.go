@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel/pull"
@@ -78,6 +80,23 @@ func (o SMS) check() error {
 		return errors.New("BASIC_AUTH_USERNAME has a colon: HTTP Basic cannot carry it")
 	}
 	return nil
+}
+
+// minPassword is the length below which the shared password can be found by trying: what bounds guesses lets some 200 a minute pass.
+const minPassword = 12
+
+// Weak says why a password that is taken should be another, empty for a good one.
+func (o SMS) Weak() string {
+	if n := utf8.RuneCountInString(o.Password); o.on() && n < minPassword {
+		return fmt.Sprintf("BASIC_AUTH_PASSWORD has %d characters: want %d at least, such as what `openssl rand -base64 24` prints", n, minPassword)
+	}
+	return ""
+}
+
+func (o SMS) warn(log *slog.Logger) {
+	if weak := o.Weak(); weak != "" {
+		log.Warn("the password of the SMS front door is short", "why", weak)
+	}
 }
 
 func (o SMS) channel() string { return cmp.Or(o.Channel, "sms") }

@@ -33,13 +33,20 @@ func letIn(v *visit, in people.Entry, back string) error {
 	if in.Half {
 		return v.show("code", "sign_in", wanting{Half: in.Token, Back: back})
 	}
+	if err := v.o.Desk.Replace(v.r.Context(), tokenOf(v.r), web.AddressOf(v.r)); err != nil {
+		return err
+	}
 	keep(v.w, v.r, in.Token)
 	return v.goTo(back)
 }
 
 func completeSignIn(v *visit) error {
-	in := wanting{Half: v.form("half"), Back: backTo(v.form("back"))}
-	token, err := v.o.Desk.Complete(v.r.Context(), in.Half, v.form("code"), web.AddressOf(v.r))
+	return completeWith(v, wanting{Half: v.form("half"), Back: backTo(v.form("back"))}, v.form("code"))
+}
+
+// completeWith ends a sign-in of which half is done, with a code.
+func completeWith(v *visit, in wanting, code string) error {
+	token, err := v.o.Desk.Complete(v.r.Context(), in.Half, code, web.AddressOf(v.r))
 	if in.Wrong = codeRefusal(err); in.Wrong != "" {
 		return v.draw(statusOf(in.Wrong), "code", "sign_in", in)
 	}

@@ -51,7 +51,7 @@ func TestOneTimeCodes(t *testing.T) {
 	t.Parallel()
 	h := open(t, true)
 	session := sessionOf(t, h.ask("", "/console/enter", url.Values{"link": {strings.TrimPrefix(h.link, "/console/enter?link=")}}))
-	h.ask(session, "/console/me/password", url.Values{"password": {"correct horse"}})
+	h.ask(session, "/console/me/password", url.Values{"password": {"correct horse battery"}})
 	offer := h.page(session, "/console/me/totp")
 	sealed := found(t, offer, `name="sealed" value="([^"]+)"`)
 	phone := &authenticator{TB: t, secret: found(t, offer, `<code>([A-Z2-7]{32})</code>`)}
@@ -69,7 +69,7 @@ func TestOneTimeCodes(t *testing.T) {
 		t.Errorf("turning them on again: %d", again.status)
 	}
 	sign := func() string {
-		got := h.ask("", "/console/sign-in", url.Values{"name": {"admin"}, "password": {"correct horse"}, "back": {"/console/me"}})
+		got := h.ask("", "/console/sign-in", url.Values{"name": {"admin"}, "password": {"correct horse battery"}, "back": {"/console/me"}})
 		if sessionOf(t, got) != "" {
 			t.Fatal("a password alone signs in")
 		}
@@ -105,7 +105,7 @@ func TestOneTimeCodes(t *testing.T) {
 		t.Errorf("a recovery code is taken twice: %d", got.status)
 	}
 	h.api("POST", "/v1/people/admin/reset-totp", "", nil)
-	if got := h.ask("", "/console/sign-in", url.Values{"name": {"admin"}, "password": {"correct horse"}}); sessionOf(t, got) == "" {
+	if got := h.ask("", "/console/sign-in", url.Values{"name": {"admin"}, "password": {"correct horse battery"}}); sessionOf(t, got) == "" {
 		t.Errorf("after the reset: %d", got.status)
 	}
 	var log struct{ Items []wire.AuditEntry }

@@ -59,7 +59,11 @@ func showSignIn(v *visit) error {
 
 func signIn(v *visit) error {
 	in := signingIn{Name: v.form("name"), Back: backTo(v.form("back")), Provided: v.o.Provider != nil}
-	entry, err := v.o.Desk.SignIn(v.r.Context(), in.Name, v.r.PostFormValue("password"), web.AddressOf(v.r))
+	code := v.form("code")
+	entry, err := v.o.Desk.SignIn(v.r.Context(), people.Attempt{Name: in.Name, Password: v.r.PostFormValue("password"), Code: code, Token: tokenOf(v.r), Of: web.PeerOf(v.r)})
+	if err == nil && entry.Half && code != "" {
+		return completeWith(v, wanting{Half: entry.Token, Back: in.Back}, code)
+	}
 	if in.Wrong = refusal(err); in.Wrong != "" {
 		return v.draw(statusOf(in.Wrong), "sign-in", "sign_in", in)
 	}
@@ -146,7 +150,7 @@ func showMe(v *visit) error {
 }
 
 func setPassword(v *visit) error {
-	err := v.o.Desk.SetPassword(v.r.Context(), v.person, v.r.PostFormValue("old"), v.r.PostFormValue("password"), web.AddressOf(v.r))
+	err := v.o.Desk.SetPassword(v.r.Context(), v.person, v.r.PostFormValue("old"), v.r.PostFormValue("password"), web.PeerOf(v.r))
 	var coded *posthouse.Error
 	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
 		return v.draw(http.StatusUnprocessableEntity, "me", "me", own{Has: v.person.Password, Least: people.MinPassword, Problems: coded.Problems})

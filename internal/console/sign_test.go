@@ -33,16 +33,16 @@ func TestTheFirstPersonComesIn(t *testing.T) {
 	if got := set("", "short"); got != http.StatusUnprocessableEntity {
 		t.Errorf("a short password is answered with %d", got)
 	}
-	if got := set("", "correct horse"); got != http.StatusSeeOther {
+	if got := set("", "correct horse battery"); got != http.StatusSeeOther {
 		t.Errorf("a password is answered with %d", got)
 	}
-	if got := set("wrong", "correct horse 2"); got != http.StatusUnprocessableEntity {
+	if got := set("wrong", "correct horse battery 2"); got != http.StatusUnprocessableEntity {
 		t.Errorf("another, without the old one, is answered with %d", got)
 	}
 	sign := func(name, password string) reply {
 		return h.ask("", "/console/sign-in", url.Values{"name": {name}, "password": {password}, "back": {"/console/t/default/search?q=u1"}})
 	}
-	if got := sign("admin", "correct horse"); got.to() != "/console/t/default/search?q=u1" || sessionOf(t, got) == "" {
+	if got := sign("admin", "correct horse battery"); got.to() != "/console/t/default/search?q=u1" || sessionOf(t, got) == "" {
 		t.Errorf("the right password: %+v", got)
 	}
 	wrong, nobody := sign("admin", "wrong"), sign("nobody", "wrong")
@@ -139,5 +139,72 @@ func TestTheWayBackStaysInTheConsole(t *testing.T) {
 	}
 	if page := h.page("viewer", "/console/t/default/search?said=%3Cb%3Ecall+555%3C/b%3E"); strings.Contains(page, "555") && strings.Contains(page, "role=\"status\"") {
 		t.Error("a text of the address is shown as one of ours")
+	}
+}
+
+// Too many wrong passwords of strangers shut nobody out who has a session, or a one-time code beside the right password. Nobody else
+// gets in meanwhile, not even with the right password.
+func TestStrangersShutOutNobodyWithASessionOrACode(t *testing.T) {
+	t.Parallel()
+	h := open(t, true)
+	session := sessionOf(t, h.ask("", "/console/enter", url.Values{"link": {strings.TrimPrefix(h.link, "/console/enter?link=")}}))
+	const password = "correct horse battery"
+	h.ask(session, "/console/me/password", url.Values{"password": {password}})
+	offer := h.page(session, "/console/me/totp")
+	phone := &authenticator{TB: t, secret: found(t, offer, `<code>([A-Z2-7]{32})</code>`)}
+	h.ask(session, "/console/me/totp", url.Values{"sealed": {found(t, offer, `name="sealed" value="([^"]+)"`)}, "code": {phone.code()}})
+	sign := func(session, password, code string) reply {
+		return h.ask(session, "/console/sign-in", url.Values{"name": {"admin"}, "password": {password}, "code": {code}})
+	}
+	slowed := 0
+	for i := range 15 {
+		if sign("", strings.Repeat("x", i+1), "").status == http.StatusTooManyRequests {
+			slowed++
+		}
+	}
+	if slowed != 5 {
+		t.Errorf("%d of 15 guesses were slowed, want those after the tenth", slowed)
+	}
+	for name, code := range map[string]string{"nothing": "", "a wrong code": "000000", "a wrong recovery code": "aaaa-bbbb-cccc-dddd"} {
+		got := sign("", password, code)
+		if got.status != http.StatusTooManyRequests || sessionOf(t, got) != "" {
+			t.Errorf("the right password with %s: %d", name, got.status)
+		}
+		h.shows(got.body, `name="code"`, "you need not wait")
+	}
+	if got := h.ask(session, "/console/me", nil); got.status != http.StatusOK {
+		t.Errorf("the session is answered with %d", got.status)
+	}
+	if got := sign(session, password, ""); got.status != http.StatusOK || !strings.Contains(got.body, `name="half"`) {
+		t.Errorf("with the session of that person: %d", got.status)
+	}
+	if got := h.ask(session, "/console/me/password", url.Values{"old": {password}, "password": {password + " 2"}}); got.status != http.StatusSeeOther {
+		t.Errorf("another password within the session: %d", got.status)
+	}
+	code := phone.code()
+	if got := sign("", password, code); got.status != http.StatusUnauthorized {
+		t.Errorf("the old password with the right code: %d", got.status)
+	}
+	if got := sign("", password+" 2", code); sessionOf(t, got) == "" {
+		t.Errorf("the right password with the right code: %d\n%s", got.status, got.body)
+	}
+}
+
+// A browser that signs in again has one session, not two.
+func TestSigningInAgainEndsTheOlderSession(t *testing.T) {
+	t.Parallel()
+	h := open(t, true)
+	first := sessionOf(t, h.ask("", "/console/enter", url.Values{"link": {strings.TrimPrefix(h.link, "/console/enter?link=")}}))
+	const password = "correct horse battery"
+	h.ask(first, "/console/me/password", url.Values{"password": {password}})
+	elsewhere := sessionOf(t, h.ask("", "/console/sign-in", url.Values{"name": {"admin"}, "password": {password}}))
+	second := sessionOf(t, h.ask(first, "/console/sign-in", url.Values{"name": {"admin"}, "password": {password}}))
+	for name, c := range map[string]struct {
+		session string
+		want    int
+	}{"the older one": {first, http.StatusSeeOther}, "the newer one": {second, http.StatusOK}, "that of another browser": {elsewhere, http.StatusOK}} {
+		if got := h.ask(c.session, "/console/me", nil); got.status != c.want {
+			t.Errorf("%s is answered with %d, want %d", name, got.status, c.want)
+		}
 	}
 }

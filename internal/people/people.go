@@ -11,7 +11,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -109,28 +108,62 @@ var errWrong = posthouse.Errorf(posthouse.CodeUnauthorized, "the name or the pas
 // errLink is of a link that is over.
 var errLink = posthouse.Errorf(posthouse.CodeUnauthorized, "the link was used already, or is too old: an administrator makes another (posthouse people link NAME)")
 
+// Attempt is what somebody shows to sign in.
+type Attempt struct {
+	Name, Password string
+	// Code is a one-time code or a recovery code, which lets a password be judged where there were too many wrong ones; it is not used up.
+	Code string
+	// Token is of the session that the browser has, which does so too.
+	Token string
+	Of    web.Peer
+}
+
 // SignIn begins a session of a person who shows a password, or half of one where a code is wanted too.
-func (d *Desk) SignIn(ctx context.Context, name, password, address string) (Entry, error) {
-	p, hash, err := d.o.Persons.Person(ctx, name)
+func (d *Desk) SignIn(ctx context.Context, a Attempt) (Entry, error) {
+	p, hash, err := d.o.Persons.Person(ctx, a.Name)
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 		return Entry{}, err
 	}
-	fits, err := d.hasher.fits(ctx, hash, password) // a person who is not there takes as long
+	vouched, err := d.vouched(ctx, p, a)
 	if err != nil {
 		return Entry{}, err
 	}
-	if !fits || p.Disabled {
-		if slowed := d.o.Gate.Wrong(address, sha256.Sum256([]byte(name+"\x00"+password))); slowed != nil {
-			return Entry{}, slowed
-		}
+	right, err := d.o.Gate.Judge(web.Guess{Of: a.Of, User: a.Name, Password: a.Password, Vouched: vouched}, func() (bool, error) {
+		fits, err := d.hasher.fits(ctx, hash, a.Password) // a person who is not there takes as long
+		return fits && !p.Disabled, err
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	if !right {
 		return Entry{}, errWrong
 	}
-	in, pass, lasts := begin(p, address)
+	in, pass, lasts := begin(p, a.Of.Address)
 	if err := d.o.Sessions.AddPass(ctx, time.Now(), pass, lasts); err != nil {
 		return Entry{}, err
 	}
-	d.entered(ctx, p, in, address, byPassword)
+	d.entered(ctx, p, in, a.Of.Address, byPassword)
 	return in, nil
+}
+
+// vouched reports whether somebody who signs in has shown already, by something else than the password, to be the person.
+func (d *Desk) vouched(ctx context.Context, p posthouse.Person, a Attempt) (bool, error) {
+	if p.Name == "" || p.Disabled {
+		return false, nil
+	}
+	if a.Token != "" {
+		v, err := d.Who(ctx, a.Token)
+		if err == nil && v.Name == p.Name {
+			return true, nil
+		}
+		if err != nil && posthouse.CodeOf(err) != posthouse.CodeUnauthorized {
+			return false, err
+		}
+	}
+	if a.Code == "" || !p.TOTP {
+		return false, nil
+	}
+	return d.hasCode(ctx, p, a.Code)
 }
 
 // begin is a new pass of a person: a session, or half of one where the person shows codes too.
@@ -216,6 +249,18 @@ func (d *Desk) Who(ctx context.Context, token string) (Visitor, error) {
 	return Visitor{Person: p, WantsTOTP: d.o.RequireTOTP && !p.TOTP && p.Subject == "", mark: s.Mark}, err
 }
 
+// Replace ends the session that a browser had before it signed in again, if it had one.
+func (d *Desk) Replace(ctx context.Context, token, address string) error {
+	v, err := d.Who(ctx, token)
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeUnauthorized:
+		return nil
+	case err != nil:
+		return err
+	}
+	return d.SignOut(ctx, v, address)
+}
+
 // SignOut ends a session.
 func (d *Desk) SignOut(ctx context.Context, v Visitor, address string) error {
 	err := d.o.Sessions.EndSession(ctx, time.Now(), v.mark)
@@ -225,16 +270,10 @@ func (d *Desk) SignOut(ctx context.Context, v Visitor, address string) error {
 	return err
 }
 
-// MinPassword is the least number of characters of a password.
-const MinPassword = 10
-
-// maxPassword bounds it in bytes: each costs a hash time.
-const maxPassword = 1024
-
 // SetPassword gives a person another password and ends the other sessions. A person who has one shows it.
-func (d *Desk) SetPassword(ctx context.Context, v Visitor, old, fresh, address string) error {
-	if n := len([]rune(fresh)); n < MinPassword || len(fresh) > maxPassword || strings.EqualFold(fresh, v.Name) {
-		return posthouse.Invalid("the password cannot be taken", []posthouse.Problem{{Path: "password", Message: "must have at least 10 characters, at most 1024 bytes, and not be the name"}})
+func (d *Desk) SetPassword(ctx context.Context, v Visitor, old, fresh string, of web.Peer) error {
+	if why := weak(fresh, v.Name, v.Title); why != "" {
+		return posthouse.Invalid("the password cannot be taken", []posthouse.Problem{{Path: "password", Message: why}})
 	}
 	if v.Subject != "" { // it would let in past the provider
 		return posthouse.Errorf(posthouse.CodeConflict, "the identity provider lets you in: there is no password to set here")
@@ -244,13 +283,11 @@ func (d *Desk) SetPassword(ctx context.Context, v Visitor, old, fresh, address s
 		return err
 	}
 	if hash != "" {
-		if fits, err := d.hasher.fits(ctx, hash, old); err != nil || !fits {
-			if err == nil {
-				err = d.o.Gate.Wrong(address, sha256.Sum256([]byte(v.Name+"\x00"+old)))
-			}
-			if err == nil {
-				err = posthouse.Invalid("the password cannot be taken", []posthouse.Problem{{Path: "old", Message: "is not the password that was in force"}})
-			}
+		right, err := d.o.Gate.Judge(web.Guess{Of: of, User: v.Name, Password: old, Vouched: true}, func() (bool, error) { return d.hasher.fits(ctx, hash, old) })
+		if err == nil && !right {
+			err = posthouse.Invalid("the password cannot be taken", []posthouse.Problem{{Path: "old", Message: "is not the password that was in force"}})
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -261,7 +298,7 @@ func (d *Desk) SetPassword(ctx context.Context, v Visitor, old, fresh, address s
 	if err := d.o.Persons.SetPassword(ctx, time.Now(), v.Name, made, v.mark); err != nil {
 		return err
 	}
-	d.note(ctx, v.Person, address, "people.password", nil)
+	d.note(ctx, v.Person, of.Address, "people.password", nil)
 	return nil
 }
 

@@ -103,3 +103,17 @@ func TestWhatRolesReach(t *testing.T) {
 		t.Errorf("a role that is not known reaches %+v", key)
 	}
 }
+
+// A password is judged by how soon it is guessed, not by its length alone.
+func TestWhatIsEasyToGuessIsNoPassword(t *testing.T) {
+	t.Parallel()
+	for password, good := range map[string]bool{
+		"1234567890": false, "password123": false, "qwertyuiop": false, "zhangsan1990": false, "Posthouse1": false, "aaaaaaaaaaaaaaaa": false, "2026-11-26": false,
+		"short": false, "九个汉字不够长的吧": false, strings.Repeat("x7", 600): false, "zhang.san.admin": false, "ZHANG.SAN.ADMIN": false,
+		"correct horse battery": true, "wK8#rT2!vQ": true, "驿站里有三匹白马": false, "驿站里有三匹白马和一头驴": true, strings.Repeat("pelican ladder ", 20): true,
+	} {
+		if why := weak(password, "zhang.san.admin", "张三"); (why == "") != good {
+			t.Errorf("%.40q: got %q, want it taken: %v", password, why, good)
+		}
+	}
+}

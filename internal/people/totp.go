@@ -186,6 +186,20 @@ func (d *Desk) Complete(ctx context.Context, half, code, address string) (token 
 	return token, nil
 }
 
+// hasCode reports whether a code, or a recovery code, of a person would be taken now. It stays as it is, and a wrong one is not counted:
+// what is right lets a password be judged, no more.
+func (d *Desk) hasCode(ctx context.Context, p posthouse.Person, code string) (bool, error) {
+	f, err := d.o.Codes.TOTP(ctx, p.Name)
+	if err != nil || f.Secret == "" {
+		return false, err
+	}
+	text, err := d.o.Sealer.Open(f.Secret, totpPlace(p.Name))
+	if err != nil {
+		return false, err
+	}
+	return isCode(code) && takeCode(&f, text, code, time.Now()) || takeSpare(&f, code), nil
+}
+
 // spend takes a code, or a recovery code, of a person, and changes what else then follows.
 func (d *Desk) spend(ctx context.Context, p posthouse.Person, code, address string, then func(f *work.TOTP)) error {
 	var right, held bool

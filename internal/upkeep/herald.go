@@ -20,7 +20,9 @@ type Processes interface {
 type Herald struct {
 	Store   Processes
 	Process work.Process
-	Log     *slog.Logger
+	// Untrusted reports whether requests came by a proxy that is not trusted. Defaults to no.
+	Untrusted func() bool
+	Log       *slog.Logger
 }
 
 const (
@@ -46,7 +48,9 @@ func (h *Herald) Run(ctx context.Context) {
 }
 
 func (h *Herald) beat(ctx context.Context, n int) {
-	err := h.Store.Beat(ctx, time.Now(), h.Process)
+	p := h.Process
+	p.Untrusted = h.Untrusted != nil && h.Untrusted()
+	err := h.Store.Beat(ctx, time.Now(), p)
 	if err == nil && n%beatsForget == 0 {
 		err = h.Store.Forget(ctx, time.Now())
 	}

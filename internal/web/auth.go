@@ -20,8 +20,11 @@ import (
 // Gate finds out who asks. It is for all front doors of a server, so that who guesses at one is slowed down
 // at each. A verified key is remembered for two seconds: that long a revoked one may still work.
 type Gate struct {
-	keys     Keys
-	brake    *brake
+	keys Keys
+	// passwords bounds what can be guessed, tokens what cannot: keys and links have 160 random bits and more. These are judged in any
+	// case, so that nobody shuts out programs by showing wrong ones; only their answers are bounded.
+	passwords, tokens *brake
+
 	log      *slog.Logger
 	failures *prometheus.CounterVec
 	mu       sync.Mutex
@@ -60,7 +63,7 @@ func NewGate(o GateOptions) *Gate {
 		o.Log = slog.Default()
 	}
 	g := &Gate{
-		keys: o.Keys, brake: newBrake(), log: o.Log, verified: map[[sha256.Size]byte]verifiedKey{},
+		keys: o.Keys, passwords: newBrake(), tokens: newBrake(), log: o.Log, verified: map[[sha256.Size]byte]verifiedKey{},
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "posthouse", Name: "failed_logins_total", Help: "Wrong API keys and passwords, by what was shown and the answer: refused, or slowed where there were too many.",
 		}, []string{"what", "answer"}),
@@ -144,26 +147,15 @@ func (g *Gate) Key(ctx context.Context, shown, address string) (posthouse.Key, e
 	return key, err
 }
 
-// Wrong notes that somebody at an address has shown a wrong user name or password. The error is for those who have
-// shown too many of late. mark tells one pair from another.
+// Wrong notes that somebody at an address has shown something wrong that nobody guesses, or that is bounded elsewhere: a link, or a
+// code. The error is for those who have shown too many of late. mark tells one thing from another.
 func (g *Gate) Wrong(address string, mark [sha256.Size]byte) error {
 	return g.slow(address, passwords, mark, time.Now())
 }
 
 // slow counts something wrong that was shown, and is an error where there were too many.
 func (g *Gate) slow(address, what string, shown mark, now time.Time) error {
-	v := g.brake.failed(address, shown, now)
-	if v.first {
-		g.log.Warn("wrong credentials: more from this address within a minute are counted by the metric posthouse_failed_logins_total only", "what", what, "from", address)
-	}
-	if v.wait <= 0 {
-		g.failures.WithLabelValues(what, "refused").Inc()
-		return nil
-	}
-	g.failures.WithLabelValues(what, "slowed").Inc()
-	f := Faultf(http.StatusTooManyRequests, posthouse.CodeUnavailable, "too many wrong %s: try again later", what)
-	f.after = int(v.wait/time.Second) + 1
-	return f
+	return g.wrong(address, what, g.tokens.failed(address, shown, now))
 }
 
 // verify compares a secret with the stored hash. A key that does not exist takes as long.

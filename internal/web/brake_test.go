@@ -133,13 +133,41 @@ func TestTheAddressBehindTrustedProxiesCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := ""
-			door := Forwarded(trusted, slog.New(slog.DiscardHandler), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = AddressOf(r) }))
+			var peer Peer
+			p := Proxies{Trusted: trusted, Log: slog.New(slog.DiscardHandler)}
+			door := p.Forwarded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got, peer = AddressOf(r), PeerOf(r) }))
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.RemoteAddr, r.Header["X-Forwarded-For"] = c.remote, c.hops
 			door.ServeHTTP(httptest.NewRecorder(), r)
 			if got != c.want || r.RemoteAddr != c.remote {
 				t.Errorf("got %s, want %s; the request itself is of %s", got, c.want, r.RemoteAddr)
 			}
+			if shared := len(c.hops) > 0 && strings.HasPrefix(c.remote, "203."); peer != (Peer{got, shared}) || p.Untrusted() {
+				t.Errorf("the peer is %+v, and proxies inside are said to be untrusted: %v", peer, p.Untrusted())
+			}
 		})
+	}
+}
+
+// A request that came by a proxy inside tells that one is not trusted. What a stranger says tells nothing.
+func TestAProxyThatIsNotTrustedIsNoticed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		remote, header string
+		want           bool
+	}{
+		"on this machine":        {"127.0.0.1:1", "X-Forwarded-For", true},
+		"in the network":         {"[fd00::1]:1", "X-Real-Ip", true},
+		"without a word of it":   {"127.0.0.1:1", "X-Other", false},
+		"a stranger who says so": {"203.0.113.7:1", "X-Forwarded-For", false},
+	} {
+		p := Proxies{Log: slog.New(slog.DiscardHandler)}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = c.remote
+		r.Header.Set(c.header, "198.51.100.1")
+		p.Forwarded(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+		if p.Untrusted() != c.want {
+			t.Errorf("%s: got %v", name, p.Untrusted())
+		}
 	}
 }

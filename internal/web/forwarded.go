@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -8,21 +9,32 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
+
+// Proxies are those in front of a server.
+type Proxies struct {
+	// Trusted are the addresses whose X-Forwarded-For is believed.
+	Trusted []netip.Prefix
+	Log     *slog.Logger
+
+	said      sync.Once
+	untrusted atomic.Bool
+}
+
+// Untrusted reports whether requests came from a proxy inside that is not trusted: everybody behind it has one address here.
+func (p *Proxies) Untrusted() bool { return p.untrusted.Load() }
 
 // Forwarded lets a handler see the address of the client behind the proxies that are trusted, instead of the proxy's.
 // Only what they say counts: each hop of X-Forwarded-For is believed as far as the one behind it is trusted.
-func Forwarded(trusted []netip.Prefix, log *slog.Logger, next http.Handler) http.Handler {
-	var once sync.Once
+func (p *Proxies) Forwarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		hops := r.Header.Values("X-Forwarded-For")
-		if len(hops) > 0 {
+		if IsForwarded(r) {
 			remote := AddressOf(r)
-			client, believed := clientOf(trusted, remote, strings.Split(strings.Join(hops, ","), ","))
+			client, believed := clientOf(p.Trusted, remote, strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ","))
 			if !believed {
-				once.Do(func() {
-					log.Warn("a request says for whom it was forwarded, and comes from no trusted proxy: if it is yours, name it in trusted_proxies; this is said once", "from", remote)
-				})
+				p.note(remote)
+				r = r.WithContext(context.WithValue(r.Context(), sharedAddress{}, true))
 			}
 			if client != remote {
 				r = r.WithContext(r.Context()) // a copy: others may hold the request
@@ -31,6 +43,42 @@ func Forwarded(trusted []netip.Prefix, log *slog.Logger, next http.Handler) http
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// note remembers a request that was forwarded by nobody whom we trust. Anybody on the internet can say so of a request; one from
+// inside is the word of a proxy.
+func (p *Proxies) note(remote string) {
+	p.said.Do(func() {
+		p.Log.Warn("a request says for whom it was forwarded, and comes from no trusted proxy: if it is yours, name it in trusted_proxies; this is said once", "from", remote)
+	})
+	if at, err := netip.ParseAddr(remote); err == nil && (at.Unmap().IsPrivate() || at.Unmap().IsLoopback() || at.IsLinkLocalUnicast()) {
+		p.untrusted.Store(true)
+	}
+}
+
+// forwarding are the headers by which proxies say that a request came through them.
+var forwarding = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Forwarded-Proto", "Via", "Cf-Connecting-Ip", "True-Client-Ip"}
+
+// IsForwarded reports whether a request says that it came through a proxy.
+func IsForwarded(r *http.Request) bool {
+	return slices.ContainsFunc(forwarding, func(name string) bool { return len(r.Header[name]) > 0 })
+}
+
+// sharedAddress marks requests whose address is that of a proxy which is not trusted.
+type sharedAddress struct{}
+
+// Peer is who is at the other end of a request, as far as the network says.
+type Peer struct {
+	// Address is without a port.
+	Address string
+	// Shared says that it is the address of a proxy that is not trusted: many may have it.
+	Shared bool
+}
+
+// PeerOf is who is at the other end of a request.
+func PeerOf(r *http.Request) Peer {
+	shared, _ := r.Context().Value(sharedAddress{}).(bool)
+	return Peer{AddressOf(r), shared}
 }
 
 // clientOf goes back from an address over the hops, the last of which it added, as far as each is trusted.

@@ -11,6 +11,7 @@ type Process struct {
 	// Key is the id of the newest key of its keyring, Keyring a fingerprint of them all.
 	Key, Keyring string
 	AcceptOnly   bool
+	Untrusted    bool // requests came by a proxy that it does not trust
 	Started      time.Time
 	Seen         time.Time // when it last said that it is there, by the clock of the database
 }

@@ -89,6 +89,9 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	}
 	defer s.Close() //nolint:errcheck // it was only read
 	out := []finding{{"database", true, database(c.Server.DSN)}}
+	if weak := c.Server.SMS.Weak(); weak != "" {
+		out = append(out, finding{"front door", false, weak})
+	}
 	out = append(out, examineSettings(ctx, s)...)
 	out = append(out, examineFile(ctx, s, full)...)
 	version := examineSchema(ctx, s)
@@ -168,6 +171,9 @@ func ofOneKind(list []wire.Process) []finding {
 		versions[p.Version], keyrings[p.Key+" "+p.Keyring] = true, true
 		if p.Stale {
 			out = append(out, finding{"process " + p.ID, false, "the database was restored under it: restart it"})
+		}
+		if p.Untrusted {
+			out = append(out, finding{"process " + p.ID, false, "requests come to it by a proxy that it does not trust: wrong passwords are bounded by user there, and strangers can make users wait. Name the proxy in trusted_proxies"})
 		}
 	}
 	said := fmt.Sprintf("%d at work", there)

@@ -25,6 +25,8 @@ func TestTheDoctorComparesProcesses(t *testing.T) {
 		"two versions":          {[]wire.Process{here, with(func(p *wire.Process) { p.Version = "v0" })}, []finding{{"processes", true, "2 at work, of the versions v0, v1: start the older ones anew"}}},
 		"another that is gone":  {[]wire.Process{here, with(func(p *wire.Process) { p.Keyring, p.Version, p.Gone = "11", "v0", true })}, []finding{{"processes", true, "1 at work"}}},
 		"one outlived a backup": {[]wire.Process{with(func(p *wire.Process) { p.Stale = true })}, []finding{{"processes", true, "1 at work"}, {"process a", false, "the database was restored under it: restart it"}}},
+		"one behind a proxy": {[]wire.Process{with(func(p *wire.Process) { p.Untrusted = true })}, []finding{{"processes", true, "1 at work"}, {"process a", false,
+			"requests come to it by a proxy that it does not trust: wrong passwords are bounded by user there, and strangers can make users wait. Name the proxy in trusted_proxies"}}},
 		"two keyrings": {[]wire.Process{here, with(func(p *wire.Process) { p.Keyring = "11" })}, []finding{{"processes", true, "2 at work"}, {"keyrings", false,
 			"processes have different ones, by newest key and fingerprint: k1 00ff, k1 11. What one seals another may not open: give all of them the same keys and start them anew"}}},
 	} {

@@ -47,5 +47,8 @@ func stateOf(p wire.Process) string {
 	if p.Stale {
 		words = append(words, "outlived a restore")
 	}
+	if p.Untrusted {
+		words = append(words, "behind a proxy that it does not trust")
+	}
 	return strings.Join(words, ", ")
 }

@@ -54,14 +54,18 @@ func (d *door) enter(r *http.Request) (caller, error) {
 	if _, _, isKey := secret.ParseKey(password); isKey {
 		return d.withKey(r, password)
 	}
-	// Hashes have one length, so that the time does not tell how long the real ones are.
-	userMark, mark := sha256.Sum256([]byte(user)), sha256.Sum256([]byte(password))
-	right := subtle.ConstantTimeCompare(userMark[:], d.user[:])&subtle.ConstantTimeCompare(mark[:], d.password[:]) == 1
-	if !right {
-		shown := sha256.Sum256(append(userMark[:], mark[:]...))
-		return caller{}, cmp.Or[error](d.Gate.Wrong(web.AddressOf(r), shown), errNobody)
+	right, err := d.Gate.Judge(web.Guess{Of: web.PeerOf(r), User: user, Password: password}, func() (bool, error) { return d.isShared(user, password), nil })
+	if err != nil || !right {
+		return caller{}, cmp.Or(err, error(errNobody))
 	}
 	return caller{tenant: posthouse.DefaultTenant, shared: true}, nil
+}
+
+// isShared reports whether these are the pair that all may share. Hashes have one length, so that the time does not tell how long the
+// real ones are.
+func (d *door) isShared(user, password string) bool {
+	u, p := sha256.Sum256([]byte(user)), sha256.Sum256([]byte(password))
+	return subtle.ConstantTimeCompare(u[:], d.user[:])&subtle.ConstantTimeCompare(p[:], d.password[:]) == 1
 }
 
 // withKey lets in who shows an API key.

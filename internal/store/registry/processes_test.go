@@ -17,7 +17,7 @@ func TestProcessesAreNotedUntilTheyEnd(t *testing.T) {
 		s, ctx := Processes{db}, t.Context()
 		began := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 		first := work.Process{ID: "a-1-2f", Host: "甲", Version: "v1", Epoch: 3, Key: "k1", Keyring: "0011223344556677", Started: began}
-		second := work.Process{ID: "b-9-00", Host: "b", Version: "v2", Epoch: 3, Key: "k2", Keyring: "8899aabbccddeeff", AcceptOnly: true, Started: began.Add(-time.Hour)}
+		second := work.Process{ID: "b-9-00", Host: "b", Version: "v2", Epoch: 3, Key: "k2", Keyring: "8899aabbccddeeff", AcceptOnly: true, Untrusted: true, Started: began.Add(-time.Hour)}
 		third := work.Process{ID: "c-9-00", Started: began.Add(time.Hour)}
 		before := first
 		before.Epoch, before.Version = 2, "v0"

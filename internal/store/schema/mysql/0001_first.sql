@@ -387,6 +387,7 @@ CREATE TABLE posthouse_processes (
   key_id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   keyring varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   accept_only smallint NOT NULL,
+  untrusted smallint NOT NULL,
   started_at bigint NOT NULL,
   seen_at bigint NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';

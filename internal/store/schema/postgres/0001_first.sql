@@ -381,6 +381,7 @@ CREATE TABLE posthouse_processes (
   key_id text COLLATE "C" NOT NULL,
   keyring text COLLATE "C" NOT NULL,
   accept_only smallint NOT NULL,
+  untrusted smallint NOT NULL,
   started_at bigint NOT NULL,
   seen_at bigint NOT NULL
 );

@@ -368,6 +368,7 @@ CREATE TABLE posthouse_processes (
   key_id TEXT NOT NULL,
   keyring TEXT NOT NULL,
   accept_only INTEGER NOT NULL,
+  untrusted INTEGER NOT NULL,
   started_at INTEGER NOT NULL,
   seen_at INTEGER NOT NULL
 ) WITHOUT ROWID;
