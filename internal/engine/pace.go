@@ -93,7 +93,7 @@ func (t tempo) saw(account string, results []channel.Result, took time.Duration)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p := t.pace(r.account(account), time.Now()); p != nil {
-		p.Saw(results[0].Class, took, results[0].After)
+		p.Saw(time.Now(), results[0].Class, took, results[0].After)
 	}
 }
 

@@ -19,6 +19,7 @@ type Pace struct {
 	state    State
 	seen     Seen
 	latency  time.Duration // of the calls in seen that were accepted, together
+	until    time.Time     // of the waits that the refusals in seen named, the end of the last
 	stepped  time.Time
 
 	tokens float64 // calls that may begin
@@ -59,8 +60,11 @@ func (p *Pace) Surround(a Surroundings) {
 // Flights says how many calls are under way.
 func (p *Pace) Flights(n int) { p.around.InFlight = n }
 
-// Saw notes the end of a call.
-func (p *Pace) Saw(c posthouse.Class, took, wait time.Duration) {
+// Saw notes the end of a call that took a time. A refusal may name a wait.
+func (p *Pace) Saw(now time.Time, c posthouse.Class, took, wait time.Duration) {
+	if now.Sub(p.stepped) >= Interval { // while an account is parked nobody asks: each end counts in its own interval
+		p.step(now)
+	}
 	good := true
 	p.stirred = true
 	switch c {
@@ -68,8 +72,15 @@ func (p *Pace) Saw(c posthouse.Class, took, wait time.Duration) {
 		p.seen.OK++
 		p.latency += took
 	case posthouse.ClassRate:
-		p.seen.Refused++
+		if began := now.Add(-took); p.state.knows(began) {
+			p.seen.Late++
+		} else {
+			p.seen.Refused++
+		}
 		p.seen.Wait = max(p.seen.Wait, wait)
+		if until := now.Add(wait); until.After(p.until) {
+			p.until = until
+		}
 		good = false
 	case posthouse.ClassTransient, posthouse.ClassUnknown:
 		p.seen.Failed++
@@ -114,10 +125,13 @@ func (p *Pace) Free(now time.Time) (calls int, next time.Time) {
 	return 0, now.Add(max(quantum, time.Duration((1-p.tokens)/f.Rate*float64(time.Second))+time.Microsecond))
 }
 
-// Spend counts calls that begin.
+// Spend counts calls that begin. An account that begins all it may is short of room.
 func (p *Pace) Spend(calls int) {
 	p.tokens -= float64(calls)
 	p.stirred = true
+	if p.tokens < 1 {
+		p.Short()
+	}
 }
 
 // Stirred reports whether calls began or ended, or a punishment was heard of, since it was asked last. All else that a rate depends on
@@ -169,6 +183,9 @@ const atOnce = 20
 func (p *Pace) step(now time.Time) {
 	if p.seen.OK > 0 {
 		p.seen.Latency = p.latency / time.Duration(p.seen.OK)
+	}
+	if !p.until.After(now) { // what was seen just before nobody asked for long does not wait anew
+		p.seen.Wait = 0
 	}
 	missed := int(now.Sub(p.stepped)/Interval) - 1
 	if p.stepped.IsZero() || !p.seen.Short {

@@ -23,7 +23,7 @@ func TestAPunishmentOfAnotherProcessIsHeeded(t *testing.T) {
 			}
 			p.Spend(n)
 			for range n {
-				p.Saw(posthouse.ClassOK, 20*time.Millisecond, 0)
+				p.Saw(now, posthouse.ClassOK, 20*time.Millisecond, 0)
 			}
 			calls += n
 		}
@@ -71,7 +71,7 @@ func TestASlowAccountClimbsByTheClock(t *testing.T) {
 		}
 		p.Spend(calls)
 		for range calls {
-			p.Saw(posthouse.ClassOK, 20*time.Millisecond, 0)
+			p.Saw(now, posthouse.ClassOK, 20*time.Millisecond, 0)
 		}
 	}
 	if f := p.Factors(now); f.Rate < 10 {

@@ -23,7 +23,7 @@ func (p *past) add(now time.Time, seen Seen) {
 	}
 	part.called += seen.Called
 	part.ok += seen.OK
-	part.refused += seen.Refused
+	part.refused += seen.Refused + seen.Late
 	part.failed += seen.Failed
 }
 

@@ -7,24 +7,27 @@ import (
 // Interval is how often a state is stepped.
 const Interval = 100 * time.Millisecond
 
-// The controller's constants. They were chosen by the simulations in this package's test.
+// The controller's constants. They were chosen by the simulations in this package's tests.
 const (
-	start   = 1.0    // calls a second of an account of which nothing is known
-	climb   = 1.05   // growth an interval until the first refusal: 1 to 1,000 a second in 14 s
-	below   = 0.95   // of what was accepted just before a refusal: the learned limit
-	cut     = 0.7    // what is left after a refusal or a failure
-	regain  = 0.03   // of the learned limit, gained an interval after a cut: a second to be back
-	probe   = 1.0002 // growth an interval at the learned limit: 1 % in 5 s
-	least   = 0.05   // of the base: a provider in trouble is still asked
-	floor   = 0.1    // calls a second, for all that is learned
-	refused = 0.005  // the share of refusals in a second that is a sign of a limit
-	heavy   = 0.05   // the share from which the accepted calls alone are believed
-	failed  = 0.1    // the share of failures in a second that is a sign of trouble
-	slow    = 2      // times the account's own median latency
+	start   = 1.0   // calls a second of an account of which nothing is known
+	climb   = 1.05  // growth an interval until the first refusal: 1 to 1,000 a second in 14 s
+	below   = 0.95  // of what was accepted just before a refusal: the learned limit
+	lower   = 0.9   // the same where the limit itself seems to fall
+	cut     = 0.7   // what is left after a refusal or a failure
+	nip     = 0.9   // what is left after a trial that met no more than few refusals
+	few     = 2     // calls in a second, refused or failed
+	regain  = 0.03  // of the learned limit, gained an interval after a cut: a second to be back
+	least   = 0.05  // of the base: a provider in trouble is still asked
+	floor   = 0.1   // calls a second, for all that is learned
+	refused = 0.005 // the share of refusals in a second that is a sign of a limit
+	heavy   = 0.05  // the share from which the accepted calls alone are believed
+	failed  = 0.1   // the share of failures that is a sign of trouble
+	slow    = 2     // times the account's own median latency
 	quick   = 50 * time.Millisecond
-	enough  = 20 // calls that a measurement of the limit needs
-	longest = 60 // seconds that it looks back
-	window  = 10 // seconds of the longest window that is told from one of a second
+	claims  = 100 * time.Millisecond // for longer a claim is rarely under way
+	enough  = 20                     // calls that a measurement of the limit needs
+	longest = 60                     // seconds that it looks back
+	window  = 10                     // seconds of the longest window that is told from one of a second
 )
 
 // Hold is how long after a punishment nothing beyond the learned limit is tried.
@@ -46,7 +49,8 @@ type Settings struct {
 type Seen struct {
 	// Called is how many calls ended. OK of them were accepted, also where the recipient or the content was refused;
 	// Refused were refused for going too fast; Failed met a 5xx, a time-out or a broken connection.
-	Called, OK, Refused, Failed int
+	// Late are refusals of calls that began before the rate was last cut or while the account was parked: they are no news.
+	Called, OK, Refused, Failed, Late int
 	// Latency is the mean of the calls that were accepted, 0 without any.
 	Latency time.Duration
 	// Wait is the longest wait that a refusal named, 0 for none.
@@ -84,26 +88,40 @@ type State struct {
 	past    past
 	median  time.Duration // of the latency, moving
 	lastCut time.Time
+	trial   trial
+	dip     dip
 }
 
 // Step is the state after an interval in which something was seen.
 func (s State) Step(now time.Time, seen Seen, c Settings) State {
 	if s.Reason == "" {
-		s = State{Allowed: start, Reason: Began, Since: now}
+		s = State{Allowed: start, Reason: Began, Since: now, trial: trial{credit: credits}}
 		if c.Base > 0 {
 			s.Allowed = c.Base
 		}
 	}
 	s.past.add(now, seen)
+	s.trial.pay(seen)
+	if until := now.Add(seen.Wait); seen.Wait > 0 && until.After(s.Parked) {
+		s.Parked = until
+	}
 	second := s.past.last(now, time.Second)
 	switch {
 	case seen.Refused > 0 && second.share(second.refused) >= refused:
 		s.refuse(now, seen, second)
 	case now.Before(s.Parked):
-	case second.share(second.failed) >= failed:
+	case s.dip.over(now):
+		s.judge(now)
+	case s.wonders(now):
+		s.lower(now)
+	case s.busy(now, second):
+		s.learn(now, max(s.trial.from, below*s.Allowed), nip, Trouble)
+	case s.fails(now):
+		s.dip.begin(now, s.Allowed, second)
 		s.trouble(now, Trouble, c)
 	case s.slowed(seen.Latency):
 		s.trouble(now, Slowed, c)
+	case s.dip.open: // nothing grows while it is looked at
 	default:
 		s.grow(now, seen, second, c)
 	}
@@ -117,15 +135,16 @@ func (s State) Step(now time.Time, seen Seen, c Settings) State {
 // refuse learns from a refusal. Refusals that were under way when the rate was cut say nothing new, unless they go on.
 func (s *State) refuse(now time.Time, seen Seen, second span) {
 	punished := Punishes(seen.Wait)
-	if wait := now.Add(seen.Wait); wait.After(s.Parked) {
-		s.Parked = wait
-	}
 	if now.Sub(s.lastCut) < time.Second || now.Before(s.lastCut.Add(time.Second)) {
 		return
 	}
 	again := now.Before(s.Held)
-	limit := s.past.accepted(now, s.Allowed)
-	if second.share(second.refused) >= heavy { // a window that is full lets little in for a while, yet its share comes back
+	share, left := below, cut
+	limit := min(s.past.accepted(now, s.Allowed), s.Allowed)
+	switch {
+	case !punished && s.trial.running() && second.refused <= few && now.Sub(s.lastCut) > settled:
+		limit, left = s.Allowed, nip // the trial has just passed the limit
+	case second.share(second.refused) >= heavy: // a window that is full lets little in for a while, yet its share comes back
 		limit = max(limit, s.past.last(now, window*time.Second).rate())
 	}
 	if punished && again { // the limit is one of a longer window than was thought
@@ -134,13 +153,28 @@ func (s *State) refuse(now time.Time, seen Seen, second span) {
 	if second.share(second.refused) < heavy { // few refusals may be a provider's mood
 		limit = max(limit, cut*s.Learned)
 	}
-	s.Learned = max(below*limit, floor)
-	s.Allowed, s.lastCut = max(cut*s.Learned, floor), now
-	s.become(now, Refusal)
+	if punished || !s.trial.running() && second.refused >= few { // one more would cost too much, or what was borne is borne no longer
+		share = lower
+	}
+	s.learn(now, share*limit, left, Refusal)
 	if punished {
 		s.Held = s.Parked.Add(Hold)
 		s.become(now, Punished)
 	}
+}
+
+// knows reports whether a refusal of a call that began at a time is no news: the rate was cut since, or the call was being
+// claimed meanwhile, or the account was parked.
+func (s *State) knows(began time.Time) bool {
+	return began.Before(s.lastCut.Add(claims)) || began.Before(s.Parked)
+}
+
+// learn takes a limit, and goes on with what is left of it.
+func (s *State) learn(now time.Time, limit, left float64, why Reason) {
+	s.Learned = max(limit, floor)
+	s.Allowed, s.lastCut = max(left*s.Learned, floor), now
+	s.trial.end()
+	s.become(now, why)
 }
 
 // trouble slows down for a provider that is ill, once a second.
@@ -170,8 +204,14 @@ func (s *State) grow(now time.Time, seen Seen, second span, c Settings) {
 		s.become(now, Recovers)
 	case top == c.Base || now.Before(s.Held):
 		s.become(now, Holds)
+	case !s.trial.goesOn(s.Learned, s.Allowed):
+		s.become(now, Holds)
 	default:
-		s.Learned *= probe
+		growth := first // a provider that punishes is tried no faster
+		if s.Held.IsZero() {
+			growth = s.trial.growth()
+		}
+		s.Learned *= 1 + growth
 		s.Allowed = s.Learned
 		s.become(now, Probes)
 	}

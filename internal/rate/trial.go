@@ -1,0 +1,62 @@
+package rate
+
+import (
+	"math"
+	"time"
+)
+
+// trial is how an account at its learned limit finds out whether more is allowed by now. It waits, then grows slowly, and
+// the longer nothing is refused the faster: a limit that stands is passed by very little, and one that was raised fourfold is
+// found within half a minute.
+//
+// Each trial costs a refusal or two. They are paid from a credit that accepted calls earn, so that trials alone never make
+// more than thrift of the calls refused, and an account with few calls is tried less often.
+type trial struct {
+	at     time.Duration // how long the account has been at its limit with more waiting, the time for credit left out
+	waited time.Duration // for credit
+	from   float64       // the limit at which it began
+	credit float64       // refusals that trials may cost
+}
+
+const (
+	quiet   = 3 * time.Second // at the limit before more is tried
+	first   = 0.0006          // growth in the first interval of a trial
+	doubles = 2 * time.Second // in which that growth doubles
+
+	thrift   = 0.006            // credit for each accepted call
+	credits  = 4                // the most of it, and what there is at first
+	debt     = 2                // the least of it
+	patience = 10 * time.Second // the longest wait for credit, but earned calls of a slow account
+	earned   = 150.0
+	settled  = 5 * time.Second // since the last cut, before a refusal is one that a trial met
+)
+
+// pay notes what was earned and what it cost.
+func (t *trial) pay(seen Seen) {
+	t.credit = max(-debt, min(credits, t.credit+thrift*float64(seen.OK)-float64(seen.Refused+seen.Late)))
+}
+
+// goesOn counts an interval at the limit, and reports whether more is tried in it.
+func (t *trial) goesOn(limit, rate float64) bool {
+	switch {
+	case t.at < quiet:
+		t.at, t.from = t.at+Interval, limit
+		return false
+	case t.at == quiet && t.credit < 0 && t.waited < max(patience, time.Duration(earned/rate*float64(time.Second))):
+		t.waited += Interval
+		return false
+	}
+	t.at += Interval
+	return true
+}
+
+// running reports whether more is tried.
+func (t *trial) running() bool { return t.at > quiet }
+
+// end begins anew.
+func (t *trial) end() { t.at, t.waited = 0, 0 }
+
+// growth is that of an interval.
+func (t *trial) growth() float64 {
+	return min(first*math.Exp2(float64(t.at-quiet)/float64(doubles)), climb-1)
+}
