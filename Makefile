@@ -67,16 +67,31 @@ run: build ## build, and run the server on an SQLite file
 demo: build ## build, and send messages to simulated providers in every way there is
 	$(BIN)/posthouse demo
 
+# go test that says meanwhile what it does.
+GOTEST := $(GO) run ./scripts/gotest
+
 .PHONY: test
-test: test-deps ## install what the tests need, and run them all
+test: test-deps ## install what the tests need, and run them all: about 20 minutes on two cores
+	@echo 'All tests: vet, every package, then once more with the race detector. About 20 minutes on two cores.'
+	@echo 'Vet:'
 	$(GO) vet ./...
-	$(GO) test -p $(AT_ONCE) -count=1 -timeout=20m ./...
+	@echo 'Every package:'
+	@$(GOTEST) -p $(AT_ONCE) -count=1 -timeout=20m ./...
 	@if command -v gcc >/dev/null || command -v clang >/dev/null; then \
 		echo 'Once more with the race detector:'; \
-		CGO_ENABLED=1 $(GO) test -p $(AT_ONCE) $(RACE_FLAGS) -short -count=1 -timeout=15m -skip '$(RACE_SKIP)' $(RACE); \
+		CGO_ENABLED=1 $(GOTEST) -p $(AT_ONCE) $(RACE_FLAGS) -short -count=1 -timeout=15m -skip '$(RACE_SKIP)' $(RACE); \
 	else \
 		echo 'No C compiler, so no race detector.'; \
 	fi
+
+# What make test-quick runs: the vocabulary, the drivers, the store, the rules, and the demo, which is the whole program.
+QUICK := . ./channel/... ./client ./outbox/... ./rule ./internal/audience ./internal/campaign ./internal/cli/demo ./internal/flow \
+	./internal/intake ./internal/limit/... ./internal/pull ./internal/render ./internal/state ./internal/store/... ./internal/verify/...
+
+.PHONY: test-quick
+test-quick: ## run what needs no database server, on SQLite alone: at most three minutes on two cores
+	@echo 'What needs no database server. At most three minutes on two cores; make test runs all.'
+	@DBTEST_SERVERS=none $(GOTEST) -p $(AT_ONCE) -short -count=1 -timeout=5m $(QUICK)
 
 .PHONY: test-deps
 test-deps: ## install PostgreSQL, MariaDB and Redis where they are missing

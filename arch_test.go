@@ -172,6 +172,7 @@ var floors = map[string]floor{
 	"torture":       {layer: 5, beside: []string{"torture/house"}, tests: true}, // prints what they found
 	"torture/*":     {layer: 5, beside: []string{"torture/*"}, tests: true},     // kills, cuts and breaks; what it does that to is real
 	"examples/*":    {layer: 8},
+	"scripts/*":     {layer: 8}, // what make runs
 }
 
 // floorOf finds the floor of a package, by its own name or that of its folder.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,10 +78,10 @@ func TestADatabaseThatHangsIsNamedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.closing.close() })
-	if err := syscall.Kill(db.PID(), syscall.SIGSTOP); err != nil {
+	if err := db.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	defer syscall.Kill(db.PID(), syscall.SIGCONT)
+	defer db.Thaw()
 	said := map[string]bool{}
 	for _, c := range s.Readiness(t.Context()) {
 		said[c.Name] = c.OK

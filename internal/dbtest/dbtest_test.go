@@ -3,6 +3,7 @@ package dbtest_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,6 +107,36 @@ func TestWhatWasCommittedSurvivesKillAndRestart(t *testing.T) {
 			}
 			if got := number(t, open(t, s.DSN), "SELECT n FROM marks"); got != 7 {
 				t.Errorf("after the restart n = %d, want 7", got)
+			}
+		})
+	}
+}
+
+// A server that is frozen says nothing from the moment that Freeze returns, and goes on when it is thawed.
+func TestAFrozenServerHangs(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []dbtest.Kind{dbtest.KindMariaDB, dbtest.KindRedis} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			s := dbtest.Own(t, dbtest.Options{Kind: kind})
+			if err := s.Freeze(); err != nil {
+				t.Fatal(err)
+			}
+			tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.PID()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, task := range tasks { // none but on Linux
+				stat, err := os.ReadFile(task)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
+					t.Errorf("%s: %.40s still runs", task, stat)
+				}
+			}
+			if err := s.Thaw(); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}

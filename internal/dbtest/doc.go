@@ -21,5 +21,6 @@
 // zone of its database fails here first. Run by root, they run as nobody.
 //
 // It is not a fake and not a wrapper: what a test gets is a DSN. A server that is
-// not installed skips the test, and fails it where CI=true.
+// not installed skips the test, and fails it where CI=true. DBTEST_SERVERS=none
+// leaves all servers out.
 package dbtest

@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -52,6 +53,27 @@ func (p *process) exited() bool {
 	}
 	p.pid = 0
 	return true
+}
+
+// freeze stops the process. A signal is only asked for when kill returns; its parent hears of a stop when the last thread has
+// stopped (wait(2), WUNTRACED).
+func (p *process) freeze() error {
+	if err := syscall.Kill(p.pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for {
+		var how syscall.WaitStatus
+		switch _, err := syscall.Wait4(p.pid, &how, syscall.WUNTRACED, nil); {
+		case err == syscall.EINTR:
+		case err != nil:
+			return err
+		case how.Stopped():
+			return nil
+		default:
+			p.pid = 0
+			return errors.New("the server ended instead")
+		}
+	}
 }
 
 // stopLimit is how long a server may take to shut down before it is killed.

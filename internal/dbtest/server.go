@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -61,6 +62,9 @@ func Start(o Options) (*Server, error) {
 	r, ok := recipes[o.Kind]
 	if !ok {
 		return nil, fmt.Errorf("kind %q: want postgres, mariadb or redis", o.Kind)
+	}
+	if os.Getenv(servers) == "none" {
+		return nil, errLeftOut
 	}
 	programs, err := find(o.Kind, r)
 	if err != nil {
@@ -209,6 +213,13 @@ func (s *Server) answer() error {
 
 // PID is the process id of the server, 0 while it is stopped or killed.
 func (s *Server) PID() int { return s.process.pid }
+
+// Freeze stops the server's process where it stands, as one that hangs, and returns when all its threads have stopped;
+// Thaw lets it go on. PostgreSQL has a process for each connection, and those go on: it is for the others.
+func (s *Server) Freeze() error { return s.process.freeze() }
+
+// Thaw lets a frozen server go on.
+func (s *Server) Thaw() error { return syscall.Kill(s.process.pid, syscall.SIGCONT) }
 
 // Alive reports whether the server's process runs.
 func (s *Server) Alive() bool { return !s.process.exited() }

@@ -1,0 +1,217 @@
+// Command gotest runs go test and says meanwhile what it does. Each package has a line as it ends, with how many have ended
+// of how many and since when; what runs for long is named; what a failed test printed comes at the end, where it is seen.
+//
+// It is not a runner of its own: it reads what go test -json prints, and its lines begin as those of go test do.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sayEvery is how often the packages that run are named.
+const sayEvery = 30 * time.Second
+
+func main() {
+	// go test gets the terminal's Ctrl-C too and ends by itself: what had failed by then is printed all the same.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "gotest:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs go test with some arguments; the packages are those that begin with a dot.
+func run(ctx context.Context, args []string) error {
+	patterns := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasPrefix(a, ".") })
+	of, err := tested(ctx, patterns)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r := newReport(os.Stdout, of, time.Now())
+	tick := time.NewTicker(sayEvery)
+	defer tick.Stop()
+	r.follow(events(out), tick.C)
+	r.end(time.Now())
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("go test: %w", err)
+	}
+	return nil
+}
+
+// tested counts the packages that have tests.
+func tested(ctx context.Context, patterns []string) (int, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-e", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, patterns...)...)
+	cmd.Stderr = os.Stderr
+	list, err := cmd.Output()
+	if err != nil {
+		return 0, fmt.Errorf("go list: %w", err)
+	}
+	return len(strings.Fields(string(list))), nil
+}
+
+// event is a line of go test -json (go doc test2json), or of the build before it (go help buildjson).
+type event struct {
+	Time                        time.Time
+	Action, Package, ImportPath string
+	Test, Output, FailedBuild   string
+	Elapsed                     float64 // seconds
+}
+
+// events reads the lines of go test. A line that is no event, such as a panic of go itself, is output of nobody's.
+func events(r io.Reader) <-chan event {
+	out := make(chan event)
+	go func() {
+		defer close(out)
+		lines := bufio.NewReader(r)
+		for {
+			line, err := lines.ReadString('\n')
+			var e event
+			if json.Unmarshal([]byte(line), &e) != nil {
+				e = event{Action: "build-output", Output: line}
+			}
+			if line != "" {
+				out <- e
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					out <- event{Action: "build-output", Output: err.Error() + "\n"}
+				}
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// report is what has been seen of a run.
+type report struct {
+	out      io.Writer
+	ended    int
+	of       int // packages that have tests
+	started  time.Time
+	running  map[string]time.Time // since when
+	printed  map[string][]string  // what a package, or one of its tests, printed: until it passes
+	failures []string
+}
+
+func newReport(out io.Writer, of int, started time.Time) *report {
+	return &report{out: out, of: of, started: started, running: map[string]time.Time{}, printed: map[string][]string{}}
+}
+
+// follow takes the events of a run until there are no more.
+func (r *report) follow(events <-chan event, tick <-chan time.Time) {
+	for {
+		select {
+		case e, more := <-events:
+			if !more {
+				return
+			}
+			r.take(e)
+		case now := <-tick:
+			r.sayRunning(now)
+		}
+	}
+}
+
+func (r *report) take(e event) {
+	of := e.Package
+	if e.Test != "" {
+		of += " " + e.Test
+	}
+	switch e.Action {
+	case "start":
+		r.running[e.Package] = e.Time
+	case "output":
+		if !strings.HasPrefix(e.Output, "=== ") { // that a test began, went on or was named
+			r.printed[of] = append(r.printed[of], e.Output)
+		}
+	case "build-output":
+		fmt.Fprint(r.out, e.Output)
+		r.failures = append(r.failures, e.Output)
+	case "pass", "skip", "fail":
+		if e.Test == "" {
+			r.endPackage(e)
+		} else if e.Action == "fail" {
+			r.failures = append(r.failures, r.printed[of]...)
+		}
+		delete(r.printed, of)
+	}
+}
+
+// endPackage prints the line of a package that has ended. What it printed outside of its tests, such as a panic, belongs to a failure.
+func (r *report) endPackage(e event) {
+	_, ran := r.running[e.Package]
+	delete(r.running, e.Package)
+	word := "ok  "
+	switch {
+	case e.Action == "fail":
+		word = "FAIL"
+		r.failPackage(e)
+	case e.Action == "skip" && (!ran || e.Elapsed == 0):
+		return // it has no tests
+	}
+	r.ended++
+	fmt.Fprintf(r.out, "%s\t%s\t%.1fs\t(%d of %d, %s)\n", word, e.Package, e.Elapsed, r.ended, r.of, round(e.Time.Sub(r.started)))
+}
+
+// failPackage keeps what a failed package and its unfinished tests have printed.
+func (r *report) failPackage(e event) {
+	for _, of := range slices.Sorted(maps.Keys(r.printed)) {
+		if of != e.Package && !strings.HasPrefix(of, e.Package+" ") {
+			continue
+		}
+		r.failures = append(r.failures, r.printed[of]...)
+		delete(r.printed, of)
+	}
+	if e.FailedBuild != "" {
+		r.failures = append(r.failures, fmt.Sprintf("FAIL\t%s [build failed]\n", e.Package))
+	}
+}
+
+// sayRunning names the packages that have run for long.
+func (r *report) sayRunning(now time.Time) {
+	var list []string
+	for _, pkg := range slices.Sorted(maps.Keys(r.running)) {
+		if ago := now.Sub(r.running[pkg]); ago >= sayEvery {
+			list = append(list, fmt.Sprintf("%s (%s)", pkg, round(ago)))
+		}
+	}
+	if len(list) == 0 {
+		list = []string{"compiling"}
+	}
+	fmt.Fprintf(r.out, "...\t%d of %d, %s: %s\n", r.ended, r.of, round(now.Sub(r.started)), strings.Join(list, ", "))
+}
+
+// end prints what failed, and how it went.
+func (r *report) end(now time.Time) {
+	if len(r.failures) > 0 {
+		fmt.Fprintln(r.out, "\nWhat failed:")
+		for _, line := range r.failures {
+			fmt.Fprint(r.out, line)
+		}
+	}
+	fmt.Fprintf(r.out, "%d of %d packages in %s\n", r.ended, r.of, round(now.Sub(r.started)))
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Second) }
