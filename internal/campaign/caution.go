@@ -138,6 +138,32 @@ func (s *Steward) brake(ctx context.Context, now time.Time, c work.Campaign) err
 	return s.halt(ctx, now, c, fmt.Sprintf(reasonBrake+"%d of %d have failed", failed, answered))
 }
 
+// slack is by which share of those who were answered for a brake may be missed: so few may be under way in any case, so that a brake
+// at a very small share does not send to one after the other.
+const slack = 0.01
+
+// Allowed is how many more members of a campaign may be started now, so that its brake holds although nobody knows yet what becomes of
+// those who are under way: they count as failed. free says that its brake bounds nothing any more.
+func Allowed(c *work.Campaign, p *work.Progress) (n int64, free bool) {
+	if !braked(c) {
+		return 0, true
+	}
+	answered, failed := tallied(p, classesOf(c))
+	answered, failed = answered-c.Marks.Answered, failed-c.Marks.Failed
+	flying := p.Members[Started]
+	if c.Brake == nil {
+		return max(0, hopeless-answered-flying), failed < answered
+	}
+	first := c.Brake.After - answered - flying // so many it says nothing about
+	above := c.Brake.Above
+	rest := int64((above*float64(answered+flying) - float64(failed+flying)) / (1 - above))
+	n = max(first, rest, int64(slack*float64(answered))-flying, 0)
+	if n == 0 && flying == 0 && !tooMany(failed, answered, above) {
+		n = 1 // the one that decides
+	}
+	return n, false
+}
+
 // braked reports whether a campaign is paused by itself: by its brake, or for as long as it has reached nobody.
 func braked(c *work.Campaign) bool { return c.Brake != nil || !c.Marks.Reached }
 

@@ -126,6 +126,23 @@ func (s *Steward) cut(ctx context.Context, now time.Time, c work.Campaign) (more
 	return c.Planned < goal(&c), err
 }
 
+// Allowed is how many more members of a campaign may be started now, see the function of this name.
+func (s *Steward) Allowed(ctx context.Context, id string) (n int64, free bool, err error) {
+	c, found, err := s.Campaigns.CampaignOf(ctx, id)
+	if err != nil || !found {
+		return 0, false, err
+	}
+	if !braked(&c) {
+		return 0, true, nil
+	}
+	p, err := s.Counts.Progress(ctx, id)
+	if err != nil {
+		return 0, false, fmt.Errorf("ask what the brake of the campaign %s allows: %w", c.Name, err)
+	}
+	n, free = Allowed(&c, &p)
+	return n, free, nil
+}
+
 // sweep writes the end of those who were left when a campaign ended.
 func (s *Steward) sweep(ctx context.Context, now time.Time, c work.Campaign) (more bool, err error) {
 	list, err := s.Segments.OpenSegments(ctx, now, c.ID, sweepAtOnce)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,6 +112,52 @@ func TestACampaignThatReachesNobodyPauses(t *testing.T) {
 				d.act(campaign.Resume)
 				d.pass(time.Minute)
 				d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 600, Sent: 600 - got.Progress.Failed, Failed: got.Progress.Failed})
+			})
+		})
+	}
+}
+
+// CAMP-10: a brake counts who is under way: however many a channel has under way at once, no more than the first hundred are called where
+// all of them fail, and no more than its share of all fails where it has a share.
+func TestABrakeCountsWhoIsUnderWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		brake   *posthouse.Brake
+		failing func(n int) bool // of the n-th who is called
+		most    func(calls, failed int) bool
+	}{
+		"nobody is reached": {nil, func(int) bool { return true }, func(calls, _ int) bool { return calls == 100 }},
+		"a share of a fifth": {&posthouse.Brake{Above: 0.2, After: 100}, func(n int) bool { return n > 1000 && n%2 == 0 }, func(calls, failed int) bool {
+			return float64(failed) <= 0.215*float64(calls) && failed > calls/5
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			campaigning(t, posthouse.ChannelSettings{MaxInflight: 1000}, func(d *drive) {
+				var mu sync.Mutex
+				calls, failed := 0, 0
+				judge := func() channel.Result {
+					mu.Lock()
+					defer mu.Unlock()
+					if calls++; c.failing(calls) {
+						failed++
+						return channel.Result{Class: posthouse.ClassContent, Code: "40037"}
+					}
+					return channel.Result{Class: posthouse.ClassOK}
+				}
+				d.provider.answer = func(channel.Outgoing) channel.Result {
+					result := judge()
+					<-time.After(200 * time.Millisecond) // in virtual time
+					return result
+				}
+				d.make(4000, wire.CampaignDraft{SegmentSize: 300, CampaignRules: posthouse.CampaignRules{Brake: c.brake}})
+				d.act(campaign.Start)
+				d.pass(10 * time.Minute)
+				got, err := d.desk.Get(d.Context(), d.tenant, "spring")
+				if err != nil || got.State != posthouse.CampaignPaused || !strings.HasPrefix(got.Reason, "brake: ") {
+					t.Fatalf("it is %s, %q, %+v, %v; want it paused by its brake", got.State, got.Reason, got.Progress, err)
+				}
+				if !c.most(calls, failed) {
+					t.Errorf("it was paused after %d calls, of which %d have failed", calls, failed)
+				}
 			})
 		})
 	}

@@ -288,7 +288,7 @@ func (e *Engine) sendCampaigns(m *metrics.Metrics) {
 		return
 	}
 	e.holder = segment.NewHolder(segment.Options{
-		Store: o.Campaigns.Segments, Legs: o.Campaigns.Legs, Life: e.life, Log: o.Log, Metrics: m, Owner: o.Owner,
+		Store: o.Campaigns.Segments, Legs: o.Campaigns.Legs, Life: e.life, Log: o.Log, Metrics: m, Owner: o.Owner, Brake: o.Campaigns.Steward,
 		Terms: func(c *work.Campaign) (campaign.Terms, bool) {
 			r := e.Routes.route(c.Tenant, c.Channel)
 			if r == nil {

@@ -14,6 +14,7 @@ import (
 type Steward interface {
 	Round(ctx context.Context, now time.Time) (live int, more bool, err error)
 	Repair(ctx context.Context, now time.Time, terms func(c *work.Campaign) (campaign.Terms, bool)) (int, error)
+	Brake
 }
 
 // Campaigner keeps campaigns going: it has them cut and repaired, says which lanes have segments to claim, and renews the

@@ -36,6 +36,7 @@ type Options struct {
 	Log     *slog.Logger
 	Metrics *metrics.Metrics
 	Owner   string
+	Brake   Brake
 	// Terms are by which the members of a campaign are tried; false says that its channel is not open here.
 	Terms func(c *work.Campaign) (campaign.Terms, bool)
 }
@@ -51,6 +52,8 @@ type Holder struct {
 	due  map[work.Lane]bool // lanes that may have a segment to claim
 	held map[work.Lane][]*Stretch
 	busy map[Slots]int
+
+	brakes *brakes
 }
 
 // Slots are those of an account of a channel.
@@ -58,7 +61,7 @@ type Slots struct{ Tenant, Channel, Account string }
 
 // NewHolder makes a holder of nothing.
 func NewHolder(o Options) *Holder {
-	return &Holder{Options: o, partly: func() {}, due: map[work.Lane]bool{}, held: map[work.Lane][]*Stretch{}, busy: map[Slots]int{}}
+	return &Holder{Options: o, partly: func() {}, due: map[work.Lane]bool{}, held: map[work.Lane][]*Stretch{}, busy: map[Slots]int{}, brakes: newBrakes(o.Brake)}
 }
 
 // spare is the share of a channel's slots that campaigns leave to single messages: one in so many.
@@ -97,6 +100,9 @@ func (h *Holder) Next(ctx context.Context, lane work.Lane, pin work.Pin, account
 		if st.ready(now, account) {
 			return st, nil
 		}
+	}
+	if slices.ContainsFunc(list, func(st *Stretch) bool { return st.resting(now) }) {
+		return nil, nil // the next one is most likely of the same campaign, and would rest too
 	}
 	if !due {
 		return nil, nil // nearly always: a channel without a campaign costs no query
@@ -156,6 +162,9 @@ func (h *Holder) drop(st *Stretch) {
 	if len(h.held[st.Lane]) == 0 {
 		delete(h.held, st.Lane)
 	}
+	if !slices.ContainsFunc(h.held[st.Lane], func(other *Stretch) bool { return other.Campaign.ID == st.Campaign.ID }) {
+		h.brakes.forget(st.Campaign.ID)
+	}
 }
 
 // all are the segments that are held.
@@ -179,7 +188,17 @@ func (h *Holder) Begin(ctx context.Context, st *Stretch, account string, terms c
 	if !terms.MayBegin(&st.seg, h.Life.Now()) {
 		return nil, h.giveUp(ctx, st, terms)
 	}
-	places = st.pick(time.Now(), account, max)
+	may, err := h.brakes.take(ctx, st.Campaign.ID, max)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { h.brakes.back(st.Campaign.ID, may-len(places)) }()
+	if may == 0 {
+		st.rests = time.Now().Add(braked)
+		h.partly() // it may be time to pause
+		return nil, nil
+	}
+	places = st.pick(time.Now(), account, may)
 	if len(places) > 0 {
 		var later map[int]time.Time
 		if places, later, err = sift(places); err != nil {
@@ -244,6 +263,7 @@ func (h *Holder) letGo(ctx context.Context, st *Stretch, terms campaign.Terms) e
 // giveUp names those of a segment as unknown who may have been reached before, when it is too late to repeat that. The
 // stretch is locked.
 func (h *Holder) giveUp(ctx context.Context, st *Stretch, terms campaign.Terms) error {
+	st.rests = time.Time{}
 	for _, i := range st.pick(time.Now(), anyAccount, campaign.Len(&st.seg)) {
 		st.move(i, campaign.Started, campaign.Unknown)
 		st.note(i, campaign.Unknown, channel.Result{Code: "WINDOW_CLOSED", Error: "it may have been reached, and the provider may not know the key of a repeat any more"})

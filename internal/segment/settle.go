@@ -43,7 +43,19 @@ func (h *Holder) Settle(ctx context.Context, ended []Ended, insist func(results 
 	for i, st := range list {
 		h.settled(ctx, st, held[i], ended)
 	}
+	h.release(list)
 	return nil
+}
+
+// release lets those segments go on that rest until something is known of their campaigns.
+func (h *Holder) release(list []*Stretch) {
+	for _, st := range h.all() {
+		if slices.ContainsFunc(list, func(news *Stretch) bool { return news.Campaign.ID == st.Campaign.ID }) {
+			st.mu.Lock()
+			st.rests = time.Time{}
+			st.mu.Unlock()
+		}
+	}
 }
 
 // awaited is how long receipts of members are waited for.

@@ -32,6 +32,7 @@ type Stretch struct {
 	from     int               // nobody before it is to be sent to in this pass
 	again    map[int]bool      // those whose turn comes with the next pass
 	later    map[int]time.Time // those whose turn comes in this pass, but not yet
+	rests    time.Time         // until when nobody starts, since the campaign's brake lets nobody
 	wait     time.Duration     // before the next pass
 	flying   int               // members who were started and have no result here
 	lease    time.Duration
@@ -58,7 +59,7 @@ const anyAccount = "*"
 
 // pick finds up to max members who may be sent to now by an account. The stretch is locked.
 func (st *Stretch) pick(now time.Time, by string, max int) []int {
-	if st.leaving || st.over {
+	if st.leaving || st.over || now.Before(st.rests) {
 		return nil
 	}
 	var places []int
@@ -87,6 +88,13 @@ func (st *Stretch) ready(now time.Time, by string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return len(st.pick(now, by, 1)) > 0
+}
+
+// resting reports whether the campaign's brake lets nobody start.
+func (st *Stretch) resting(now time.Time) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return now.Before(st.rests) && !st.over
 }
 
 // pins are by which accounts somebody may be sent to now.
