@@ -159,6 +159,8 @@ type Options struct {
 	// MetricsAddr is where the metrics are served, and nothing else: then Addr has none. MetricsOff serves them
 	// nowhere. Defaults to /metrics at Addr.
 	MetricsAddr string
+	// CallbackRate is how many calls of providers a second one callback address takes; more are slowed down. Defaults to 10,000.
+	CallbackRate int
 	// MetricsToken is what a scrape shows as "Authorization: Bearer TOKEN". Defaults to none: anybody may read them.
 	MetricsToken string
 	// Registry holds the metrics. Defaults to a new one.

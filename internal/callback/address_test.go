@@ -2,6 +2,7 @@ package callback
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -21,10 +22,6 @@ func (a *addresses) Callback(_ context.Context, address string) (work.CallbackAd
 		return work.CallbackAddress{}, posthouse.Errorf(posthouse.CodeNotFound, "there is none")
 	}
 	return work.CallbackAddress{Address: address, Channel: "c"}, nil
-}
-
-func newKnown(from *addresses) *known {
-	return &known{from: from, found: map[string]remembered{}, calls: map[string]*metre{}}
 }
 
 func (k *known) has(t *testing.T, address string, at time.Time) bool {
@@ -49,14 +46,17 @@ func TestGuessesCostLittle(t *testing.T) {
 	t.Parallel()
 	mine := NewAddress()
 	db := &addresses{there: map[string]bool{mine: true}}
-	k, now := newKnown(db), time.Unix(1000, 0)
+	k, now := newKnown(db, DefaultRate), time.Unix(1000, 0)
 	if !k.has(t, mine, now) || k.has(t, "short", now) || k.has(t, mine[:31]+"!", now) {
 		t.Error("an address of ours is not found, or what is none is")
 	}
+	busy := 0
 	for range 1000 {
-		k.has(t, NewAddress(), now)
+		if _, _, err := k.find(t.Context(), NewAddress(), now); errors.Is(err, errBusy) {
+			busy++
+		}
 	}
-	if db.asked > looksASec+1 {
+	if db.asked > looksASec+1 || busy != 1000-looksASec+1 {
 		t.Errorf("the database was asked %d times", db.asked)
 	}
 	asked := db.asked
@@ -72,17 +72,67 @@ func TestGuessesCostLittle(t *testing.T) {
 	}
 }
 
-func TestAnAddressTakesSoManyCallsASecond(t *testing.T) {
+// Calls that are too many are slowed down, each to its moment, and those of other addresses are not; only who would wait longer than a
+// provider does is not served.
+func TestTooManyCallsAtAnAddressAreSlowedDown(t *testing.T) {
 	t.Parallel()
-	k, now := newKnown(&addresses{}), time.Unix(1000, 0)
-	over := 0
-	for range callsASec + 5 {
-		if k.crowded("a", now) {
-			over++
+	k, now := newKnown(&addresses{}, 100), time.Unix(1000, 0)
+	for i := range 100 {
+		if wait := k.turn("a", now); wait > 0 {
+			t.Fatalf("call %d of the first hundred waits %s", i, wait)
 		}
 	}
-	if over != 5 || k.crowded("b", now) || k.crowded("a", now.Add(time.Second)) {
-		t.Errorf("%d calls are over, want 5 of this address and second", over)
+	for i := range 400 {
+		if got, want := k.turn("a", now), time.Duration(i)*10*time.Millisecond; got != want {
+			t.Fatalf("call %d beyond a hundred waits %s, want %s", i, got, want)
+		}
+	}
+	_ = k.turn("a", now) // the last one that waits four seconds
+	for range 100 {
+		if wait := k.turn("a", now); wait <= longestTurn {
+			t.Fatalf("a call beyond four seconds of others waits %s", wait)
+		}
+	}
+	if k.turn("b", now) > 0 || k.turn("a", now.Add(6*time.Second)) > 0 {
+		t.Error("another address, or the same after a rest, waits")
+	}
+}
+
+// slowly is a database that takes its time to answer.
+type slowly struct {
+	*addresses
+	asked, answer chan struct{}
+}
+
+func (s slowly) Callback(ctx context.Context, address string) (work.CallbackAddress, error) {
+	s.asked <- struct{}{}
+	<-s.answer
+	return s.addresses.Callback(ctx, address)
+}
+
+// After a restart a provider calls many times at once, and before the first is looked up: none is refused, and one question is asked.
+func TestManyCallsOfOneAddressAreOneQuestion(t *testing.T) {
+	t.Parallel()
+	mine := NewAddress()
+	db := slowly{&addresses{there: map[string]bool{mine: true}}, make(chan struct{}, 1), make(chan struct{})}
+	k, now := newKnown(db, DefaultRate), time.Unix(1000, 0)
+	const calls = 10 * looksASec
+	found := make(chan bool, calls)
+	for range calls {
+		go func() {
+			_, is, err := k.find(t.Context(), mine, now)
+			found <- is && err == nil
+		}()
+	}
+	<-db.asked
+	close(db.answer)
+	for range calls {
+		if !<-found {
+			t.Error("a call to an address of ours was refused")
+		}
+	}
+	if db.addresses.asked != 1 {
+		t.Errorf("the database was asked %d times", db.addresses.asked)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -76,6 +77,11 @@ type Options struct {
 	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
 	// AgainMember does so with a member of a campaign, once however often it is told. Defaults to nothing: nobody is.
 	AgainMember func(ctx context.Context, of work.Undelivered) error
+	// Evidence takes what was told of an address by a ref that nobody knows: a member of a campaign may be meant whose worker was lost
+	// before it could keep the ref. rest means none. Defaults to nobody.
+	Evidence func(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.NewsOfMembers, err error)
+	// Rate is how many calls a second one address takes; more are slowed down. Defaults to DefaultRate.
+	Rate int
 	// Registry takes the metrics. Defaults to one of its own.
 	Registry prometheus.Registerer
 	// Log defaults to slog.Default().
@@ -84,14 +90,16 @@ type Options struct {
 
 // Desk takes callbacks. It is an http.Handler for Path with the address as the path's value "address".
 type Desk struct {
-	o        Options
-	known    known
-	once     once
-	desk     desk
-	kept     string // behind which place Run looks on
-	calls    *prometheus.CounterVec
-	receipts *prometheus.CounterVec
-	events   *prometheus.CounterVec
+	o     Options
+	known known
+	once  once
+	desk  desk
+	kept  string // behind which place Run looks on
+
+	strangers sampled
+	calls     *prometheus.CounterVec
+	receipts  *prometheus.CounterVec
+	events    *prometheus.CounterVec
 }
 
 // Bounds of a callback: its body, and how many reports one may bring.
@@ -119,7 +127,7 @@ func New(o Options) (*Desk, error) {
 		return v
 	}
 	return &Desk{
-		o: o, known: known{from: o.Addresses, found: map[string]remembered{}, calls: map[string]*metre{}},
+		o: o, known: newKnown(o.Addresses, cmp.Or(o.Rate, DefaultRate)),
 		calls:    counter("callbacks_total", "Calls of providers, by channel and what became of them: taken, repeated, refused, crowded or failed. Those to no address of ours have no channel."),
 		receipts: counter("callback_receipts_total", "Receipts that providers brought by themselves: delivered, undelivered, later where no delivery waits for it yet, or lost where none ever did."),
 		events:   counter("callback_events_total", "What providers told that is no receipt: told to whoever follows, or dropped, since it was known or nobody follows."),
@@ -137,7 +145,7 @@ type reply struct {
 var (
 	refused = reply{http.StatusForbidden, "refused", "refused"}
 	large   = reply{http.StatusRequestEntityTooLarge, "too large", "refused"}
-	crowded = reply{http.StatusTooManyRequests, "too many requests", "crowded"}
+	crowded = reply{http.StatusServiceUnavailable, "try again", "crowded"}
 	failed  = reply{http.StatusServiceUnavailable, "try again", "failed"}
 )
 
@@ -154,7 +162,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer, whose = d.take(r, body, now)
 	}
 	d.calls.WithLabelValues(whose.Channel, answer.outcome).Inc()
-	if answer.status == http.StatusTooManyRequests {
+	if answer.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -165,15 +173,19 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // take finds whose the address is, and has its driver verify the call.
 func (d *Desk) take(r *http.Request, body []byte, now time.Time) (reply, work.CallbackAddress) {
 	address := r.PathValue("address")
-	whose, found, err := d.known.find(r.Context(), address, now)
-	if err != nil {
+	whose, found, err := d.whose(r.Context(), address)
+	switch {
+	case errors.Is(err, errBusy):
+		d.strangers.say(d.o.Log, now, "too many addresses are called that are not known: some callbacks are asked to come again")
+		return crowded, whose
+	case err != nil:
 		d.o.Log.Error("a callback's address cannot be looked up", "error", err)
 		return failed, whose
-	}
-	if !found {
+	case !found:
+		d.strangers.say(d.o.Log, now, "a callback was refused: its address is none of ours")
 		return refused, work.CallbackAddress{}
 	}
-	if d.known.crowded(address, now) {
+	if wait := d.known.turn(address, now); wait > longestTurn || !sleep(r.Context(), wait) {
 		return crowded, whose
 	}
 	log := d.o.Log.With("tenant", whose.Tenant, "channel", whose.Channel, "account", whose.Account)
@@ -189,6 +201,50 @@ func (d *Desk) take(r *http.Request, body []byte, now time.Time) (reply, work.Ca
 	}
 	log.Debug("a callback came", "kind", heard.Kind, "reports", len(heard.Reports))
 	return d.act(r.Context(), log, whose, heard, body, now), whose
+}
+
+// whose is known.find, for as long as a provider waits: one of our addresses must not be refused since others are guessed.
+func (d *Desk) whose(ctx context.Context, address string) (whose work.CallbackAddress, found bool, err error) {
+	for end := time.Now().Add(longestTurn); ; {
+		now := time.Now()
+		whose, found, err = d.known.find(ctx, address, now)
+		next := now.Truncate(time.Second).Add(time.Second)
+		if !errors.Is(err, errBusy) || next.After(end) || !sleep(ctx, next.Sub(now)) {
+			return whose, found, err
+		}
+	}
+}
+
+// sleep waits; it reports whether the caller is still there.
+func sleep(ctx context.Context, wait time.Duration) bool {
+	if wait <= 0 {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sampled is a line of the log that anybody can cause: it is written once a minute, with how often it was meant.
+type sampled struct {
+	mu   sync.Mutex
+	last time.Time
+	n    int
+}
+
+func (s *sampled) say(log *slog.Logger, now time.Time, what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n++; now.Sub(s.last) < time.Minute {
+		return
+	}
+	log.Warn(what, "calls", s.n)
+	s.last, s.n = now, 0
 }
 
 // receiver is the driver that verifies calls to an address. Where the channel is not open the provider may come again.
@@ -314,6 +370,12 @@ func (d *Desk) members(ctx context.Context, now time.Time, list []work.Heard) (r
 		return list, nil
 	}
 	rest, news, err := d.o.Members.Hear(ctx, now, list)
+	d.news(ctx, list, news)
+	return rest, err
+}
+
+// news counts what was told of members, and has those sent to again whom the provider failed to reach.
+func (d *Desk) news(ctx context.Context, list []work.Heard, news work.NewsOfMembers) {
 	for outcome, n := range map[posthouse.State]int64{posthouse.Delivered: news.Delivered, posthouse.Undelivered: news.Undelivered} {
 		if n > 0 {
 			d.receipts.WithLabelValues(list[0].Channel, string(outcome)).Add(float64(n))
@@ -327,7 +389,6 @@ func (d *Desk) members(ctx context.Context, now time.Time, list []work.Heard) (r
 			d.o.Log.Warn("a member whom the provider failed to reach is not sent to again", "channel", of.Channel, "campaign", of.Campaign, "member", of.Seq, "error", err)
 		}
 	}
-	return rest, err
 }
 
 // resends reports whether what did not arrive by an account is to be sent once more.
@@ -402,6 +463,11 @@ func (d *Desk) tend(ctx context.Context, now time.Time) error {
 		d.kept = last
 	}
 	rest, err := d.members(ctx, now, list)
+	if err == nil && len(rest) > 0 && d.o.Evidence != nil {
+		var news work.NewsOfMembers
+		rest, news, err = d.o.Evidence(ctx, now, rest)
+		d.news(ctx, list, news)
+	}
 	if err != nil {
 		return err
 	}

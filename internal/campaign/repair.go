@@ -159,7 +159,7 @@ func Witness(s work.Segment, place int, to Outcome, why work.SegmentReason) (wor
 	if m.At(place) != Unknown || m.Step(place, to) != nil {
 		return s, false
 	}
-	if to == Failed {
+	if to == Failed || to == Undelivered {
 		Note(&s, place, why)
 	}
 	Count(&s)

@@ -113,7 +113,7 @@ func TestConfigFileIsNamedByFlagVariableOrDotenv(t *testing.T) {
 
 // samples has a value for each setting that differs from its default.
 var samples = map[string]string{
-	"dsn": "postgres://db/posthouse", "addr": ":9000", "api_key": "ph_a_b", "keyring": "k1:AAAA", "keyring_file": "keys", "create": "true", "state_dir": "/var/lib/posthouse", "accept_older": "2026-11-23T03:59:29.123456Z", "create_keyring": "true", "metrics_addr": "127.0.0.1:9100", "metrics_token": "hidden", "tls_cert": "cert.pem", "tls_key": "key.pem", "max_connections": "100", "max_connections_per_address": "10", "trusted_proxies": "10.0.0.5,fd00::/8", "adopt_keyring": "true",
+	"dsn": "postgres://db/posthouse", "addr": ":9000", "api_key": "ph_a_b", "keyring": "k1:AAAA", "keyring_file": "keys", "create": "true", "state_dir": "/var/lib/posthouse", "accept_older": "2026-11-23T03:59:29.123456Z", "create_keyring": "true", "metrics_addr": "127.0.0.1:9100", "callback_rate": "3000", "metrics_token": "hidden", "tls_cert": "cert.pem", "tls_key": "key.pem", "max_connections": "100", "max_connections_per_address": "10", "trusted_proxies": "10.0.0.5,fd00::/8", "adopt_keyring": "true",
 	"redis": "redis://cache:6379/0", "allow_networks": "10.0.0.0/8,192.168.7.1", "allow_private": "true", "require_totp": "true", "oidc_issuer": "https://id.example/", "oidc_client_id": "posthouse", "oidc_client_secret": "hidden", "oidc_scopes": "groups", "oidc_name_claim": "email", "oidc_role_claim": "roles", "oidc_roles": "ops=default:operator", "time_zone": "UTC", "platform_url": "https://platform.example/",
 	"workflow_resolver_url": "https://bpm.example/who", "workflow_resolver_secret": "hidden",
 	"basic_auth_username": "管理员", "basic_auth_password": "hidden", "app_host": "::1", "app_port": "8001",

@@ -54,6 +54,10 @@ var serverSettings = []setting[Config]{{
 	help:  "the `TOKEN` that a scrape shows as \"Authorization: Bearer TOKEN\" (default none: anybody may read the metrics)",
 	parse: func(c *Config, v string) error { return text(&c.Server.MetricsToken, v) },
 }, {
+	name:  "callback_rate",
+	help:  "the most calls of providers a second at one callback address, a `NUMBER`; more are slowed down (default 10000)",
+	parse: func(c *Config, v string) error { return count(&c.Server.CallbackRate, v) },
+}, {
 	name:  "tls_cert",
 	help:  "serve TLS by this certificate, a `FILE` in PEM that is read again when it changes (default none: plain HTTP)",
 	parse: func(c *Config, v string) error { return text(&c.Server.TLSCert, v) },

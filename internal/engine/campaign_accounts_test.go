@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -164,6 +165,41 @@ func TestWhoMayHaveBeenReachedGoesByTheSameAccount(t *testing.T) {
 		}
 		if by["a"] == 0 || by["b"] == 0 {
 			t.Errorf("the first attempts were by %v", by)
+		}
+	})
+}
+
+// CAMP-12: what a provider tells of an address, by a name of the message that nobody knows, proves whether a member was reached whose
+// worker was lost before it could keep that name. Who is not in doubt, or is in several campaigns, is proved nothing of.
+func TestACallbackIsEvidenceForMembersInDoubt(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		d.provider.decide(func(out channel.Outgoing) channel.Result {
+			if out.Recipient.Address < "o0004" {
+				return channel.Result{Class: posthouse.ClassUnknown, Code: "TIMEOUT"}
+			}
+			return channel.Result{Class: posthouse.ClassOK}
+		})
+		d.make(10, wire.CampaignDraft{OnUnknown: posthouse.Hold})
+		d.act(campaign.Start)
+		d.pass(time.Minute)
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 10, Unknown: 4, Sent: 6})
+		heard := func(address string, delivered bool) work.Heard {
+			return work.Heard{Tenant: d.tenant, Channel: "c", Ref: "of-" + address, Address: address, Delivered: delivered, Code: map[bool]string{false: "USER_BLOCK"}[delivered]}
+		}
+		told := []work.Heard{heard("o0000", true), heard("o0001", false), heard("o0007", true), heard("o9999", true), {Tenant: d.tenant, Channel: "c", Ref: "nobody"}}
+		rest, news, err := d.desk.Evidence(d.Context(), time.Now(), told)
+		if err != nil || len(rest) != 3 || news.Delivered != 1 || news.Undelivered != 1 || len(news.Missed) != 1 || news.Missed[0].Code != "USER_BLOCK" {
+			t.Fatalf("%+v is left, and %+v is new, %v", rest, news, err)
+		}
+		got := d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 10, Unknown: 2, Sent: 6, Delivered: 1, Undelivered: 1})
+		if m, err := d.desk.Who(d.Context(), d.tenant, "spring", "o0001"); err != nil || m.Outcome != "undelivered" || m.Reason == nil || m.Reason.Code != "USER_BLOCK" {
+			t.Errorf("who blocked us is %+v, %v; the reasons are %+v", m, err, got.Progress.Reasons)
+		}
+		if rest, _, err := d.desk.Evidence(d.Context(), time.Now(), told[:1]); err != nil || len(rest) != 1 {
+			t.Errorf("what is told again proves something: %+v, %v", rest, err)
+		}
+		if rest, _, err := d.desk.Evidence(d.Context(), time.Now().Add(time.Hour), []work.Heard{heard("o0002", true)}); err != nil || len(rest) != 1 {
+			t.Errorf("what is told an hour later proves something: %+v, %v", rest, err)
 		}
 	})
 }

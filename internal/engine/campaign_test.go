@@ -119,7 +119,7 @@ func (d *drive) stands(state posthouse.CampaignState, want wire.CampaignProgress
 	}
 	got := c.Progress
 	got.Reasons, got.PerSecond, got.Left = nil, 0, 0
-	if sum := got.Unsent + got.Started + got.Sent + got.Delivered + got.Failed + got.Unknown + got.Expired + got.Cancelled + got.Suppressed; sum != got.Members {
+	if sum := got.Unsent + got.Started + got.Sent + got.Delivered + got.Undelivered + got.Failed + got.Unknown + got.Expired + got.Cancelled + got.Suppressed; sum != got.Members {
 		d.Errorf("the counts of %d members make %d: %+v", got.Members, sum, got)
 	}
 	if diff := cmp.Diff(want, got); c.State != state || diff != "" {

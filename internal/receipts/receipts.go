@@ -3,6 +3,8 @@ package receipts
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +18,8 @@ type Store interface {
 	// Runs are those of a channel's page, and Refs its blocks of these runs.
 	Runs(ctx context.Context, tenant, channel string, page int64) ([]string, error)
 	Refs(ctx context.Context, tenant, channel string, page int64, runs []string) ([]work.RefBlock, error)
-	// HearOf lets decide write what was told of members of a segment.
-	HearOf(ctx context.Context, now time.Time, segment string, decide func(work.Segment) (work.Segment, bool)) error
+	// HearOf lets decide write what was told of members of segments, in one transaction.
+	HearOf(ctx context.Context, now time.Time, segments []string, decide func(work.Segment) (work.Segment, bool)) error
 }
 
 // Segments reads segments by their members.
@@ -70,30 +72,35 @@ func (m *Members) Hear(ctx context.Context, now time.Time, list []work.Heard) (r
 		return list, news, err
 	}
 	rest = without(list, by)
-	for id, here := range by {
-		var n work.HeardMembers
-		var lost []work.Undelivered // the same when the transaction is repeated
-		err := m.store.HearOf(ctx, now, id, func(s work.Segment) (work.Segment, bool) {
-			before, changed := s.Heard, false
-			lost = nil
-			for _, t := range here {
-				place := int(t.seq - s.First)
-				after, is := campaign.Tell(s, place, t.of.Delivered, t.of.Code, t.of.Error)
-				s, changed = after, changed || is
-				if !t.of.Delivered && campaign.At(&s, place) == campaign.Undelivered {
-					lost = append(lost, work.Undelivered{Campaign: t.campaign, Seq: t.seq, Account: campaign.AccountOf(&s, place), Code: t.of.Code, Tenant: t.of.Tenant, Channel: t.of.Channel})
-				}
-			}
-			n = work.HeardMembers{Delivered: s.Heard.Delivered - before.Delivered, Undelivered: s.Heard.Undelivered - before.Undelivered}
-			return s, changed
-		})
-		if err != nil {
-			return rest, news, err
-		}
-		news.Missed = append(news.Missed, lost...)
-		news.Delivered, news.Undelivered = news.Delivered+n.Delivered, news.Undelivered+n.Undelivered
+	said := map[string]work.NewsOfMembers{} // by segment: the same when the transaction is repeated
+	err = m.store.HearOf(ctx, now, slices.Collect(maps.Keys(by)), func(s work.Segment) (work.Segment, bool) {
+		var changed bool
+		s, said[s.ID], changed = tell(s, by[s.ID])
+		return s, changed
+	})
+	if err != nil {
+		return rest, news, err
+	}
+	for _, of := range said {
+		news.Missed = append(news.Missed, of.Missed...)
+		news.Delivered, news.Undelivered = news.Delivered+of.Delivered, news.Undelivered+of.Undelivered
 	}
 	return rest, news, nil
+}
+
+// tell is a segment with what was told of members of it, and what of that is news.
+func tell(s work.Segment, here []told) (after work.Segment, news work.NewsOfMembers, changed bool) {
+	before := s.Heard
+	for _, t := range here {
+		place := int(t.seq - s.First)
+		next, is := campaign.Tell(s, place, t.of.Delivered, t.of.Code, t.of.Error)
+		s, changed = next, changed || is
+		if !t.of.Delivered && campaign.At(&s, place) == campaign.Undelivered {
+			news.Missed = append(news.Missed, work.Undelivered{Campaign: t.campaign, Seq: t.seq, Account: campaign.AccountOf(&s, place), Code: t.of.Code, Tenant: t.of.Tenant, Channel: t.of.Channel})
+		}
+	}
+	news.HeardMembers = work.HeardMembers{Delivered: s.Heard.Delivered - before.Delivered, Undelivered: s.Heard.Undelivered - before.Undelivered}
+	return s, news, changed
 }
 
 // channelOf is whose refs a receipt is about.

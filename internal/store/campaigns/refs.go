@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -113,23 +114,31 @@ func (s Refs) PruneRefs(ctx context.Context, now time.Time, max int) (n int, err
 	return len(list), err
 }
 
-// HearOf lets decide write what a provider told of members of a segment, whoever has it claimed: these columns are of receipts
-// alone. false from decide leaves it as it is.
-func (s Refs) HearOf(ctx context.Context, now time.Time, segment string, decide func(work.Segment) (work.Segment, bool)) error {
+// HearOf lets decide write what a provider told of members of segments, whoever has them claimed: these columns are of receipts
+// alone. false from decide leaves a segment as it is. All of it is one transaction, and decide is called again where that is repeated.
+func (s Refs) HearOf(ctx context.Context, now time.Time, segments []string, decide func(work.Segment) (work.Segment, bool)) error {
+	segments = slices.Sorted(slices.Values(segments)) // in which order all transactions lock them
 	return s.db.Change(ctx, now, "write receipts of members", func(t *sqldb.Tx) error {
-		seg, found, err := sqldb.First(t.Query, readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE id = ?"+t.DB.Dialect.Lock, segment)
-		if err != nil || !found {
-			return err
+		for _, id := range segments {
+			seg, found, err := sqldb.First(t.Query, readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE id = ?"+t.DB.Dialect.Lock, id)
+			if err != nil {
+				return err
+			}
+			if !found {
+				continue
+			}
+			after, changed := decide(seg)
+			if !changed {
+				continue
+			}
+			told, err := listText(after.Told)
+			if err != nil {
+				return err
+			}
+			if _, err = t.Exec("UPDATE posthouse_segments SET "+assigned(segmentHeard)+" WHERE id = ?", after.Receipts, told, after.Heard.Delivered, after.Heard.Undelivered, id); err != nil {
+				return err
+			}
 		}
-		after, changed := decide(seg)
-		if !changed {
-			return nil
-		}
-		told, err := listText(after.Told)
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec("UPDATE posthouse_segments SET "+assigned(segmentHeard)+" WHERE id = ?", after.Receipts, told, after.Heard.Delivered, after.Heard.Undelivered, segment)
-		return err
+		return nil
 	})
 }
