@@ -1,9 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -183,31 +183,54 @@ func (t claiming) wholeOf(items []work.Item, c work.Claim, now int64) ([]work.It
 	if !c.Whole || len(items) == 0 {
 		return items, nil
 	}
-	left := map[string]int{} // of each message, what is due less what was taken
+	taken := map[string]int{}
+	var messages []string // in the order in which they are due
 	for i := range items {
-		left[items[i].Delivery.Message]--
-	}
-	for part := range sqldb.Parts(slices.Collect(maps.Keys(left)), 100) {
-		where := layout.IDRanges("id", part)
-		err := t.Query("SELECT substr(id, 1, 22), COUNT(*) FROM posthouse_queue WHERE "+where.Text+
-			" AND state = 'pending' AND due_at <= ? AND (deadline = 0 OR deadline > ?) GROUP BY substr(id, 1, 22)",
-			append(where.Args, now, now), func(scan func(...any) error) error {
-				var stem string
-				var due int
-				err := scan(&stem, &due)
-				left[stem+"0000"] += due
-				return err
-			})
-		if err != nil {
-			return nil, err
+		m := items[i].Delivery.Message
+		if taken[m]++; taken[m] == 1 {
+			messages = append(messages, m)
 		}
 	}
-	first, full := items[0].Delivery.Message, len(items) == c.Max
-	whole := firstOf(slices.DeleteFunc(slices.Clone(items), func(i work.Item) bool { return left[i.Delivery.Message] > 0 }), c.Messages)
-	if len(whole) > 0 || !c.Cut || !full {
-		return whole, nil
+	whole := map[string]bool{}
+	for part := range sqldb.Parts(messages, cmp.Or(c.Messages, len(messages))) { // most often the first part is enough
+		for _, m := range part {
+			whole[m] = true
+		}
+		if err := t.countDue(part, now, func(m string, due int) {
+			if due > taken[m] {
+				delete(whole, m)
+			}
+		}); err != nil {
+			return nil, err
+		}
+		if c.Messages > 0 && len(whole) >= c.Messages {
+			break
+		}
 	}
-	return slices.DeleteFunc(items, func(i work.Item) bool { return i.Delivery.Message != first }), nil
+	if len(whole) > 0 || !c.Cut || len(items) < c.Max {
+		return firstOf(slices.DeleteFunc(items, func(i work.Item) bool { return !whole[i.Delivery.Message] }), c.Messages), nil
+	}
+	return slices.DeleteFunc(items, func(i work.Item) bool { return i.Delivery.Message != messages[0] }), nil
+}
+
+// countDue counts what is due of each of some messages.
+func (t claiming) countDue(messages []string, now int64, each func(message string, due int)) error {
+	valid := slices.DeleteFunc(slices.Clone(messages), func(m string) bool { return layout.IDOnly(m) == "" }) // the others stand in no list
+	return t.Query(dueOfText(t.DB.Dialect), []any{layout.IDList(valid), now, now}, func(scan func(...any) error) error {
+		var message string
+		var due int
+		err := scan(&message, &due)
+		each(message, due)
+		return err
+	})
+}
+
+// dueOfText is the statement of countDue. The messages are a table that is joined with the queue: with a term for each of them in the
+// condition, each row that is found would be compared with all.
+func dueOfText(d *sqldb.Dialect) string {
+	return "SELECT j.value, COUNT(*) FROM " + d.Listed + " JOIN posthouse_queue q" + d.By(sqldb.Primary) +
+		" ON q.id > j.value AND q.id <= " + d.Concat("substr(j.value, 1, 22)", "'ZZZZ'") +
+		" WHERE q.state = 'pending' AND q.due_at <= ? AND (q.deadline = 0 OR q.deadline > ?) GROUP BY j.value"
 }
 
 // firstOf leaves of items those of the first few messages, all where there is no bound.

@@ -218,10 +218,16 @@ func (t lining) firstText(l work.LineKey, columns string) (text string, args []a
 	return "SELECT " + columns + " FROM (" + strings.Join(lanes, " UNION ALL ") + ") lanes ORDER BY due_at, id LIMIT 1", args
 }
 
+// standingText is the statement that finds and locks the deliveries of a message that stand in a line. COALESCE hides the state from
+// PostgreSQL's planner: while it believes that few rows are pending it would walk over the whole index of what is due.
+func standingText(d *sqldb.Dialect) string {
+	return "SELECT " + layout.Queue.List + " FROM posthouse_queue" + d.By(sqldb.Primary) +
+		" WHERE id >= ? AND id <= ? AND pin = ? AND COALESCE(state, '') = 'pending' ORDER BY id" + d.Lock
+}
+
 // standing are the deliveries of a message that stand in a line, locked, each with the pool that it is for.
 func (t lining) standing(l work.LineKey, message string) ([]posthouse.Delivery, error) {
-	found, err := sqldb.All(t.Query, layout.ReadDelivery, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+
-		" WHERE id >= ? AND id <= ? AND pin = ? AND state = 'pending' ORDER BY id"+t.DB.Dialect.Lock, message, posthouse.LastDeliveryID(message), string(work.InLine(l.Name)))
+	found, err := sqldb.All(t.Query, layout.ReadDelivery, standingText(t.DB.Dialect), message, posthouse.LastDeliveryID(message), string(work.InLine(l.Name)))
 	if err != nil {
 		return nil, err
 	}

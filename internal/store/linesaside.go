@@ -105,8 +105,7 @@ func (t lining) mend(l work.LineKey, how work.Admission) (changes []work.Change,
 	if err != nil {
 		return nil, err
 	}
-	salvaged, err := sqldb.All(t.Query, layout.SalvageDelivery, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+t.DB.Dialect.By(sqldb.Primary)+
-		" WHERE id >= ? AND id <= ? AND pin = ? AND state = 'pending' ORDER BY id"+t.DB.Dialect.Lock, message, posthouse.LastDeliveryID(message), string(work.InLine(l.Name)))
+	salvaged, err := sqldb.All(t.Query, layout.SalvageDelivery, standingText(t.DB.Dialect), message, posthouse.LastDeliveryID(message), string(work.InLine(l.Name)))
 	if err != nil {
 		return nil, err
 	}

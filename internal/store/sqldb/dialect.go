@@ -80,6 +80,8 @@ type Dialect struct {
 	// Concat joins two texts. flown is a FROM clause with one row for each delivery in flight, whose id is j.value.
 	Concat func(a, b string) string
 	Flown  string
+	// Listed is a table of the ids in its one argument, a JSON array, each as j.value; empty where AtOnce is set.
+	Listed string
 	// Objects lists the tables, views and indexes that stand where ours do: name, kind, and what the table says of itself.
 	Objects string
 	// ViewText reads the text of a view by its schema ('' for ours) and its name. schemas is set where views may stand in another schema.
