@@ -19,6 +19,9 @@ type Reminder struct {
 	// The draft then names nobody.
 	Task string `json:"task_id,omitempty"`
 	Node string `json:"node_id,omitempty"`
+	// MentionAll is set where whoever made the reminder may call everybody, and its messages do. Without it none of them may, whatever
+	// becomes of its template and its recipients.
+	MentionAll bool `json:"mention_all,omitempty"`
 
 	State     ReminderState `json:"state"`
 	Reason    string        `json:"reason,omitempty"` // why it has ended, a stable word

@@ -192,6 +192,9 @@ type ChannelSettings struct {
 	// ExemptKinds are kinds of messages that are sent to suppressed addresses too, such as one-time passwords that people
 	// have just asked for. Defaults to none.
 	ExemptKinds []string `json:"exempt_kinds,omitempty"`
+	// TestTo are addresses to which whoever may test the channel sends a test although he may not send messages, such as those of
+	// the people who look after it. Defaults to none.
+	TestTo []string `json:"test_to,omitempty"`
 	// Failover moves what is pinned to an account to another one while the account is paused or refused for longer
 	// than a moment, or was removed; but never what may have been sent. Defaults to none: it waits.
 	Failover bool `json:"failover,omitempty"`

@@ -145,9 +145,10 @@ type Type struct {
 	// the same Content, Template, TemplateID and Payload: SendBatch looks at nothing else of a message, and who is one
 	// recipient cannot be another as well. Defaults to never.
 	Shares func(content posthouse.Content, address string) bool
-	// Everyone reports whether an address is that of everybody whom the channel reaches: such a message counts against the quota
-	// of mention_all. Defaults to never.
-	Everyone func(address string) bool
+	// Everyone names the field by which a delivery calls everybody whom the channel reaches, in a way that only this provider has, such
+	// as "address" or "content.text", and is empty for one that does not; see [Type.Everybody]. Such a message needs the grant
+	// mention_all and counts against the quota of that name. Defaults to never.
+	Everyone func(c Config, out Outgoing) (field string)
 	// Window is how long the provider remembers an idempotency key: 0 never, Forever
 	// always. A driver where that depends on the configuration answers it in IdempotencyWindow.
 	Window            time.Duration

@@ -26,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/senders"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/suppress"
@@ -130,7 +131,8 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Media:   s.media,
 		Campaigns: engine.Campaigns{
 			Segments: movingSegments{s.store.Segments, &s.tide.moved}, Steward: s.steward,
-			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer},
+			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer,
+				Channel: func(tenant, name string) *state.Channel { return s.engine.Routes.Channel(tenant, name) }},
 		},
 		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },
 		Broken:  func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },

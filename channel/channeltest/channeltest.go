@@ -14,6 +14,7 @@ package channeltest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"html"
 	"maps"
@@ -43,6 +44,8 @@ type Case struct {
 	Offline bool
 	// Address makes a recipient's address. Defaults to a phone number.
 	Address func(url string) string
+	// Same are other ways to write the address of Address: the channel keeps all of them as one. Defaults to none.
+	Same []string
 	// Accept answers a request as the provider does on success. Defaults to 200 and {}.
 	Accept http.HandlerFunc
 	// Aside answers calls that send nothing, such as fetching a token, and reports whether the
@@ -61,6 +64,7 @@ func Run(t *testing.T, c Case) {
 	before := goleak.IgnoreCurrent()
 	t.Run("describes itself", c.describes)
 	t.Run("configuration", c.configuration)
+	t.Run("everybody", c.everybody)
 	if c.Type.Address != nil {
 		t.Run("addresses", c.addresses)
 	}
@@ -169,6 +173,73 @@ func (c Case) addresses(t *testing.T) {
 	if again, err := c.Type.Address(config, kept); err != nil || again != kept {
 		t.Errorf("%q is kept as %q, %v; want it as it is", kept, again, err)
 	}
+	for _, other := range c.Same {
+		if again, err := c.Type.Address(config, other); err != nil || again != kept {
+			t.Errorf("%q is kept as %q, %v; want %q: it is the same recipient", other, again, err, kept)
+		}
+	}
+	for _, text := range []string{"A", "u|1", "party:x", "+86", "@", "HTTPS://", "x@", "＋86 138", "\u202e1", strings.Repeat("a", 300)} {
+		kept, err := c.Type.Address(config, text)
+		if err != nil {
+			continue
+		}
+		if again, err := c.Type.Address(config, kept); err != nil || again != kept || kept == "" {
+			t.Errorf("%q is kept as %q, and that as %q, %v; want it as it is", text, kept, again, err)
+		}
+	}
+}
+
+// everybody holds a driver to what calls everybody: however it is written, it is found before the message is accepted, and what goes to
+// one recipient is not taken for it.
+func (c Case) everybody(t *testing.T) {
+	config, _ := c.Type.Validate(c.raw("http://127.0.0.1:1"))
+	one := c.outgoing("http://127.0.0.1:1", 1)
+	one.Content.Text += " write to all@example.com, a < b, @all of you, <b>all</b>"
+	one.Content.Mentions = []string{"zhangsan", "all.in"}
+	if field := c.Type.Everybody(config, one); field != "" {
+		t.Errorf("a delivery to one recipient calls everybody by its %s", field)
+	}
+	names := []string{"@all", "@ALL", "@All ", "＠ａｌｌ", "@a\u200bll", "@everyone", "@所有人", "zhangsan|@all"}
+	marks := []string{"<@all>", "see <@ALL> now", "＜＠ａｌｌ＞", "<@a\u200dll>", "<!channel>", `<at user_id="all">all</at>`, "<at id=all></at>"}
+	type everyone struct {
+		what string
+		set  func(*channel.Outgoing)
+	}
+	list := []everyone{
+		{"mention_all", func(o *channel.Outgoing) { o.Content.MentionAll = true }},
+		{"isAtAll in extra", func(o *channel.Outgoing) { o.Content.Extra = []byte(`{"at":{"isAtAll":true}}`) }},
+		{"an escape in extra", func(o *channel.Outgoing) { o.Content.Extra = []byte(`{"a":["\u0040all"]}`) }},
+		{"a mention that closes its mark", func(o *channel.Outgoing) { o.Content.Mentions = []string{"x><@all"} }},
+	}
+	for _, name := range names {
+		list = append(list,
+			everyone{"the address " + name, func(o *channel.Outgoing) { o.Recipient.Address = name }},
+			everyone{"the user " + name, func(o *channel.Outgoing) { o.Recipient = posthouse.Recipient{User: name, Address: o.Recipient.Address} }},
+			everyone{"the mention " + name, func(o *channel.Outgoing) { o.Content.Mentions = []string{"zhangsan", name} }},
+			everyone{"the extra " + name, func(o *channel.Outgoing) { o.Content.Extra = jsonOf(map[string]any{"list": []any{name}}) }},
+			everyone{"the payload " + name, func(o *channel.Outgoing) { o.Payload = jsonOf(map[string]any{"who": name}) }},
+		)
+	}
+	for _, mark := range marks {
+		list = append(list,
+			everyone{"the title " + mark, func(o *channel.Outgoing) { o.Content.Title = mark }},
+			everyone{"the text " + mark, func(o *channel.Outgoing) { o.Content.Text = "a\n" + mark }},
+			everyone{"the Markdown " + mark, func(o *channel.Outgoing) { o.Content.Type, o.Content.Text = posthouse.MarkdownContent, "**a** "+mark }},
+			everyone{"the payload " + mark, func(o *channel.Outgoing) { o.Payload = jsonOf(map[string]any{"text": mark}) }},
+		)
+	}
+	for _, e := range list {
+		out := c.outgoing("http://127.0.0.1:1", 1)
+		e.set(&out)
+		if c.Type.Everybody(config, out) == "" {
+			t.Errorf("%s calls nobody but its recipient", e.what)
+		}
+	}
+}
+
+func jsonOf(v any) []byte {
+	text, _ := json.Marshal(v) // plain values: cannot fail
+	return text
 }
 
 // neverSends holds a driver whose deliveries are fetched to sending nothing, and to not saying that it did.

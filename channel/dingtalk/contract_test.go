@@ -39,6 +39,7 @@ func TestContractOfTheRobot(t *testing.T) {
 	channeltest.Run(t, channeltest.Case{
 		Type:    dingtalk.Robot(),
 		Config:  robotConfig,
+		Same:    []string{"+8613800000001", "+86-13800000001", "0086 138 0000 0001"},
 		Accept:  channeltest.Reply(200, `{"errcode":"0","errmsg":"ok"}`),
 		Secrets: []string{signingSecret, robotToken},
 		Classes: aPage,

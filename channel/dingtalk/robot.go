@@ -83,6 +83,7 @@ func Robot() channel.Type {
 		IdempotencyWindow: robotWindow,
 		Timeout:           10 * time.Second,
 		AccountLimits:     []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute + late)}},
+		Address:           robotAddress,
 		Open:              openRobot,
 	}
 }
@@ -127,6 +128,17 @@ func robotWindow(c channel.Config) time.Duration {
 	}
 	return c.Duration("idempotency_window")
 }
+
+// robotAddress is a user id, or a phone number in one form.
+func robotAddress(_ channel.Config, text string) (string, error) {
+	if channel.IsEverybody(text) {
+		return everyone, nil
+	}
+	return batch.Phone(text), nil
+}
+
+// everyone is the address of all in a group: the call has a member of its own for them.
+const everyone = "@all"
 
 type robot struct {
 	client   *channel.Client
@@ -251,6 +263,8 @@ func (r *robot) at(outs []channel.Outgoing) robotAt {
 	case "recipients":
 		for _, address := range batch.Addresses(outs) {
 			switch {
+			case channel.IsEverybody(address):
+				at.All = true
 			case slices.Contains(at.Phones, address) || slices.Contains(at.Users, address):
 			case batch.IsPhone(address):
 				at.Phones = append(at.Phones, address)

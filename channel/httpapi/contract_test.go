@@ -107,3 +107,26 @@ func TestContractOfABatch(t *testing.T) {
 		Accept: channeltest.Reply(200, `{"code":0}`),
 	})
 }
+
+func TestContractOfAddressesInOneForm(t *testing.T) {
+	for kind, of := range map[string]struct {
+		address string
+		same    []string
+	}{
+		"phone":    {"13800000001", []string{"+8613800000001", "+86 138-0000-0001"}},
+		"phone_cn": {"+8613800000001", []string{"13800000001", "0086 138 0000 0001"}},
+		"mail":     {"Duty.Desk@example.com", []string{"Duty.Desk@EXAMPLE.com", " Duty.Desk@Example.COM. "}},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			channeltest.Run(t, channeltest.Case{
+				Type: httpapi.Type(),
+				Config: func(url string) map[string]any {
+					return map[string]any{"url": url, "body": `{"to": "${address}", "text": "${text}"}`, "addresses": kind, "success_path": "$.code", "success_values": []any{"0"}}
+				},
+				Accept:  channeltest.Reply(200, `{"code":0}`),
+				Address: func(string) string { return of.address },
+				Same:    of.same,
+			})
+		})
+	}
+}

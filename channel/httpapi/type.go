@@ -23,6 +23,7 @@ func Type() channel.Type {
 		IdempotencyWindow: func(c channel.Config) time.Duration { return c.Duration("idempotency_window") },
 		Timeout:           10 * time.Second,
 		Check:             check,
+		Address:           address,
 		Open:              open,
 	}
 }
@@ -36,6 +37,13 @@ func requestFields() []channel.Field {
 		Name: "url", Kind: channel.KindURL, Required: true, Label: "URL", LabelZH: "接口地址",
 		Help:   "May hold placeholders such as ${address} after the host.",
 		HelpZH: "主机名之后可以使用占位符，例如 ${address}。",
+	}, {
+		Name: "addresses", Kind: channel.KindChoice, Label: "Addresses are", LabelZH: "地址类型",
+		Default: asWritten, Choices: []string{asWritten, phones, phonesCN, mail},
+		Help: "Says which spellings are one recipient, and how an address is sent. as_written: each spelling is another one. phone: phone numbers, as +8613800138002. " +
+			"phone_cn: phone numbers, those of mainland China as 13800138002. mail: mail addresses, whose domain has no case.",
+		HelpZH: "决定哪些写法是同一个收件人，以及地址如何发送。as_written：按原样，写法不同即为不同收件人；phone：手机号，发送为 +8613800138002；" +
+			"phone_cn：手机号，大陆号码发送为 13800138002；mail：邮箱，域名不区分大小写。",
 	}, {
 		Name: "method", Kind: channel.KindChoice, Label: "Method", LabelZH: "请求方法",
 		Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet},

@@ -14,7 +14,7 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	channeltest.Run(t, channeltest.Case{Type: pull.Type(), Offline: true})
+	channeltest.Run(t, channeltest.Case{Type: pull.Type(), Offline: true, Same: []string{"+8613800000001", "+86 138-0000-0001", "１３８００００００01"}})
 }
 
 func TestContractOfOtherThanSMS(t *testing.T) {

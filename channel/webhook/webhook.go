@@ -31,6 +31,7 @@ func Type() channel.Type {
 		Timeout: 20 * time.Second,
 		Limits:  []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Second)}},
 		Check:   check,
+		Address: address,
 		Open:    open,
 
 		RecipientURLs: true,

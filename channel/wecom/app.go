@@ -49,7 +49,7 @@ func App() channel.Type {
 		MaxBatch:          appBatch,
 		BatchSize:         func(c channel.Config) int { return c.Int("batch") },
 		Shares:            shares,
-		Everyone:          func(address string) bool { return address == everyone },
+		Everyone:          wholeCompany,
 		IdempotencyWindow: appWindow,
 		Timeout:           10 * time.Second,
 		Limits: []posthouse.Limit{
@@ -87,8 +87,8 @@ func appFields() []channel.Field {
 		HelpZH: "最长 4h，0s 为关闭。开启后，在该时间内发给同一成员的相同内容也会被企业微信吞掉。",
 	}, {
 		Name: "everyone", Kind: channel.KindBool, Label: "Allow @all", LabelZH: "允许 @all",
-		Help:   "Whether the address @all, all members that see the application, may be a recipient.",
-		HelpZH: "是否允许以 @all（应用可见范围内的全部成员）为收件人。",
+		Help:   "Whether the address @all, all members that see the application, may be a recipient. Who sends needs the grant mention_all as well.",
+		HelpZH: "是否允许以 @all（应用可见范围内的全部成员）为收件人；发送者还需要 mention_all 授权。",
 	}, {
 		Name: "safe", Kind: channel.KindBool, Label: "Confidential", LabelZH: "保密消息",
 		Help: "Members cannot forward the message, and see their name on it.", HelpZH: "成员不能转发，并显示水印。",
@@ -133,14 +133,30 @@ func shares(c posthouse.Content, address string) bool {
 	return isMember(address) && (c.Kind() != posthouse.TemplateContent || !unnamed(cardMembers(c.Extra)))
 }
 
-// appAddress is a member's id, party: or tag: and its number, or @all.
+// rootParty is the department that has all the others below it: WeCom gives it this number in each corporation.
+const rootParty = party + "1"
+
+// wholeCompany says that the root department is everybody too.
+func wholeCompany(_ channel.Config, out channel.Outgoing) string {
+	if out.Recipient.Address == rootParty {
+		return "address"
+	}
+	return ""
+}
+
+// appAddress is a member's id, party: or tag: and its number, or @all. All in small letters, as WeCom itself writes the ids of members:
+// they have no case.
 func appAddress(c channel.Config, text string) (string, error) {
+	if text = strings.ToLower(text); channel.IsEverybody(text) {
+		text = everyone
+	}
 	for _, prefix := range []string{party, tag} {
 		if id, is := strings.CutPrefix(text, prefix); is {
-			if _, err := strconv.ParseUint(id, 10, 32); err != nil {
+			n, err := strconv.ParseUint(id, 10, 32)
+			if err != nil {
 				return "", fmt.Errorf("is %q: want %s and a number", text, prefix)
 			}
-			return text, nil
+			return prefix + strconv.FormatUint(n, 10), nil
 		}
 	}
 	switch {
@@ -160,7 +176,7 @@ func appContent(c channel.Config, content posthouse.Content) []posthouse.Problem
 	problems = append(problems, mentionless(content, "cannot be sent: a message of an application goes to members, not to a group")...)
 	kind := kindOf(content, posthouse.ContentType(c.String("format")))
 	problems = append(append(problems, checkFile(content, kind, mediaBytes[kind])...), checkExtra(content, kind)...)
-	return append(problems, checkWords(content, kind, appMarkdownBytes)...)
+	return append(problems, checkWords(content, kind, ofApp())...)
 }
 
 type app struct {
@@ -218,7 +234,7 @@ func (a *app) Test(ctx context.Context) channel.Result { return a.access.Test(ct
 
 // Fit says whether a message would be too long.
 func (a *app) Fit(c posthouse.Content) []posthouse.Problem {
-	problems := checkWords(c, kindOf(c, a.format), appMarkdownBytes)
+	problems := checkWords(c, kindOf(c, a.format), ofApp())
 	for i := range problems {
 		problems[i].Path = strings.TrimPrefix(problems[i].Path, "content.")
 	}

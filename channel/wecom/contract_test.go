@@ -30,6 +30,8 @@ func TestContractOfTheApplication(t *testing.T) {
 					maps.Copy(config, set)
 					return config
 				},
+				Address: func(string) string { return "zhangsan" },
+				Same:    []string{"ZhangSan", "ZHANGSAN"},
 				Accept:  channeltest.Reply(200, `{"errcode":0,"errmsg":"ok","msgid":"m-1"}`),
 				Aside:   giveToken,
 				Secrets: []string{appSecret, accessToken},
@@ -57,6 +59,7 @@ func TestContractOfTheRobot(t *testing.T) {
 					maps.Copy(config, set)
 					return config
 				},
+				Same:    []string{"+8613800000001", "+86 138 0000 0001", "008613800000001", "138-0000-0001"},
 				Accept:  channeltest.Reply(200, `{"errcode":0,"errmsg":"ok"}`),
 				Secrets: []string{robotKey},
 			})

@@ -43,7 +43,9 @@ func Robot() channel.Type {
 		BatchSize:     func(c channel.Config) int { return c.Int("mentions") },
 		Timeout:       10 * time.Second,
 		AccountLimits: []posthouse.Limit{{Max: robotPerMinute, Per: posthouse.Duration(time.Minute + late)}},
+		Address:       robotAddress,
 		Content:       robotContent,
+		Everyone:      wholeGroup,
 		Open:          openRobot,
 	}
 }
@@ -78,9 +80,7 @@ func robotContent(c channel.Config, content posthouse.Content) []posthouse.Probl
 	case kind != posthouse.TextContent && kind != posthouse.MarkdownContent:
 		problems = append(problems, mentionless(content, "cannot be sent: a robot mentions people in texts and Markdown only")...)
 	case kind == posthouse.TextContent || kind == posthouse.MarkdownContent:
-		if n := len(content.Mentions); n > robotMentions {
-			problems = append(problems, posthouse.Problem{Path: "content.mentions", Message: fmt.Sprintf("has %d names: at most %d are sent", n, robotMentions)})
-		}
+		problems = append(problems, checkNames(content.Mentions, kind)...)
 	}
 	if kind == posthouse.ImageContent && len(content.Media) > 0 && content.Media[0].ID != "" {
 		problems = append(problems, posthouse.Problem{Path: "content.media[0].id", Message: "cannot be sent: a robot takes pictures by url or upload"})
@@ -90,7 +90,52 @@ func robotContent(c channel.Config, content posthouse.Content) []posthouse.Probl
 		most = robotImage
 	}
 	problems = append(append(problems, checkFile(content, kind, most)...), checkExtra(content, kind)...)
-	return append(problems, checkWords(content, kind, robotMarkdownBytes)...)
+	return append(problems, checkWords(content, kind, ofRobot())...)
+}
+
+// checkNames refuses names that a post cannot call.
+func checkNames(names []string, kind posthouse.ContentType) (problems []posthouse.Problem) {
+	refuse := func(i int, why string) {
+		problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("content.mentions[%d]", i), Message: why})
+	}
+	if n := len(names); n > robotMentions {
+		return []posthouse.Problem{{Path: "content.mentions", Message: fmt.Sprintf("has %d names: at most %d are sent", n, robotMentions)}}
+	}
+	for i, name := range names {
+		switch {
+		case strings.ContainsAny(name, "<>\r\n"):
+			refuse(i, "holds a < or > or a line break: that is no user id of WeCom's, and no phone number")
+		case kind == posthouse.MarkdownContent && (channel.IsEverybody(name) || channel.IsEverybody("@"+name)):
+			refuse(i, "cannot be sent: Markdown of a robot mentions user ids only")
+		}
+	}
+	return problems
+}
+
+// robotAddress is a user id, which has no case in WeCom, or a phone number.
+func robotAddress(c channel.Config, text string) (string, error) {
+	switch {
+	case channel.IsEverybody(text):
+		return everyone, nil
+	case c.String("mention") == "recipients" && strings.ContainsAny(text, "<>\r\n"):
+		return "", errors.New("holds a < or > or a line break: that is no user id of WeCom's, and no phone number")
+	case batch.IsPhone(batch.Phone(text)):
+		return batch.Phone(text), nil
+	}
+	return strings.ToLower(text), nil
+}
+
+// wholeGroup says what calls everybody once it stands behind the @ that Markdown has before each name.
+func wholeGroup(c channel.Config, out channel.Outgoing) string {
+	if c.String("mention") == "recipients" && channel.IsEverybody("@"+out.Recipient.Address) {
+		return "address"
+	}
+	for i, name := range out.Content.Mentions {
+		if channel.IsEverybody("@" + name) {
+			return fmt.Sprintf("content.mentions[%d]", i)
+		}
+	}
+	return ""
 }
 
 type robot struct {
@@ -131,7 +176,7 @@ func (r *robot) Close() error { return errors.Join(r.client.Close(), r.library.f
 
 // Fit says whether a post would be too long.
 func (r *robot) Fit(c posthouse.Content) []posthouse.Problem {
-	problems := checkWords(c, kindOf(c, r.format), robotMarkdownBytes)
+	problems := checkWords(c, kindOf(c, r.format), ofRobot())
 	for i := range problems {
 		problems[i].Path = strings.TrimPrefix(problems[i].Path, "content.")
 	}
@@ -248,6 +293,9 @@ func (r *robot) markdown(c posthouse.Content, outs []channel.Outgoing) string {
 // mentioned are those whom a post calls by name: the recipients, by the channel's setting, and the content's own.
 func (r *robot) mentioned(c posthouse.Content, outs []channel.Outgoing) (users, phones []string) {
 	add := func(name string) {
+		if channel.IsEverybody(name) || channel.IsEverybody("@"+name) {
+			name = everyone
+		}
 		switch {
 		case name == "" || slices.Contains(users, name) || slices.Contains(phones, name):
 		case batch.IsPhone(name):

@@ -344,7 +344,7 @@ func TestTheRobotMentions(t *testing.T) {
 	}
 	config := map[string]any{"url": p.URL + "/cgi-bin/webhook/send", "key": robotKey, "mentions": 100}
 	c := text
-	c.Mentions, c.MentionAll = []string{"wangwu", "zhangsan"}, true
+	c.Mentions = []string{"wangwu", "zhangsan", "@ALL"}
 	post(config, to(c, "zhangsan", "13800138000", "lisi"))
 	if diff := cmp.Diff([]string{"zhangsan", "lisi", "wangwu", "@all"}, body.Text.Users); diff != "" {
 		t.Errorf("mentioned (-want +got):\n%s", diff)
@@ -381,6 +381,23 @@ func TestOddContentsAreNamed(t *testing.T) {
 		{"an extra that is not the content's", wecom.App(), posthouse.Content{Text: "x", Extra: json.RawMessage(`{"touser":"@all"}`)}, "content.extra.touser"},
 		{"an extra of a robot's", wecom.Robot(), posthouse.Content{Text: "x", Extra: json.RawMessage(`{"safe":0}`)}, "content.extra.safe"},
 		{"mentions by an application", wecom.App(), posthouse.Content{Text: "x", Mentions: []string{"a"}}, "content.mentions"},
+		{"a name that closes its mention", wecom.Robot(), posthouse.Content{Type: "markdown", Text: "x", Mentions: []string{"a> <@all"}}, "content.mentions[0]"},
+		{"@all among the names in Markdown", wecom.Robot(), posthouse.Content{Type: "markdown", Text: "x", Mentions: []string{"@All"}}, "content.mentions[0]"},
+		{"a blank text", wecom.App(), posthouse.Content{Text: " \n\u3000"}, "content.text"},
+		{"blank Markdown of a robot", wecom.Robot(), posthouse.Content{Type: "markdown", Text: "\t"}, "content.text"},
+		{"an article without a link", wecom.App(), posthouse.Content{Type: "news", Extra: json.RawMessage(`{"articles":[{"title":"t"}]}`)}, "content.extra.articles[0].url"},
+		{"an article that opens a mini program", wecom.App(), posthouse.Content{Type: "news", Extra: json.RawMessage(`{"articles":[{"title":"t","appid":"wx123123123123123","pagepath":"pages/index"}]}`)}, ""},
+		{"such an article of a robot", wecom.Robot(), posthouse.Content{Type: "news", Extra: json.RawMessage(`{"articles":[{"title":"t","appid":"wx123123123123123","pagepath":"pages/index"}]}`)}, "content.extra.articles[0].url"},
+		{"an article whose link has no scheme", wecom.App(), posthouse.Content{Type: "news", Extra: json.RawMessage(`{"articles":[{"title":"t","url":"www.example.com"}]}`)}, "content.extra.articles[0].url"},
+		{"a card whose link has no scheme", wecom.App(), posthouse.Content{Type: "card", Title: "t", Text: "d", Extra: json.RawMessage(`{"url":"www.example.com/x"}`)}, "content.extra.url"},
+		{"a blank title of a card", wecom.App(), posthouse.Content{Type: "card", Title: " ", Text: "d", Extra: json.RawMessage(`{"url":"https://example.com"}`)}, "content.title"},
+		{"a template card without a type", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"main_title":{"title":"t"}}`)}, "content.extra.card_type"},
+		{"a template card of an unknown type", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"text_note"}`)}, "content.extra.card_type"},
+		{"a text notice without an action", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"text_notice","main_title":{"title":"t"}}`)}, "content.extra.card_action"},
+		{"a text notice without a link", wecom.Robot(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"text_notice","main_title":{"title":"t"},"card_action":{"type":1}}`)}, "content.extra.card_action.url"},
+		{"a text notice", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"text_notice","main_title":{"title":"t"},"card_action":{"type":1,"url":"https://example.com"}}`)}, ""},
+		{"a notice that opens a mini program", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"news_notice","main_title":{"title":"t"},"card_action":{"type":2,"appid":"wx123123123123123"}}`)}, ""},
+		{"a card that a robot cannot send", wecom.Robot(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"vote_interaction"}`)}, "content.extra.card_type"},
 		{"@all in Markdown", wecom.Robot(), posthouse.Content{Type: "markdown", Text: "x", MentionAll: true}, "content.mention_all"},
 	} {
 		settings := map[string]any{"key": "k"}
@@ -453,5 +470,41 @@ func TestNamesOfTokensAreShort(t *testing.T) {
 	}
 	if len(kept.list) < 2 {
 		t.Errorf("tokens are kept as %v, want one of the account and one of the file", kept.list)
+	}
+}
+
+func TestEverybodyInWordsOfWeCom(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   channel.Type
+		raw  map[string]any
+		out  channel.Outgoing
+		want string
+	}{
+		{"the root department", wecom.App(), map[string]any{"corp_id": "w", "agent_id": 1, "secret": "s"}, channel.Outgoing{Recipient: posthouse.Recipient{Address: "party:1"}}, "address"},
+		{"another department", wecom.App(), map[string]any{"corp_id": "w", "agent_id": 1, "secret": "s"}, channel.Outgoing{Recipient: posthouse.Recipient{Address: "party:11"}}, ""},
+		{"a name that becomes <@all> in Markdown", wecom.Robot(), map[string]any{"key": "k"}, channel.Outgoing{Content: posthouse.Content{Mentions: []string{"zhangsan", "All"}}}, "content.mentions[1]"},
+		{"an address that does", wecom.Robot(), map[string]any{"key": "k"}, channel.Outgoing{Recipient: posthouse.Recipient{Address: "all"}}, "address"},
+		{"one name", wecom.Robot(), map[string]any{"key": "k"}, channel.Outgoing{Content: posthouse.Content{Mentions: []string{"allan"}}}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			config, _ := c.of.Validate(c.raw)
+			if got := c.of.Everybody(config, c.out); got != c.want {
+				t.Errorf("everybody is called by %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAddressesOfWeComHaveOneForm(t *testing.T) {
+	t.Parallel()
+	raw := map[string]any{"corp_id": "w", "agent_id": 1, "secret": "s"}
+	raw["everyone"] = true
+	config, _ := wecom.App().Validate(raw)
+	for text, want := range map[string]string{"U50": "u50", "@ALL": "@all", "＠all": "@all", "PARTY:01": "party:1", "tag:007": "tag:7"} {
+		if got, err := wecom.App().Address(config, text); err != nil || got != want {
+			t.Errorf("%q is kept as %q, %v; want %q", text, got, err, want)
+		}
 	}
 }

@@ -30,7 +30,8 @@ type accountLists interface {
 type accountOperations interface {
 	Pause(ctx context.Context, tenant, channel, account, reason string, until time.Time) error
 	Resume(ctx context.Context, tenant, channel, account string) error
-	Test(ctx context.Context, tenant, channel, account string, out channel.Outgoing) (channel.Result, error)
+	// Test is that of a channel, by one account.
+	Test(ctx context.Context, tenant, channel, account string, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error)
 }
 
 // accounts is the resource of the accounts that channels send by.
@@ -156,5 +157,8 @@ func (a accounts) resume(c *web.Call) (posthouse.Account, error) {
 }
 
 func (a accounts) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
-	return tested(a.Test(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"), channel.Outgoing{Recipient: in.To, Content: testContent(in)}))
+	name := c.PathValue("name")
+	return try(c, name, channel.Outgoing{Recipient: in.To, Content: testContent(in)}, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
+		return a.Test(c.Context(), c.Tenant(), name, c.PathValue("account"), out, anybody)
+	})
 }

@@ -95,7 +95,7 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
 		rosters{o.Rosters, o.Users, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Zone}.overrideRoutes(),
 		users{o.Users}.routes(),
-		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Sender, streams, o.Events.Ending()}.routes(),
+		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Channels, o.Sender, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences, o.Removals}.routes(),
 		fetches{o.Fetches}.routes(),
 		tasks{o.Reader, o.Tasks, o.Plans, o.Answers, o.Templates, o.Zone}.routes(),

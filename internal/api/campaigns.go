@@ -49,6 +49,7 @@ type campaigns struct {
 	Campaigns
 	removals Removals
 	tests    CampaignTests
+	channels Channels
 	sender   Sender
 	open     *atomic.Int64   // streams of this process
 	ending   <-chan struct{} // closed when the server stops
@@ -106,9 +107,6 @@ func (s campaigns) create(c *web.Call, in wire.CampaignDraft) (wire.Campaign, er
 	if err := c.Wrong(); err != nil {
 		return wire.Campaign{}, err
 	}
-	if err := mayMention(c, in.Content); err != nil {
-		return wire.Campaign{}, err
-	}
 	made, err := s.Create(c.Context(), c.Tenant(), in)
 	c.Named(in.Name)
 	c.Changed(nil, in)
@@ -148,8 +146,16 @@ func (s campaigns) test(c *web.Call, in wire.CampaignTest) (posthouse.Accepted, 
 	if err != nil {
 		return posthouse.Accepted{}, err
 	}
+	if !maySend(c) {
+		if err := s.channels.MayTest(c.Context(), c.Tenant(), draft.Channel, draft.To); err != nil {
+			return posthouse.Accepted{}, err
+		}
+	}
 	out, err := s.sender.Accept(c.Context(), intake.Request{Tenant: c.Tenant(), Endpoint: "campaigns.test", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: []posthouse.Draft{draft}})
-	c.Changed(nil, in)
+	c.Asked(struct {
+		wire.CampaignTest
+		Message posthouse.Draft `json:"message"`
+	}{in, draft}, len(draft.To))
 	if err != nil {
 		return posthouse.Accepted{}, err
 	}

@@ -31,8 +31,11 @@ type operated interface {
 	Pause(ctx context.Context, tenant, name, reason string, until time.Time) error
 	Resume(ctx context.Context, tenant, name string) error
 	// Test checks the provider; without a recipient by the driver's own check, where it has one. Of out, what
-	// the message is and whom it is for counts.
-	Test(ctx context.Context, tenant, name string, out channel.Outgoing) (channel.Result, error)
+	// the message is and whom it is for counts. Unless it may go to anybody, it goes only to an address that the channel lists
+	// for tests. What is returned with the result is the message as it was sent.
+	Test(ctx context.Context, tenant, name string, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error)
+	// MayTest refuses recipients whom the channel does not list for tests.
+	MayTest(ctx context.Context, tenant, name string, to []posthouse.Recipient) error
 	// Fit says what the provider would cut or refuse of a content, as far as its driver knows.
 	Fit(ctx context.Context, tenant, name string, content posthouse.Content) ([]posthouse.Problem, error)
 	// Types lists the drivers there are.
@@ -141,7 +144,10 @@ func (ch channels) resume(c *web.Call) (posthouse.Channel, error) {
 }
 
 func (ch channels) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
-	return tested(ch.Test(c.Context(), c.Tenant(), c.PathValue("name"), channel.Outgoing{Recipient: in.To, Content: testContent(in)}))
+	name := c.PathValue("name")
+	return try(c, name, channel.Outgoing{Recipient: in.To, Content: testContent(in)}, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
+		return ch.Test(c.Context(), c.Tenant(), name, out, anybody)
+	})
 }
 
 func testContent(in wire.ChannelTest) posthouse.Content {
@@ -149,12 +155,6 @@ func testContent(in wire.ChannelTest) posthouse.Content {
 		return posthouse.Content{Title: "Posthouse", Text: "This is a test of this channel. 这是一条渠道测试消息。"}
 	}
 	return in.Content
-}
-
-func tested(r channel.Result, err error) (wire.ChannelTested, error) {
-	return wire.ChannelTested{
-		OK: r.Class == posthouse.ClassOK, Class: r.Class, Code: r.Code, Error: r.Error, Ref: r.Ref, Request: r.Request, Response: r.Response,
-	}, err
 }
 
 // tally counts a pulled channel's deliveries without looking at them.

@@ -120,14 +120,6 @@ func (m messages) fillDuplicate(c *web.Call, acc *posthouse.Accepted) error {
 	return nil
 }
 
-// mayMention refuses a content that calls everybody, of a caller whose key may not: for what makes messages later.
-func mayMention(c *web.Call, content *posthouse.Content) error {
-	if content == nil || !content.MentionAll || c.Key.May(posthouse.GrantMentionAll) {
-		return nil
-	}
-	return posthouse.Errorf(posthouse.CodeForbidden, "content.mention_all is true: the key needs the grant %s, or the scope admin", posthouse.GrantMentionAll)
-}
-
 func (m messages) get(c *web.Call) (wire.Message, error) {
 	cursor, limit, err := c.Page()
 	if err != nil {

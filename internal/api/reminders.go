@@ -67,9 +67,6 @@ func (r reminders) add(c *web.Call, in wire.Remind) (wire.Reminder, error) {
 	if err := c.Wrong(); err != nil {
 		return wire.Reminder{}, err
 	}
-	if err := mayMention(c, in.Draft.Content); err != nil {
-		return wire.Reminder{}, err
-	}
 	made, duplicate, out, err := r.engine.Remind(c.Context(), intake.Request{Tenant: c.Tenant(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash},
 		posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed})
 	if err != nil {

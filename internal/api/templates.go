@@ -154,7 +154,8 @@ func (t templates) test(c *web.Call, in wire.TemplateTest) (out wire.ChannelTest
 	if err := posthouse.Invalid("the payload does not fill the template", problems); err != nil {
 		return out, err
 	}
-	return tested(t.channels.Test(c.Context(), c.Tenant(), in.Channel, channel.Outgoing{
-		Recipient: in.To, Content: content, Template: of.Name, TemplateID: of.ExternalID, Payload: payload,
-	}))
+	made := channel.Outgoing{Recipient: in.To, Content: content, Template: of.Name, TemplateID: of.ExternalID, Payload: payload}
+	return try(c, in.Channel, made, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
+		return t.channels.Test(c.Context(), c.Tenant(), in.Channel, out, anybody)
+	})
 }

@@ -301,6 +301,9 @@ func (r *Reader) addressOf(text string) (string, error) {
 		return "", fmt.Errorf("has %d bytes: at most %d are allowed", len(text), MaxAddress)
 	}
 	kept, err := r.address(text)
+	if err == nil {
+		_, err = plainAddress(kept)
+	}
 	if err != nil {
 		return "", fmt.Errorf("is no address of the channel: %w", err)
 	}

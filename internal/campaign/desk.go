@@ -3,11 +3,13 @@ package campaign
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -156,6 +158,7 @@ func (d *Desk) checkContent(ctx context.Context, tenant string, in *wire.Campaig
 		if ch != nil && ch.Opened.Content != nil {
 			p.List = append(p.List, ch.Opened.Content(*in.Content)...)
 		}
+		return mayCall(ctx, ch, forAll(in.Content, in.Payload, nil))
 	default:
 		t, err := d.o.Templates.Template(ctx, tenant, in.Template, 0)
 		switch {
@@ -165,7 +168,20 @@ func (d *Desk) checkContent(ctx context.Context, tenant string, in *wire.Campaig
 			return err
 		case t.Disabled:
 			p.Add("template", "%.80q is disabled", in.Template)
+		default:
+			return mayCall(ctx, ch, forAll(nil, in.Payload, &t))
 		}
+	}
+	return nil
+}
+
+// mayCall refuses what calls everybody, of a caller who may not.
+func mayCall(ctx context.Context, ch *state.Channel, what channel.Outgoing) error {
+	if ch == nil {
+		return nil
+	}
+	if field := ch.Opened.CallsEverybody(what); field != "" {
+		return work.MayMentionAll(ctx, field)
 	}
 	return nil
 }
@@ -274,8 +290,24 @@ func (d *Desk) take(ctx context.Context, a work.Audience, p Part, body io.Reader
 		if ch == nil {
 			return a.Audience, posthouse.Errorf(posthouse.CodeConflict, "the channel %s is not open: it says which addresses are right", a.Channel)
 		}
-		p.Keep = ch.Opened.Address
+		p.Keep = keeps(ch)
 	}
 	a, err := d.o.Importer.Import(ctx, time.Now, a, p, body)
 	return a.Audience, err
+}
+
+// keeps is an address as a channel keeps it, or why nobody can be sent to by it: what means everybody is no member.
+func keeps(ch *state.Channel) func(address string) (string, error) {
+	return func(address string) (string, error) {
+		var err error
+		if ch.Opened.Address != nil {
+			if address, err = ch.Opened.Address(address); err != nil {
+				return "", err
+			}
+		}
+		if ch.Opened.CallsEverybody(channel.Outgoing{Recipient: posthouse.Recipient{Address: address}}) != "" {
+			return "", errors.New("it means everybody whom the channel reaches: a campaign is for people one by one")
+		}
+		return address, nil
+	}
 }

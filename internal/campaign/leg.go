@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -20,6 +21,9 @@ type Post struct {
 	Lists     Lists
 	Templates Templates
 	Importer  *Importer
+	// Channel is an open channel, nil for none of that name: members of a list that is for no channel get their addresses as it keeps
+	// them. Defaults to none.
+	Channel func(tenant, name string) *state.Channel
 }
 
 // Leg is a segment's part of a campaign: its members, and what they get.
@@ -54,7 +58,9 @@ func (p Post) Leg(ctx context.Context, s *work.Segment) (*Leg, error) {
 		t = &read
 	}
 	leg := &Leg{Campaign: c, Letter: NewLetter(&c, t), Members: make([]audience.Member, 0, Len(s))}
+	keep := p.keeper(&c, &a)
 	err = p.Importer.Members(ctx, a, s.First, s.Last, func(m audience.Member) error {
+		m.Address = keep(m.Address)
 		leg.Members = append(leg.Members, m)
 		return nil
 	})
@@ -62,6 +68,16 @@ func (p Post) Leg(ctx context.Context, s *work.Segment) (*Leg, error) {
 		err = fmt.Errorf("%d of %d members of the segment %s are stored", len(leg.Members), Len(s), s.ID)
 	}
 	return leg, err
+}
+
+// keeper makes of an address the one that the campaign's channel keeps, where the list was not imported for it.
+func (p Post) keeper(c *work.Campaign, a *work.Audience) func(address string) string {
+	if a.Channel == "" && p.Channel != nil {
+		if ch := p.Channel(c.Tenant, c.Channel); ch != nil {
+			return ch.Kept
+		}
+	}
+	return func(address string) string { return address }
 }
 
 // MemberID names a member among all that is sent: its campaign's id and its number.

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/render"
@@ -25,6 +26,23 @@ func NewLetter(c *work.Campaign, t *posthouse.Template) *Letter {
 		l.text = content.Prepare(*t)
 	}
 	return l
+}
+
+// ForAll is what a campaign says to all its members, without what is a member's own.
+func (l *Letter) ForAll() channel.Outgoing {
+	return forAll(l.campaign.Content, l.campaign.Payload, l.template)
+}
+
+// forAll is a content, or a template with its placeholders.
+func forAll(c *posthouse.Content, payload json.RawMessage, t *posthouse.Template) channel.Outgoing {
+	out := channel.Outgoing{Payload: payload}
+	if c != nil {
+		out.Content = *c
+	}
+	if t != nil {
+		out.Content = posthouse.Content{Title: t.Title, Text: t.Text}
+	}
+	return out
 }
 
 // Same reports whether all members get the same content.

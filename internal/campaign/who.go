@@ -26,12 +26,14 @@ func (d *Desk) Who(ctx context.Context, tenant, name, address string) (out wire.
 	if a.State != posthouse.AudienceReady {
 		return out, posthouse.Errorf(posthouse.CodeConflict, "the import is not complete: nobody can be looked up yet")
 	}
-	if ch := d.o.Channel(tenant, c.Channel); ch != nil && ch.Opened.Address != nil {
-		if kept, err := ch.Opened.Address(address); err == nil {
-			address = kept
-		}
+	kept := address
+	if ch := d.o.Channel(tenant, c.Channel); ch != nil {
+		kept = ch.Kept(address)
 	}
-	m, found, err := d.o.Importer.Find(ctx, a, address)
+	m, found, err := d.o.Importer.Find(ctx, a, kept)
+	if err == nil && !found && kept != address { // in a list that is for no channel, addresses stand as they came
+		m, found, err = d.o.Importer.Find(ctx, a, address)
+	}
 	if err != nil {
 		return out, err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -47,6 +48,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 		f.add("limit_by", "is %.60q: want recipients or calls", ch.LimitBy)
 	}
 	f.rate(ch.ChannelSettings, pulled)
+	f.tests(ch.TestTo)
 	f.promise(ch.Promise)
 	for code, class := range ch.Codes {
 		if !class.Valid() {
@@ -64,6 +66,24 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 		f.add("fair_after", "is how long retries let new ones go first when agents fetch: only a channel with pull has it")
 	}
 	return t, f
+}
+
+// mostTestTo is how many addresses a channel lists for tests.
+const mostTestTo = 100
+
+// tests finds addresses that no test can go to.
+func (f *finder) tests(to []string) {
+	if len(to) > mostTestTo {
+		f.add("test_to", "has %d addresses: want at most %d", len(to), mostTestTo)
+	}
+	for i, address := range to {
+		switch {
+		case strings.TrimSpace(address) == "" || len(address) > 255:
+			f.add(fmt.Sprintf("test_to[%d]", i), "has %d bytes: want an address of 1 to 255", len(address))
+		case channel.IsEverybody(address):
+			f.add(fmt.Sprintf("test_to[%d]", i), "is %q, which is everybody: want the addresses of those who expect tests", address)
+		}
+	}
 }
 
 // promise finds waits that cannot be promised.

@@ -306,14 +306,14 @@ func (f Fleet) Resume(ctx context.Context, tenant, name, account string) error {
 }
 
 // Test is Set.Test by one account.
-func (f Fleet) Test(ctx context.Context, tenant, name, account string, out channel.Outgoing) (channel.Result, error) {
+func (f Fleet) Test(ctx context.Context, tenant, name, account string, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
 	ch, err := f.set.store.Channel(ctx, tenant, name)
 	if err != nil {
-		return channel.Result{}, err
+		return out, channel.Result{}, err
 	}
 	a, err := f.set.accounts.Account(ctx, tenant, name, account)
 	if err != nil {
-		return channel.Result{}, err
+		return out, channel.Result{}, err
 	}
 	opened, err := f.set.OpenStored(ch)
 	if err == nil {
@@ -323,9 +323,9 @@ func (f Fleet) Test(ctx context.Context, tenant, name, account string, out chann
 		err = opened.Accounts[0].Err
 	}
 	if err != nil {
-		return channel.Result{}, posthouse.Errorf(posthouse.CodeConflict, "the account cannot be opened: %w", err)
+		return out, channel.Result{}, posthouse.Errorf(posthouse.CodeConflict, "the account cannot be opened: %w", err)
 	}
 	defer f.set.Close(opened)
 	out.Account = account
-	return f.set.try(ctx, ch, opened, opened.Accounts[0].Driver(), out)
+	return f.set.try(ctx, ch, opened, opened.Accounts[0].Driver(), out, anybody)
 }

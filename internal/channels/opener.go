@@ -80,7 +80,8 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	}
 	opened := state.Opened{
 		MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.CallTimeout(ch.ChannelSettings), Limits: t.Limits, AccountLimits: t.AccountLimits, RecipientLimits: t.RecipientLimits,
-		OwnAddresses: t.OwnAddresses, Pull: t.Pulled(ch.ChannelSettings), Shares: t.Shares, Everyone: t.Everyone,
+		OwnAddresses: t.OwnAddresses, Pull: t.Pulled(ch.ChannelSettings), Shares: t.Shares,
+		Everybody: func(out channel.Outgoing) string { return t.Everybody(config, out) },
 	}
 	if t.Address != nil {
 		opened.Address = func(address string) (string, error) { return t.Address(config, address) }

@@ -118,7 +118,10 @@ func TestAnAccountIsPausedTestedAndDeleted(t *testing.T) {
 	if got := h.ask("operator", at+"/resume", url.Values{"reason": {"next day"}}); got.to() != at+"?said=account_resumed_said" {
 		t.Errorf("resuming: %d", got.status)
 	}
-	tested := h.ask("operator", at+"/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}})
+	if got := h.ask("operator", at+"/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}}); got.status != http.StatusForbidden {
+		t.Errorf("an operator tests with somebody whom the channel does not list: %d", got.status)
+	}
+	tested := h.ask("admin", at+"/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}})
 	if tested.status != http.StatusOK || strings.Contains(tested.body, "s3cret-of-a") {
 		t.Fatalf("testing: %d\n%s", tested.status, tested.body)
 	}

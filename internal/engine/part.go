@@ -38,6 +38,7 @@ func (p *part) prepare(context.Context, time.Time) bool {
 	r, leg := p.is.route, p.in
 	template, templateID := leg.Letter.Template()
 	made := p.places[:0:0]
+	granted := r.Opened.CallsEverybody(leg.Letter.ForAll()) != "" // else the campaign would not have been made
 	for _, i := range p.places {
 		if p.barred[i] != "" {
 			continue
@@ -49,12 +50,17 @@ func (p *part) prepare(context.Context, time.Time) bool {
 			continue
 		}
 		id := campaign.MemberID(leg.Campaign.ID, m.Seq)
-		made = append(made, i)
-		p.outs = append(p.outs, channel.Outgoing{
+		out := channel.Outgoing{
 			Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: p.is.account, Message: leg.Campaign.ID, Delivery: id,
 			Recipient: r.Addressed(posthouse.Recipient{Address: m.Address}), Content: content, Kind: leg.Campaign.Kind, Ref: leg.Campaign.Name,
 			Priority: leg.Campaign.Priority, Template: template, TemplateID: templateID, Payload: payload, IdemKey: id, Attempt: p.in.Pass + 1,
-		})
+		}
+		if field := r.Opened.CallsEverybody(out); field != "" && !granted {
+			p.refuse(i, []posthouse.Problem{{Path: field, Message: "calls everybody whom the channel reaches, which the campaign itself does not"}})
+			continue
+		}
+		made = append(made, i)
+		p.outs = append(p.outs, out)
 	}
 	p.places = made
 	return len(made) > 0

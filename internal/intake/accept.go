@@ -46,6 +46,8 @@ type Request struct {
 type Answer struct {
 	Accepted []posthouse.Accepted
 	Replayed bool
+	// MentionAll is whether some message calls everybody. A dry run says it too.
+	MentionAll bool
 }
 
 // Accept validates drafts and stores them. A nil error means committed: message, deliveries and
@@ -83,8 +85,9 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	if err := in.enter(ctx, sub, &req, now); err != nil {
 		return Answer{}, err
 	}
+	answer := Answer{MentionAll: callsOf(sub, nil) > 0}
 	if req.DryRun {
-		return Answer{}, nil
+		return answer, nil
 	}
 	outcome, err := in.store(ctx, sub)
 	if err != nil {
@@ -94,7 +97,8 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		in.announce(ctx, sub, outcome.Accepted)
 		in.wakePlanner(sub.Plans)
 	}
-	return Answer{Accepted: outcome.Accepted, Replayed: outcome.Replayed}, nil
+	answer.Accepted, answer.Replayed = outcome.Accepted, outcome.Replayed
+	return answer, nil
 }
 
 // store commits a submission for which the quotas have room.
@@ -126,11 +130,9 @@ func (in *Intake) repeated(ctx context.Context, sub *work.Submission, wrong erro
 
 // within refuses drafts of channels and kinds that their caller's key is not for.
 func within(ctx context.Context, req *Request) error {
-	sight, quiet := work.SightOf(ctx), work.IsQuiet(ctx)
+	sight := work.SightOf(ctx)
 	for i := range req.Drafts {
 		switch d := &req.Drafts[i]; {
-		case quiet && d.Content != nil && d.Content.MentionAll:
-			return posthouse.Errorf(posthouse.CodeForbidden, "%scontent.mention_all is true: the key needs the grant %s, or the scope admin", req.pathOf(i), posthouse.GrantMentionAll)
 		case !sight.Channel(d.Channel):
 			return posthouse.Errorf(posthouse.CodeForbidden, "%schannel is %.80q: the key is for %s", req.pathOf(i), d.Channel, strings.Join(sight.Channels, ", "))
 		case !sight.Kind(d.Kind):
@@ -288,13 +290,19 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 	if err := in.fill(ctx, r, d, &m, now, p); err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
-	everybody := m.Content.MentionAll
+	told := m // its content may be sealed away
 	sealed, err := in.seal(d, &m, now, p)
 	to := recipientsOf(r, d, known[d.Channel], p)
 	if err != nil || len(p.List) > 0 {
 		return work.Entry{}, err
 	}
-	entry := work.Entry{Message: m, DedupWindow: cmp.Or(d.DedupWindow.Std(), r.Settings.DedupWindow), Sealed: sealed, MentionAll: everybody || slices.ContainsFunc(to, r.Everyone)}
+	everybody := r.Everybody(&told, to)
+	if everybody != "" {
+		if err := work.MayMentionAll(ctx, p.Path+everybody); err != nil {
+			return work.Entry{}, err
+		}
+	}
+	entry := work.Entry{Message: m, DedupWindow: cmp.Or(d.DedupWindow.Std(), r.Settings.DedupWindow), Sealed: sealed, MentionAll: everybody != ""}
 	for i, to := range to {
 		delivery, err := in.deliver(ctx, r, &m, to, i+1, now)
 		if err != nil {
@@ -383,7 +391,7 @@ func recipientsOf(r *state.Channel, d *posthouse.Draft, known map[string]string,
 			list[i].Address = address
 		}
 	}
-	list = distinct(list)
+	list = distinct(r, list)
 	for i := range list {
 		if list[i].Address == "" {
 			list[i].Address = known[list[i].User]
@@ -392,8 +400,9 @@ func recipientsOf(r *state.Channel, d *posthouse.Draft, known map[string]string,
 	return list
 }
 
-// distinct drops recipients that were named twice.
-func distinct(to []posthouse.Recipient) []posthouse.Recipient {
+// distinct drops recipients that were named twice. An id that is itself a way to write the address says nothing more: U50, u50 and the
+// address u50 are one where ids have no case.
+func distinct(ch *state.Channel, to []posthouse.Recipient) []posthouse.Recipient {
 	if len(to) == 1 {
 		return slices.Clone(to)
 	}
@@ -401,7 +410,11 @@ func distinct(to []posthouse.Recipient) []posthouse.Recipient {
 	seen := make(map[key]bool, len(to))
 	out := make([]posthouse.Recipient, 0, len(to))
 	for _, r := range to {
-		if k := (key{r.User, r.Address}); !seen[k] {
+		k := key{r.User, r.Address}
+		if k.user != "" && k.address != "" && ch.Names(k.user, k.address) {
+			k.user = ""
+		}
+		if !seen[k] {
 			seen[k] = true
 			out = append(out, r)
 		}

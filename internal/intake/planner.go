@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -139,6 +140,7 @@ func (pl *Planner) compose(ctx context.Context, p work.Plan) (err error) {
 			pl.Log.Error("a plan made the server panic", "type", p.Type, "plan", p.ID, "tenant", p.Tenant, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 		}
 	}()
+	ctx = onBehalf(ctx, p)
 	drafts, next, err := composer.Compose(ctx, p, later(pl.Life.Now(), p.NextAt)) // it is due by the database's clock
 	if err != nil {
 		return err
@@ -147,6 +149,16 @@ func (pl *Planner) compose(ctx context.Context, p work.Plan) (err error) {
 	next.Failures, next.Error = 0, ""
 	_, err = pl.Intake.Accept(ctx, Request{Tenant: p.Tenant, Endpoint: "plans", Drafts: drafts, Plans: []work.Plan{next}, MaxRecipients: draft.MostRecipients})
 	return err
+}
+
+// onBehalf is the context of what comes of a plan: it may call everybody only where whoever made it might, and the plan says so.
+func onBehalf(ctx context.Context, p work.Plan) context.Context {
+	if p.Type == work.PlanReminder {
+		if r, err := remind.Read(p); err == nil && r.MentionAll {
+			return ctx
+		}
+	}
+	return work.Quietly(ctx)
 }
 
 // putOffPlan writes into a plan why nothing came of it, and when it is tried again: as with a row of the

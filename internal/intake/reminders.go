@@ -59,7 +59,7 @@ func (rem *Reminders) AmendPlan(ctx context.Context, tenant string, kind work.Pl
 func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ Answer, err error) {
 	r.Tenant = req.Tenant
 	r, problems := remind.New(r, rem.Life.Now(), rem.Location)
-	if err := rem.judge(ctx, req, r, problems); err != nil {
+	if r.MentionAll, err = rem.judge(ctx, req, r, problems); err != nil {
 		return r, false, Answer{}, err
 	}
 	for try := 1; ; try++ {
@@ -88,19 +88,19 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 	}
 }
 
-// judge says everything that is wrong with a reminder and its messages, before its first slot comes.
-func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) error {
+// judge says everything that is wrong with a reminder and its messages, before its first slot comes, and whether they call everybody.
+func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, err error) {
 	if len(problems) == 0 {
-		_, err := rem.Intake.Accept(ctx, Request{
+		answer, err := rem.Intake.Accept(ctx, Request{
 			Tenant: req.Tenant, DryRun: true, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
 		})
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
-			return err
+			return answer.MentionAll, err
 		}
 		problems = coded.Problems
 	}
-	return posthouse.Invalid("the reminder cannot be accepted", problems)
+	return false, posthouse.Invalid("the reminder cannot be accepted", problems)
 }
 
 func (rem *Reminders) reminder(ctx context.Context, tenant, id string) (posthouse.Reminder, error) {

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -39,8 +40,8 @@ type Opened struct {
 	Address func(address string) (string, error)
 	// Shares is the driver's: whether a delivery of a content to an address may share a call with those of other messages. Nil for never.
 	Shares func(content posthouse.Content, address string) bool
-	// Everyone is the driver's: whether an address is that of everybody. Nil for never.
-	Everyone func(address string) bool
+	// Everybody names the field by which a delivery calls everybody, empty for none. Defaults to channel.Everybody.
+	Everybody func(out channel.Outgoing) (field string)
 }
 
 // Drivers are the drivers that are open.
@@ -132,6 +133,27 @@ func (c *Channel) Address(to posthouse.Recipient, known map[string]string) (stri
 	return c.Opened.Address(c.Addressed(to).Address)
 }
 
+// Kept is an address as the channel keeps it; one that it does not take stays as it is.
+func (c *Channel) Kept(address string) string {
+	if c.Opened.Address == nil || address == "" {
+		return address
+	}
+	kept, err := c.Opened.Address(address)
+	if err != nil {
+		return address
+	}
+	return kept
+}
+
+// Names reports whether a user's id is by itself a way to write an address that the channel keeps.
+func (c *Channel) Names(user, address string) bool {
+	if c.Opened.OwnAddresses || c.Opened.Address == nil {
+		return false
+	}
+	kept, err := c.Opened.Address(user)
+	return err == nil && kept == address
+}
+
 // Addressed is a recipient as the driver sees him: his id is his address where there is none, but for
 // drivers with addresses of their own.
 func (c *Channel) Addressed(to posthouse.Recipient) posthouse.Recipient {
@@ -141,9 +163,25 @@ func (c *Channel) Addressed(to posthouse.Recipient) posthouse.Recipient {
 	return to
 }
 
-// Everyone reports whether a recipient is everybody whom the channel reaches.
-func (c *Channel) Everyone(to posthouse.Recipient) bool {
-	return c.Opened.Everyone != nil && c.Opened.Everyone(c.Addressed(to).Address)
+// CallsEverybody names the field by which a delivery calls everybody whom the channel reaches, empty for one that does not.
+func (o *Opened) CallsEverybody(out channel.Outgoing) (field string) {
+	if o.Everybody == nil {
+		return channel.Everybody(out)
+	}
+	return o.Everybody(out)
+}
+
+// Everybody names the field by which a message to some recipients calls everybody whom the channel reaches, empty for one that does not.
+func (c *Channel) Everybody(m *posthouse.Message, to []posthouse.Recipient) (field string) {
+	if field = c.Opened.CallsEverybody(channel.Outgoing{Content: m.Content, Payload: m.Payload}); field != "" {
+		return field
+	}
+	for i := range to {
+		if field = c.Opened.CallsEverybody(channel.Outgoing{Recipient: c.Addressed(to[i]), Content: posthouse.Content{Type: m.Content.Type}}); field != "" {
+			return fmt.Sprintf("to[%d].%s", i, field)
+		}
+	}
+	return ""
 }
 
 // Outgoing is a delivery as the driver sees it.

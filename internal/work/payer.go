@@ -1,6 +1,10 @@
 package work
 
-import "context"
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+)
 
 // Payer is a key whose quota of open deliveries a caller's messages count against. The zero value is nobody's.
 type Payer struct {
@@ -32,3 +36,11 @@ func Quietly(ctx context.Context) context.Context { return context.WithValue(ctx
 
 // IsQuiet reports whether a caller may not: whoever has no key, such as the program itself, may.
 func IsQuiet(ctx context.Context) bool { return ctx.Value(quiet{}) != nil }
+
+// MayMentionAll refuses what calls everybody by a field, on behalf of a caller who may not.
+func MayMentionAll(ctx context.Context, field string) error {
+	if !IsQuiet(ctx) {
+		return nil
+	}
+	return posthouse.Errorf(posthouse.CodeForbidden, "%s calls everybody whom the channel reaches: the key needs the grant %s, or the scope admin", field, posthouse.GrantMentionAll)
+}

@@ -102,6 +102,20 @@ func IsPhone(address string) bool {
 	return (foreign || len(digits) == 11) && digits != "" && strings.Trim(digits, "0123456789-") == ""
 }
 
+// Phone is the one form of a phone number of mainland China, its 11 digits, where an address is such a number in another form:
+// +8613800138002, 0086 138 0013 8002 or 138-0013-8002. Any other address is returned as it is: of a number from elsewhere the
+// provider wants to see where its country's code ends.
+func Phone(address string) string {
+	digits := strings.NewReplacer(" ", "", "-", "").Replace(address)
+	for _, code := range []string{"+86", "0086"} {
+		digits = strings.TrimPrefix(digits, code)
+	}
+	if len(digits) != 11 || digits[0] != '1' || strings.Trim(digits, "0123456789") != "" {
+		return address
+	}
+	return digits
+}
+
 // PhonesFirst are the deliveries with those first whose address is a phone number: a robot's post names the numbers
 // before the user ids.
 func PhonesFirst(outs []channel.Outgoing) []channel.Outgoing {

@@ -50,6 +50,7 @@ var channelFlags = []channelFlag{
 	{"failover", "true moves what is pinned to an account that is paused or refused, a `BOOL`", truth},
 	{"egress", `what it may call beside the config's URLs, a ` + "`JSON`" + ` object such as {"hosts": ["files.example.com"]}`, object},
 	{"exempt-kinds", "kinds of messages that go to suppressed addresses too, `NAMES` with commas between", words},
+	{"test-to", "addresses to which an operator may send a test, a `LIST` with commas between", words},
 	{"keep-answers", "true keeps the beginning of each answer with the attempt, a `BOOL`", truth},
 	{"promise", `how long what is due waits at most, a ` + "`JSON`" + ` object such as {"high": "30s"}: what waits for longer is shown as late`, object},
 	{"fair-after", "the `DURATION` that a due retry lets new ones be fetched before it", duration},

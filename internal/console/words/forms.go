@@ -25,6 +25,7 @@ func formWords() map[string]Word {
 		"a_duration":       {"Such as 30s or 5m.", "例如 30s、5m。"},
 		"test":             {"Test", "测试"},
 		"test_help":        {"To an address a real message is sent at once, around the queue. Without one it is only asked whether the provider can be reached.", "填写地址会立即真实发送一条，不经过队列；不填则只检查平台能否连通。"},
+		"test_listed":      {"Your role sends tests only to the addresses that the channel's test_to lists.", "你的角色只能向渠道 test_to 中列出的地址发送测试消息。"},
 		"compose":          {"Compose", "发送"},
 		"to_lines":         {"Recipients, one a line", "收件人，每行一个"},
 		"by_user":          {"ids of users", "用户编号"},

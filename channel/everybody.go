@@ -1,0 +1,156 @@
+package channel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Everybody names the field by which a delivery calls everybody whom its channel reaches, such as "content.mentions[0]", and is empty
+// for one that does not. It is the one place that decides so: it asks for what is the same with all drivers, since whoever configures
+// a driver for a provider of their own may hand on any of it, and then the type's own Everyone. Of out it reads the recipient, the
+// content and the payload; any of them may be missing.
+func (t Type) Everybody(c Config, out Outgoing) (field string) {
+	if field = Everybody(out); field == "" && t.Everyone != nil {
+		field = t.Everyone(c, out)
+	}
+	return field
+}
+
+// Everybody is what means everybody to all drivers: see [Type.Everybody].
+func Everybody(out Outgoing) (field string) {
+	c := &out.Content
+	switch {
+	case c.MentionAll:
+		return "content.mention_all"
+	case IsEverybody(out.Recipient.Address):
+		return "address"
+	case IsEverybody(out.Recipient.User):
+		return "user"
+	case CallsEverybody(c.Title):
+		return "content.title"
+	case CallsEverybody(c.Text):
+		return "content.text"
+	}
+	for i, name := range c.Mentions {
+		if IsEverybody(name) || CallsEverybody("<@"+name+">") {
+			return fmt.Sprintf("content.mentions[%d]", i)
+		}
+	}
+	if path := everybodyIn(c.Extra, true); path != "" {
+		return "content.extra" + path
+	}
+	if path := everybodyIn(out.Payload, false); path != "" {
+		return "payload" + path
+	}
+	return ""
+}
+
+// allNames are what providers call everybody by behind an @: WeCom, DingTalk and Feishu, and those that speak English.
+func allNames() []string {
+	return []string{"all", "all_group", "everyone", "channel", "here", "所有人", "全体成员", "全员"}
+}
+
+// allMarks are the marks of everybody in a text that has been folded: WeCom's and DingTalk's <@all>, Slack's <!channel> and Feishu's
+// <at user_id="all">. The bare words "@all" in a text are what people write, and no provider named here takes them for more.
+var allMarks = regexp.MustCompile(`<\s*@\s*(?:all|all_group|everyone|所有人|全体成员|全员)\s*[|>]|<\s*!\s*(?:channel|here|everyone)\s*[|>]|<\s*at\b[^>]*=\s*\\?["']?\s*all\b`)
+
+// IsEverybody reports whether a name, such as an address, is that of everybody, however it is written: case, width, spaces and signs
+// that nobody sees do not count. A list is everybody where one of it is.
+func IsEverybody(name string) bool {
+	if !mayCall(name, "@", "＠", "﹫") {
+		return false
+	}
+	apart := func(r rune) bool { return strings.ContainsRune("|,;、", r) }
+	return slices.ContainsFunc(strings.FieldsFunc(folded(name), apart), func(part string) bool {
+		part = strings.Join(strings.Fields(part), "")
+		bare, at := strings.CutPrefix(part, "@")
+		return at && slices.Contains(allNames(), bare)
+	})
+}
+
+// CallsEverybody reports whether a text has a mark that calls everybody.
+func CallsEverybody(text string) bool {
+	return mayCall(text, "<", "＜", "﹤") && allMarks.MatchString(folded(text))
+}
+
+// mayCall is a quick look for the sign that begins a name or a mark, in each width there is: most texts have none.
+func mayCall(text string, signs ...string) bool {
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(text, sign) })
+}
+
+// folded is a text in one case and width, without signs that nobody sees.
+func folded(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector, unicode.Mn) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKC.String(text))
+}
+
+// everybodyIn is the path of the first value in a JSON that calls everybody; switches says whether members such as isAtAll count.
+func everybodyIn(text json.RawMessage, switches bool) string {
+	signs := []string{"@", "＠", "﹫", "<", "＜", "﹤", `\u`}
+	if len(text) == 0 || !switches && !mayCall(string(text), signs...) {
+		return ""
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) != nil {
+		return ""
+	}
+	return everybodyAt(v, switches)
+}
+
+func everybodyAt(v any, switches bool) string {
+	switch v := v.(type) {
+	case string:
+		if !IsEverybody(v) && !CallsEverybody(v) {
+			return ""
+		}
+		return " "
+	case []any:
+		for i, one := range v {
+			if path := everybodyAt(one, switches); path != "" {
+				return fmt.Sprintf("[%d]%s", i, strings.TrimSpace(path))
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if path := everybodyAt(v[name], switches); path != "" || switches && isSwitch(name) && isOn(v[name]) {
+				return "." + name + strings.TrimSpace(path)
+			}
+		}
+	}
+	return ""
+}
+
+// isSwitch reports whether a member of a provider's call is one that calls everybody, such as isAtAll or to_all_user.
+func isSwitch(name string) bool {
+	switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+	case "isatall", "atall", "mentionall", "toall", "istoall", "toalluser":
+		return true
+	}
+	return false
+}
+
+func isOn(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case json.Number:
+		return v.String() != "0"
+	case string:
+		return strings.EqualFold(v, "true") || v == "1"
+	}
+	return false
+}

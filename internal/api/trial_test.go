@@ -1,0 +1,66 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Whoever may test channels and not send messages reaches the addresses that a channel lists for tests, and nobody else; the audit log
+// has whom a test went to and what it said.
+func TestATestOfWhoMayNotSendGoesToListedAddresses(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.must(201, "PUT", "/v1/channels/one", `{"driver":"test","test_to":["duty-desk"]}`)
+	h.must(201, "PUT", "/v1/channels/many", `{"driver":"test","accounts":true,"test_to":["duty-desk"]}`)
+	h.must(201, "PUT", "/v1/channels/many/accounts/a", `{}`)
+	h.must(200, "PUT", "/v1/templates/hi", `{"text":"hi ${name}"}`)
+	h.must(200, "POST", "/v1/campaigns", `{"name":"spring","channel":"one","content":{"text":"spring"}}`)
+	key := func(actions string) string {
+		made := read[wire.NewKey](h, h.must(201, "POST", "/v1/keys", `{"name":"op","scope":"admin","actions":[`+actions+`]}`))
+		h.keys[made.ID] = made.Secret
+		return made.ID
+	}
+	operator := key(`"*.read","channels.*","accounts.*","templates.*","campaigns.*"`)
+	sender := key(`"channels.test","messages.*"`)
+	ask := func(as, path, body string) reply {
+		return h.do(request{method: "POST", path: path, body: body, key: as})
+	}
+	for path, body := range map[string]string{
+		"/v1/channels/one/test":             `{"to":{"address":"WHO"},"content":{"text":"pay now"}}`,
+		"/v1/channels/many/accounts/a/test": `{"to":{"user":"WHO"},"content":{"text":"pay now"}}`,
+		"/v1/templates/hi/test":             `{"channel":"one","to":{"user":"WHO"},"payload":{"name":"pay now"}}`,
+		"/v1/campaigns/spring/test":         `{"to":["WHO"]}`,
+	} {
+		if got := ask(operator, path, strings.Replace(body, "WHO", "a-stranger", 1)); got.status != 403 || !strings.Contains(got.body, "test_to") || !strings.Contains(got.body, "duty-desk") {
+			t.Errorf("%s to a stranger: %d %s", path, got.status, got.body)
+		}
+		if got := ask(operator, path, strings.Replace(body, "WHO", "duty-desk", 1)); got.status/100 != 2 {
+			t.Errorf("%s to a listed address: %d %s", path, got.status, got.body)
+		}
+		line := read[list[wire.AuditEntry]](h, h.must(200, "GET", "/v1/audit?limit=1", "")).Items[0]
+		words := "pay now"
+		if strings.Contains(path, "campaigns") {
+			words = "spring"
+		}
+		if !strings.HasSuffix(line.Action, ".test") || !strings.Contains(string(line.Detail), `"duty-desk"`) || !strings.Contains(string(line.Detail), words) {
+			t.Errorf("%s: the audit log says %s %s", path, line.Action, line.Detail)
+		}
+	}
+	if got := ask(operator, "/v1/channels/one/test", `{}`); got.status != 200 || !strings.Contains(got.body, "PONG") {
+		t.Errorf("the driver's own check: %d %s", got.status, got.body)
+	}
+	if got := ask(operator, "/v1/channels/one/test", `{"to":{"address":"duty-desk"},"content":{"text":"x","mention_all":true}}`); got.status != 403 || !strings.Contains(got.body, "mention_all") {
+		t.Errorf("a test that calls everybody: %d %s", got.status, got.body)
+	}
+	if got := ask(sender, "/v1/channels/one/test", `{"to":{"address":"a-stranger"}}`); got.status != 200 {
+		t.Errorf("by who may send: %d %s", got.status, got.body)
+	}
+	if got := ask(operator, "/v1/channels/one/test", `{"to":{"address":"duty-desk"},"content":{"text":"`+strings.Repeat("x", 40<<10)+`"}}`); got.status != 422 || !strings.Contains(got.body, "32768") {
+		t.Errorf("more than the audit log holds: %d %.200s", got.status, got.body)
+	}
+	if got := h.must(422, "PUT", "/v1/channels/one", `{"driver":"test","test_to":["@all",""]}`); !strings.Contains(got.body, "test_to[0]") || !strings.Contains(got.body, "test_to[1]") {
+		t.Errorf("a list that has everybody: %s", got.body)
+	}
+}
