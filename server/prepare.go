@@ -22,6 +22,7 @@ import (
 
 // openStore opens the database and brings its schema up.
 func (s *Server) openStore(ctx context.Context) (err error) {
+	used := sqldb.HasWorkedOn(s.o.DSN) // before this start leaves its own traces
 	if s.store, err = store.Open(ctx, store.Options{DSN: s.o.DSN, Log: s.o.Log, MustExist: s.o.MustExist, Sole: true}); err != nil {
 		return err
 	}
@@ -30,6 +31,11 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	s.hush()
+	if used {
+		if err := refuseSubstitute(ctx, s.store, s.o.StateDir); err != nil {
+			return err
+		}
+	}
 	have, want, err := s.store.Schema.Schema(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
@@ -47,6 +53,27 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		s.o.Log.Info("schema brought up", "from", have, "to", want, "steps", steps)
 	}
 	return partition(ctx, s.store, &s.o)
+}
+
+// refuseSubstitute does not begin a new installation in an SQLite file that stands in the place of another: a server has worked under its
+// name and has noted in the folder what it saw, and on this file none has ever worked.
+func refuseSubstitute(ctx context.Context, st *store.Store, folder string) error {
+	marks := schema.Marks(folder)
+	if len(marks) == 0 {
+		return nil
+	}
+	have, _, err := st.Schema.Schema(ctx)
+	if err == nil && have > 0 {
+		var worked bool
+		if _, worked, err = st.Tides.Watermark(ctx); worked {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("find out whether a server has worked on the database's file: %w", err)
+	}
+	return fmt.Errorf("no server has ever worked on this SQLite file, but one has worked on the file that stood here before (%s): nothing is begun anew in its place. "+
+		"Put the file back, or restore a backup; to begin a new installation, move the .lock and .mark files away too, or choose another folder", strings.Join(marks, ", "))
 }
 
 // retention is how long settled deliveries are kept.

@@ -300,7 +300,11 @@ func (s *Server) Failed() <-chan error { return s.failed }
 // ctx ends, results are recorded. It is idempotent.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopped.Do(func() {
-		ctx, cancel := context.WithTimeout(ctx, s.o.Drain)
+		drain := s.o.Drain
+		if s.store.DB.Standing() != nil { // no result of what is under way can be stored: there is nothing to wait for
+			drain = 0
+		}
+		ctx, cancel := context.WithTimeout(ctx, drain)
 		defer cancel()
 		if s.follow != nil {
 			s.follow()

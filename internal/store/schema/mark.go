@@ -26,6 +26,15 @@ func MarkFile(folder, history string) string {
 	return filepath.Join(folder, "posthouse-"+history+".mark")
 }
 
+// Marks are the files of a folder in which processes remember what they saw.
+func Marks(folder string) []string {
+	found, err := filepath.Glob(MarkFile(folder, "*"))
+	if err != nil {
+		return nil // the folder's name reads as a pattern that is none
+	}
+	return found
+}
+
 // Remembered is what a process saw of a history; the zero time for nothing.
 func Remembered(folder, history string) (time.Time, error) {
 	text, err := os.ReadFile(MarkFile(folder, history))

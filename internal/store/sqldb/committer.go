@@ -25,6 +25,9 @@ type committer struct {
 	done  chan struct{}
 	once  sync.Once
 	saved bool // what a removed log held was written into the file
+
+	pages  int       // how many the log may hold
+	roomAt time.Time // when that was last found out
 }
 
 // write is one function that waits for its commit. A single one (alone) runs outside of
@@ -50,6 +53,9 @@ func startCommitter(ctx context.Context, s *DB) (*committer, error) {
 	}
 	if err := c.connect(ctx); err != nil {
 		return nil, err
+	}
+	if _, err := c.empty(ctx); err != nil { // of a process that found no room, or was killed
+		s.Log.Warn("the log beside the database's file could not be written into it", "error", err)
 	}
 	go c.run()
 	return c, nil
@@ -173,6 +179,7 @@ func (c *committer) serve(batch []*write) {
 			continue
 		}
 		c.disconnect()
+		c.db.ground.forget() // fn may close the last connection, and SQLite takes away what stands beside the file
 		err := w.alone()
 		if e := c.connect(context.Background()); e != nil {
 			err = errors.Join(err, e)
@@ -190,6 +197,11 @@ func (c *committer) commit(shared []*write) {
 		return
 	}
 	err := c.transact(shared)
+	if c.db.Dialect.Fault(err) == faultFull { // what the log holds may have its place in the file already
+		if emptied, e := c.empty(context.Background()); emptied && e == nil {
+			err = c.transact(shared)
+		}
+	}
 	if err == nil || len(shared) == 1 || posthouse.CodeOf(err) == posthouse.CodeOutcomeUnknown {
 		for _, w := range shared {
 			w.done <- err
@@ -207,6 +219,7 @@ func (c *committer) transact(batch []*write) error {
 	if err := c.stands(ctx); err != nil {
 		return err
 	}
+	c.fit(ctx, time.Now())
 	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}

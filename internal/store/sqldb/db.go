@@ -30,6 +30,7 @@ type DB struct {
 	often     often        // look-ups that stay prepared
 	Texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
+	damaged   atomic.Bool  // something was read that the database has not written
 	doubtedAt atomic.Int64 // when the idle connections were last given up, in Unix microseconds
 }
 
@@ -74,18 +75,15 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.ReadOnly && d.openToRead != nil {
 		open = d.openToRead
 	}
-	write, read, err := open(ctx, dsn)
+	p, err := open(ctx, dsn, o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.Name, err)
 	}
-	s := &DB{Dialect: d, dsn: dsn, Writer: write, Reader: read, Log: o.Log}
-	if _, err := d.check(ctx, write); err != nil {
+	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, Log: o.Log}
+	if _, err := d.check(ctx, s.Writer); err != nil {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.Name, err), s.Close())
 	}
 	if d.OneWriter && !o.ReadOnly {
-		if s.ground, err = standOn(dsn, o.Log); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
 		if o.Sole {
 			if err := s.keepAlone(); err != nil {
 				return nil, errors.Join(err, s.Close())
@@ -104,7 +102,7 @@ func (s *DB) keepAlone() (err error) {
 	if n := links(s.ground.file); n > 1 {
 		return fmt.Errorf("the SQLite file %s has %d names (hard links), and by another one a second server would work on it unseen: remove all but one", s.ground.path, n)
 	}
-	s.sole, err = lockfile.Take(s.ground.real+".lock", lockfile.Self(time.Now()))
+	s.sole, err = lockfile.Take(s.ground.real+lockEnding, lockfile.Self(time.Now()))
 	var held *lockfile.Held
 	if errors.As(err, &held) {
 		return fmt.Errorf("another server works on the SQLite file %s: %s. Stop it first; for several processes use PostgreSQL or MariaDB",
@@ -121,14 +119,16 @@ func (s *DB) Close() error {
 	if s.committer != nil {
 		s.committer.stop()
 	}
-	if s.ground != nil && s.ground.strange() {
-		s.Log.Warn("the database's connections stay open until the process ends: to close them would remove the log of the file that stands there now", "file", s.ground.path)
-		return nil
+	var errs []error
+	if s.ground != nil && s.ground.check() != nil {
+		// To close the last one would write the log into the file that is gone, and remove what has the log's name now.
+		s.Log.Warn("the database's connections stay open until the process ends, so that nothing changes beside the file", "file", s.ground.path)
+	} else {
+		if s.ground != nil {
+			s.ground.leave()
+		}
+		errs = append(errs, s.Writer.Close(), s.Reader.Close())
 	}
-	if s.ground != nil {
-		s.ground.leave()
-	}
-	errs := []error{s.Writer.Close(), s.Reader.Close()}
 	if s.sole != nil {
 		errs = append(errs, s.sole.Release())
 	}
@@ -142,10 +142,13 @@ func (s *DB) Database() string { return s.Dialect.Name }
 // the database's clock.
 func (s *DB) SharedClock() bool { return s.Dialect.clock != "" }
 
-// Ping reports whether the database answers, and is the one that was opened.
+// Ping reports whether the database answers, is the one that was opened, and nothing of it was found damaged.
 func (s *DB) Ping(ctx context.Context) error {
 	if err := s.Standing(); err != nil {
 		return err
+	}
+	if s.damaged.Load() {
+		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: Damaged}
 	}
 	var one int
 	return s.Reader.QueryRowContext(ctx, "SELECT 1").Scan(&one)
@@ -199,6 +202,10 @@ func TimeOf(us int64) time.Time {
 	return time.UnixMicro(min(max(us, firstMicro+1), lastMicro)).UTC()
 }
 
+// Damaged is the message of errors that say that an SQLite file holds what SQLite has not written. What is elsewhere in the file
+// can still be read, so it is remembered until the process ends.
+const Damaged = "the database's file is damaged"
+
 // NoAnswer is the message of errors that say that the database cannot be reached, or is too busy.
 const NoAnswer = "the database does not answer"
 
@@ -216,6 +223,11 @@ func (s *DB) Coded(err error, doing string) error {
 	case faultFull:
 		s.fullAt.Store(time.Now().UnixMicro())
 		return &posthouse.Error{Code: posthouse.CodeStorageFull, Message: "the database has no room", Cause: wrapped}
+	case faultDamaged:
+		if !s.damaged.Swap(true) {
+			s.Log.Error(Damaged+": stop, and restore a backup; posthouse doctor --full names all that is wrong", "error", wrapped)
+		}
+		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: Damaged, Cause: wrapped}
 	case faultConnection, faultBusy:
 		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: NoAnswer, Cause: wrapped}
 	}

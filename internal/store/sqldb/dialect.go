@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,10 +70,10 @@ type Dialect struct {
 	// the database.
 	Fault            func(error) Fault
 	answered, unsent func(error) bool
-	// open makes the pools: write for transactions, read for look-ups.
-	open func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
+	// open makes the pools.
+	open func(ctx context.Context, dsn string, log *slog.Logger) (pools, error)
 	// openToRead makes pools that change nothing, not even by being opened; nil where open's are such.
-	openToRead func(ctx context.Context, dsn string) (write, read *sql.DB, err error)
+	openToRead func(ctx context.Context, dsn string, log *slog.Logger) (pools, error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
 	// Phrases are what the documents' views say in the database's own words.
@@ -104,6 +105,12 @@ type Dialect struct {
 	Former Former
 	// check names what is unsafe or unsupported about the server's settings.
 	check func(ctx context.Context, db *sql.DB) ([]Finding, error)
+}
+
+// pools are the connections to a database: write for transactions, read for look-ups.
+type pools struct {
+	write, read *sql.DB
+	ground      *ground // what SQLite's file stands on, where it is written; nil elsewhere
 }
 
 // Known is the table of databases.
@@ -138,6 +145,7 @@ const (
 	faultBusy                    // deadlock, serialization, lock time-out: repeat the transaction
 	faultConnection              // the connection or the server is gone
 	faultFull                    // no room
+	faultDamaged                 // the file is not what the database has written
 	faultTaken                   // an insert found its key in use
 	FaultNoTable                 // there is no such table
 	FaultDenied                  // the user has not the right

@@ -2,6 +2,8 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"modernc.org/sqlite"
 
 	"github.com/posthouse/posthouse"
 )
@@ -24,6 +28,7 @@ type ground struct {
 	path string // as it was given
 	real string // without links: the log stands beside the file itself
 	log  *slog.Logger
+	free func(path string) (bytes int64, known bool) // what room its volume has
 
 	mu     sync.Mutex
 	file   os.FileInfo
@@ -36,15 +41,31 @@ type ground struct {
 const (
 	walEnding = "-wal"
 	shmEnding = "-shm"
+	// lockEnding is that of the file by which a server keeps others off.
+	lockEnding = ".lock"
 )
 
-// standOn notes where a file that is open stands.
-func standOn(dsn string, log *slog.Logger) (*ground, error) {
-	path, err := sqlitePath(dsn)
-	if err != nil {
+// pool is a pool of connections that are opened only while the database stands where it stood: SQLite goes by names, and takes away
+// the log of a file that somebody has put an empty one in the place of.
+func (g *ground) pool(uri string) *sql.DB { return sql.OpenDB(standing{g, uri}) }
+
+type standing struct {
+	ground *ground
+	uri    string
+}
+
+func (s standing) Connect(context.Context) (driver.Conn, error) {
+	if err := s.ground.check(); err != nil {
 		return nil, err
 	}
-	g := &ground{log: log, beside: map[string]os.FileInfo{}}
+	return s.Driver().Open(s.uri)
+}
+
+func (standing) Driver() driver.Driver { return &sqlite.Driver{} }
+
+// standOn notes where a file that is open stands.
+func standOn(path string, log *slog.Logger) (g *ground, err error) {
+	g = &ground{log: log, free: freeRoom, beside: map[string]os.FileInfo{}}
 	if g.path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
@@ -72,7 +93,8 @@ func (g *ground) check() error {
 		}
 		return nil
 	case was == nil:
-		g.log.Error(FileGone+": nothing is accepted or sent any more. Put back the very same file if it was moved; else restore a backup and restart",
+		g.log.Error(FileGone+": nothing is accepted or sent any more. Put back the very same file if it was moved; else restore a backup and restart, "+
+			"but first copy what this process still has open, see the guide of operations",
 			"file", g.path, "found", why.Error())
 	}
 	g.lost = &posthouse.Error{Code: posthouse.CodeUnavailable, Message: FileGone, Cause: why}
@@ -133,15 +155,6 @@ func (g *ground) onlyLog() bool {
 	return g.lost != nil && same(g.path, g.file) == nil && errors.Is(err, fs.ErrNotExist)
 }
 
-// strange reports whether another database's log stands where ours did. Closing the last connection would remove it: SQLite
-// goes by its name.
-func (g *ground) strange() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at, err := os.Stat(g.real + walEnding)
-	return err == nil && g.beside[walEnding] != nil && !os.SameFile(at, g.beside[walEnding])
-}
-
 // Standing is an error of code unavailable where the file of an SQLite database is no longer where it was opened.
 func (s *DB) Standing() error {
 	if s.ground == nil {
@@ -181,9 +194,8 @@ func (c *committer) stands(ctx context.Context) error {
 		c.saved = c.saved && err != nil
 		return err
 	}
-	var busy, pages, written int
-	e := c.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &written)
-	c.saved = e == nil && pages == written // else a reader was in the way: the next one tries again
+	emptied, e := c.empty(ctx)
+	c.saved = emptied // else a reader was in the way: the next one tries again
 	switch {
 	case e != nil:
 		c.db.Log.Error("what the removed log held could not be written into the database's file", "error", e)

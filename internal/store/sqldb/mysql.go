@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strconv"
@@ -64,20 +65,20 @@ var MySQL = &Dialect{
 
 // openMySQL opens one kind of pool twice. clientFoundRows: a guarded update must count the
 // rows it matched. READ COMMITTED: the default's gap locks make claims deadlock.
-func openMySQL(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+func openMySQL(ctx context.Context, dsn string, _ *slog.Logger) (p pools, err error) {
 	config, err := mysqlConfig(dsn)
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	probe, err := mysqlPool(config)
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	var version string
 	err = probe.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
 	probe.Close()
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	isolation := "transaction_isolation"
 	if strings.Contains(version, "MariaDB") {
@@ -86,14 +87,14 @@ func openMySQL(ctx context.Context, dsn string) (write, read *sql.DB, err error)
 		config.Params["idle_transaction_timeout"] = fmt.Sprint(int(writeTimeout.Seconds()))
 	}
 	config.Params[isolation] = "'READ-COMMITTED'"
-	if write, err = mysqlPool(config); err != nil {
-		return nil, nil, err
+	if p.write, err = mysqlPool(config); err != nil {
+		return pools{}, err
 	}
-	if read, err = mysqlPool(config); err != nil {
-		write.Close()
-		return nil, nil, err
+	if p.read, err = mysqlPool(config); err != nil {
+		p.write.Close()
+		return pools{}, err
 	}
-	return write, read, nil
+	return p, nil
 }
 
 // patientMySQL opens a pool that waits for every answer, however long it takes.

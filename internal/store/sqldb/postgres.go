@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -72,19 +73,19 @@ var Postgres = &Dialect{
 // openPostgres opens a write pool whose plans are pinned to the indexes, since a plan made
 // while the tables were empty would scan them all later, and a read pool with the
 // planner's own choice.
-func openPostgres(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
-	write, err = postgresPool(ctx, dsn, map[string]string{
+func openPostgres(ctx context.Context, dsn string, _ *slog.Logger) (p pools, err error) {
+	p.write, err = postgresPool(ctx, dsn, map[string]string{
 		"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "enable_bitmapscan": "off",
 		"jit": "off", "plan_cache_mode": "force_generic_plan",
 	})
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
-	if read, err = postgresPool(ctx, dsn, map[string]string{"jit": "off", "max_parallel_workers_per_gather": "0"}); err != nil {
-		write.Close()
-		return nil, nil, err
+	if p.read, err = postgresPool(ctx, dsn, map[string]string{"jit": "off", "max_parallel_workers_per_gather": "0"}); err != nil {
+		p.write.Close()
+		return pools{}, err
 	}
-	return write, read, nil
+	return p, nil
 }
 
 // postgresPool is a pool of pgx behind database/sql, which keeps no idle connections itself.

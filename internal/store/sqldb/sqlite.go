@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"net/url"
 	"os"
@@ -62,57 +63,104 @@ const sqliteCache = 16 << 10
 // and little else: beside a list of 1.5 million people, eight look-ups at once left 236 MB with 16 MiB, 232 with 4 and 204 with 1.
 const sqliteReadCache = 1 << 10
 
+// walPages is how many pages the log may hold before a commit writes them into the file, where there is room enough.
+const walPages = 4000
+
 // openSQLite opens a write pool of one connection, which the committer keeps, and a read
 // pool. synchronous=FULL: an answer of 202 must survive a power cut, and the shared
 // commit makes it cheap.
-func openSQLite(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+func openSQLite(ctx context.Context, dsn string, log *slog.Logger) (p pools, err error) {
 	path, err := sqlitePath(dsn)
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
-	if dir := filepath.Dir(path); dir != "." {
-		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return nil, nil, fmt.Errorf("make the database's folder: %w", err)
-		}
-	}
-	// The file holds message texts: only its owner may read it. SQLite gives its side files the same mode.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	empty, err := makeSQLite(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the database's file: %w", err)
+		return pools{}, err
 	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, nil, err
+	if p.ground, err = standOn(path, log); err != nil {
+		return pools{}, err
 	}
-	pragmas := url.Values{"_pragma": {
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)",
+	pragmas := url.Values{"mode": {"rw"}, "_pragma": { // no connection makes a file: it would be in the place of one that somebody has moved
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
+		fmt.Sprintf("wal_autocheckpoint(%d)", walPages),
 	}}
 	pragmas.Set("_txlock", "immediate") // for the migrations: a transaction that only reads at first must not meet another writer later
 	writing := maps.Clone(pragmas)
 	writing["_pragma"] = append(slices.Clone(pragmas["_pragma"]), fmt.Sprintf("cache_size(-%d)", sqliteCache))
-	if info.Size() == 0 { // it is settled once for the file, and would take the write lock each time
+	if empty { // it is settled once for the file, and would take the write lock each time
 		writing["_pragma"] = slices.Insert(writing["_pragma"], 1, "auto_vacuum(INCREMENTAL)")
 	}
-	write, err = sql.Open("sqlite", sqliteURI(path, writing))
-	if err != nil {
-		return nil, nil, err
-	}
-	write.SetMaxOpenConns(1)
-	if err := write.PingContext(ctx); err != nil {
-		write.Close()
-		return nil, nil, err
+	p.write = p.ground.pool(sqliteURI(path, writing))
+	p.write.SetMaxOpenConns(1)
+	if err := p.write.PingContext(ctx); err != nil {
+		p.write.Close()
+		return pools{}, err
 	}
 	pragmas.Del("_txlock")
 	pragmas.Add("_pragma", "query_only(1)")
 	pragmas.Add("_pragma", fmt.Sprintf("cache_size(-%d)", sqliteReadCache))
-	read, err = sql.Open("sqlite", sqliteURI(path, pragmas))
-	if err != nil {
-		write.Close()
-		return nil, nil, err
+	p.read = p.ground.pool(sqliteURI(path, pragmas))
+	p.read.SetMaxOpenConns(sqliteReaders)
+	p.read.SetMaxIdleConns(sqliteReaders)
+	return p, nil
+}
+
+// makeSQLite makes the file where there is none, and reports whether it is empty. An empty one, or none, where a server has worked
+// before was lost by somebody: SQLite would take away the log beside it, and with it what was accepted last.
+func makeSQLite(path string) (empty bool, err error) {
+	if dir := filepath.Dir(path); dir != "." {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return false, fmt.Errorf("make the database's folder: %w", err)
+		}
 	}
-	read.SetMaxOpenConns(sqliteReaders)
-	read.SetMaxIdleConns(sqliteReaders)
-	return write, read, nil
+	real := path
+	if at, err := filepath.EvalSymlinks(path); err == nil { // else there is no file yet
+		real = at
+	}
+	trace := traceOf(real) // before the size: who has made a file makes these when there is something in it
+	at, err := os.Stat(path)
+	if trace != "" && (errors.Is(err, fs.ErrNotExist) || err == nil && at.Size() == 0) {
+		found := "is empty"
+		if err != nil {
+			found = "is not there"
+		}
+		return false, fmt.Errorf("the SQLite file %s %s, and %s beside it says that a server has worked on it: nothing is begun anew in its place. "+
+			"Put the file back, or restore a backup; to begin a new installation, move %s away too", path, found, trace, trace)
+	}
+	// The file holds message texts: only its owner may read it. SQLite gives its side files the same mode.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("open the database's file: %w", err)
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return false, err
+	}
+	return info.Size() == 0, nil
+}
+
+// HasWorkedOn reports whether a server has worked on the SQLite file that a DSN names, or on one that stood in its place.
+func HasWorkedOn(dsn string) bool {
+	path, ok := SQLiteFile(dsn)
+	if !ok {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return stands(path + lockEnding)
+}
+
+// traceOf is a file beside an SQLite file that says that a server has worked on it, empty where there is none.
+func traceOf(real string) string {
+	if at, err := os.Stat(real + walEnding); err == nil && at.Size() > 0 {
+		return real + walEnding
+	}
+	if stands(real + lockEnding) {
+		return real + lockEnding
+	}
+	return ""
 }
 
 // sqliteReaders bounds the read pool.
@@ -161,21 +209,21 @@ func sqliteURI(path string, options url.Values) string {
 // Where a log stands beside the file, somebody has it open or was killed: SQLite reads both then, and writes
 // neither. Where none does, a reader makes an empty one, and takes it away only if it may write. So such a
 // reader is one that may and does not. What may not even make it reads the file as one that nobody changes.
-func openSQLiteToRead(ctx context.Context, dsn string) (write, read *sql.DB, err error) {
+func openSQLiteToRead(ctx context.Context, dsn string, _ *slog.Logger) (p pools, err error) {
 	path, err := sqlitePath(dsn)
 	if err != nil {
-		return nil, nil, err
+		return pools{}, err
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil { // the log stands beside the file itself
-		return nil, nil, fmt.Errorf("open the database's file: %w", err)
+		return pools{}, fmt.Errorf("open the database's file: %w", err)
 	}
 	if at, err := os.Stat(path); err != nil || !at.Mode().IsRegular() {
-		return nil, nil, errors.Join(fmt.Errorf("%s is no file", path), err)
+		return pools{}, errors.Join(fmt.Errorf("%s is no file", path), err)
 	}
 	if log, err := os.Open(path + "-wal"); err == nil {
 		log.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("open the log beside the database's file: %w", err)
+		return pools{}, fmt.Errorf("open the log beside the database's file: %w", err)
 	}
 	const still = "immutable"
 	mode := still
@@ -184,17 +232,17 @@ func openSQLiteToRead(ctx context.Context, dsn string) (write, read *sql.DB, err
 	} else if file, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
 		mode = "rw"
 		if err := file.Close(); err != nil {
-			return nil, nil, err
+			return pools{}, err
 		}
 	}
-	read, err = sqliteReader(ctx, path, mode)
+	read, err := sqliteReader(ctx, path, mode)
 	if mode == "rw" && noSideFile(err) && !stands(path+"-wal") {
 		read, err = sqliteReader(ctx, path, still)
 	}
 	if mode == "ro" && noSideFile(err) {
 		err = fmt.Errorf("it has a log beside it that cannot be opened here: copy both, PATH and PATH-wal, into a folder that can be written: %w", err)
 	}
-	return read, read, err
+	return pools{write: read, read: read}, err
 }
 
 func stands(path string) bool {
@@ -270,6 +318,8 @@ func sqliteFault(err error) Fault {
 		return faultBusy
 	case sqlite3.SQLITE_FULL:
 		return faultFull
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return faultDamaged
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 		return faultConnection
 	}
