@@ -141,10 +141,12 @@ type ChannelSettings struct {
 	// the limits allow.
 	Rate *RateSettings `json:"rate,omitempty"`
 	// MaxInflight is how many attempts may be under way in one process, by each account
-	// of several, which have 4,096 together: also the bound on what a crash can leave
-	// unknown. Defaults to 32 where the provider has no idempotency key, else 256, and to a
+	// of several: also the bound on what a crash can leave unknown. Defaults to 32 where the provider has no idempotency key, else 256, and to a
 	// batch where that is more. Low priority leaves an eighth of them free.
 	MaxInflight int `json:"max_inflight,omitempty"`
+	// ChannelMaxInflight is how many may be under way in one process by all accounts of the channel together.
+	// Defaults to 4,096. How many calls at once the provider bears is learned besides, from what it refuses.
+	ChannelMaxInflight int `json:"channel_max_inflight,omitempty"`
 	// Batch is how many recipients of one message go in one provider call, at
 	// most the driver's own maximum. Defaults to that maximum.
 	Batch int `json:"batch,omitempty"`

@@ -45,6 +45,9 @@ type Result struct {
 	Ref string
 	// After is the provider's own wait before another try, 0 if it named none.
 	After time.Duration
+	// AtOnce is set where the provider refused since too many calls were under way at the same time, to what it counted them
+	// of. The class is rate then. Such a refusal parks nothing: fewer calls are made at once from then on.
+	AtOnce Scope
 	// Delivered is set where the answer itself proves the arrival, so that no receipt is to come.
 	Delivered bool
 	// Await is when a Tracker is first to be asked what became of it, 0 for never.
@@ -52,6 +55,15 @@ type Result struct {
 	// Request and Response are excerpts for the log, bounded and redacted.
 	Request, Response string
 }
+
+// Scope is what a provider counts calls of.
+type Scope string
+
+// The scopes.
+const (
+	OfAccount Scope = "account"
+	OfChannel Scope = "channel" // all its accounts together, such as those of one corporation
+)
 
 // Driver sends one delivery. Send must respect ctx, must reach the provider at most once
 // and must not panic; it is called from many goroutines. A driver that keeps connections is an

@@ -119,6 +119,7 @@ type Verdict struct {
 	Message string        // for a person; defaults to what became of the call; left out on success
 	Ref     string        // the provider's id
 	After   time.Duration // defaults to the Retry-After header
+	AtOnce  Scope         // of a refusal of too many calls at once
 }
 
 // Bounds of what is kept of a provider's own words, in bytes: the store's columns hold them.
@@ -146,7 +147,7 @@ func (r *Reply) Result(v Verdict) Result {
 	if v.Message == "" {
 		v.Message = r.explain()
 	}
-	out.Error, out.After = r.line(v.Message, maxError), v.After
+	out.Error, out.After, out.AtOnce = r.line(v.Message, maxError), v.After, v.AtOnce
 	return out
 }
 

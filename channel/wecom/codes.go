@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/internal/errcode"
 )
 
@@ -13,7 +14,7 @@ var sendCodes = errcode.Table{
 	"6000": {Class: posthouse.ClassTransient}, // two writes at once
 
 	tooOften: {Class: posthouse.ClassRate, After: brief},
-	"45033":  {Class: posthouse.ClassRate, After: 2 * time.Second}, // calls at once
+	"45033":  {Class: posthouse.ClassRate, After: 2 * time.Second, AtOnce: channel.OfChannel}, // calls at once, of the whole corporation
 
 	"40014": {Class: posthouse.ClassAuth},
 	"41001": {Class: posthouse.ClassAuth},

@@ -114,6 +114,9 @@ func (f *finder) fleet(s posthouse.ChannelSettings, pulled bool) {
 	if s.Failover && !s.Accounts {
 		f.add("failover", "moves messages to another account: only a channel with accounts has any")
 	}
+	if s.ChannelMaxInflight != 0 && !s.Accounts {
+		f.add("channel_max_inflight", "bounds all accounts together: without accounts max_inflight is that bound")
+	}
 }
 
 // ranges finds durations and numbers that are out of bounds.
@@ -137,7 +140,7 @@ func (f *finder) ranges(s posthouse.ChannelSettings, pulled bool) {
 	for _, n := range []struct {
 		path    string
 		n, most int
-	}{{"max_inflight", s.MaxInflight, 10000}, {"batch", s.Batch, 10000}} {
+	}{{"max_inflight", s.MaxInflight, 10000}, {"channel_max_inflight", s.ChannelMaxInflight, 100000}, {"batch", s.Batch, 10000}} {
 		if n.n < 0 || n.n > n.most {
 			f.add(n.path, "is %d: want 1 to %d", n.n, n.most)
 		}

@@ -22,7 +22,17 @@ type account struct {
 	held     time.Time               // until when its own limits let nothing start
 	rate     *posthouse.RateSettings // nil for none
 	pace     *rate.Pace
+	calls    calls
 }
+
+// calls are those that are under way, and how many may be at once as far as that was learned.
+type calls struct {
+	n    int
+	most rate.AtOnce
+}
+
+// free is how many more may begin.
+func (c *calls) free() int { return c.most.Most() - c.n }
 
 // room is what may start now: so many attempts by an account.
 type room struct {
@@ -125,6 +135,7 @@ func (r *route) room(care bool) room {
 	now := time.Now()
 	n := r.Settings.MaxInflight - r.inflight
 	calls, _ := tempo{r}.mayCall(r.only, now)
+	calls = max(0, min(calls, r.calls.free(), r.only.calls.free()))
 	n = min(n, calls*max(1, r.Settings.Batch))
 	switch {
 	case now.Before(r.opens(r.only, now)):
@@ -136,12 +147,9 @@ func (r *route) room(care bool) room {
 		n = 0 // whatever is free, nothing is to be claimed
 	}
 	n = max(n, 0)
-	taken := r.pool.Take(now, n, r, r.nudge)
+	taken := r.pool.Take(now, min(n, calls), r, r.nudge)
 	return room{n: min(n, taken*max(1, r.Settings.Batch)), senders: taken, short: taken*max(1, r.Settings.Batch) < n, idle: r.inflight == 0}
 }
-
-// mostInflight bounds what one process has under way by all accounts of a channel.
-const mostInflight = 4096
 
 // bid is what a route with several accounts claims next, by one of them, and promises it. Without a share, wait says when to look
 // again.
@@ -149,11 +157,11 @@ func (r *route) bid(care bool) (at room, shares []share, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	most := mostInflight - r.inflight - r.promised.n
+	most := r.Settings.ChannelInflight - r.inflight - r.promised.n
 	if care {
 		most = 1 - r.inflight - r.promised.n
 	}
-	taken := r.pool.Take(now, most, r, r.nudge)
+	taken := r.pool.Take(now, min(most, r.calls.free()-r.promised.calls), r, r.nudge)
 	if most <= 0 || taken <= 0 {
 		return room{}, nil, whenWoken // a slot or a sender that comes free wakes us
 	}
@@ -174,6 +182,7 @@ func (r *route) bid(care bool) (at room, shares []share, wait time.Duration) {
 		}
 		a := r.accounts[next.By.Name]
 		calls, _ := tempo{r}.mayCall(a, now)
+		calls = min(calls, a.calls.free())
 		at = room{account: a.Name, n: n, senders: min(taken, n, calls-a.promised.calls), short: n >= most && most < free, idle: r.inflight+r.promised.n == 0}
 		r.pool.Began(taken-at.senders, 0, 0)
 		keep(r, a, promise{at.n, at.senders})

@@ -325,6 +325,7 @@ func (d *dispatcher) claim(w wish) (claimed, error) {
 		}
 		for _, u := range found.units {
 			r.occupy(u.about().account, u.about().size)
+			r.callBegan(u.about().account)
 		}
 		r.pool.Began(len(found.units), len(found.units), time.Since(w.at))
 		d.sender.send(r, found.units, w.at.Add(w.lease))

@@ -165,7 +165,11 @@ func (ex *Explainer) halts(ctx context.Context, r *route, d *posthouse.Delivery,
 		return out // agents have limits of their own
 	}
 	r.mu.Lock()
-	nextRun, inflight := r.nextRun, r.inflight
+	nextRun, inflight, learned := r.nextRun, r.inflight, r.calls.most.Learned()
+	if r.fleet == nil && learned == 0 {
+		learned = r.only.calls.most.Learned()
+	}
+	crowded := learned > 0 && r.calls.n >= learned
 	r.mu.Unlock()
 	if r.Settings.Every > 0 && nextRun.After(now) {
 		out = append(out, Wait{"run", fmt.Sprintf("%s sends every %s", r.Settings.Job, posthouse.Duration(r.Settings.Every)), nextRun})
@@ -178,6 +182,9 @@ func (ex *Explainer) halts(ctx context.Context, r *route, d *posthouse.Delivery,
 	}
 	if w, slow := paced(r, d, now); slow {
 		out = append(out, w)
+	}
+	if crowded {
+		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("%d calls are under way, and the provider bears no more at once", learned)})
 	}
 	if r.fleet == nil && inflight >= r.Settings.MaxInflight {
 		out = append(out, Wait{Cause: "inflight", Detail: fmt.Sprintf("all %d slots of this process are in use", r.Settings.MaxInflight)})

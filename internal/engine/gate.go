@@ -42,7 +42,7 @@ func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (p
 	}
 	for _, res := range results {
 		switch {
-		case before && res.Class != posthouse.ClassRate:
+		case before && res.Class != posthouse.ClassRate, res.AtOnce != "":
 		case res.Class.Blocks():
 			if g, closed := k.refuse(r, account, res); closed {
 				parked = append(parked, g)

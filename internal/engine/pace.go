@@ -87,7 +87,7 @@ func (t tempo) spend(account string, calls int) {
 // saw notes what a provider said to a call.
 func (t tempo) saw(account string, results []channel.Result, took time.Duration) {
 	r := t.of
-	if !r.rated || len(results) == 0 {
+	if !r.rated || len(results) == 0 || results[0].AtOnce != "" { // how many at once says nothing of how many a second
 		return
 	}
 	r.mu.Lock()

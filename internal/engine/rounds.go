@@ -124,5 +124,6 @@ func freeOf(r *route, s *fleet.Seat, now time.Time, most int) (n int, next time.
 	if calls == 0 {
 		return 0, next
 	}
+	calls = min(calls, a.calls.free())
 	return max(0, min(free, most, (calls-a.promised.calls)*max(1, r.Settings.Batch))), time.Time{}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/fleet"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
@@ -40,6 +41,7 @@ type route struct {
 	idle     chan struct{} // closed and replaced whenever inflight falls to 0
 
 	shapes       shapes
+	calls        calls         // of all accounts together
 	pool         *senders.Pool // nil where their number has no bound
 	tenantLimits []posthouse.Limit
 	rated        bool    // some account of it has a rate
@@ -207,6 +209,39 @@ func (r *route) leave(account string, n int) {
 	if r.inflight == 0 {
 		close(r.idle)
 		r.idle = make(chan struct{})
+	}
+}
+
+// callBegan and callEnded count the calls of an account that are under way.
+func (r *route) callBegan(account string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range []*calls{&r.calls, &r.account(account).calls} {
+		c.n++
+		c.most.Began(c.n)
+	}
+}
+
+// callEnded also learns from the results of a call how many may be under way at once. A call that was not made has none.
+func (r *route) callEnded(account string, results []channel.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := []*calls{&r.calls, &r.account(account).calls}
+	for _, c := range of {
+		c.n--
+	}
+	if len(results) == 0 {
+		return
+	}
+	switch scope := results[0].AtOnce; {
+	case scope == channel.OfChannel:
+		of[0].most.Refused(time.Now(), of[0].n)
+	case scope == channel.OfAccount:
+		of[1].most.Refused(time.Now(), of[1].n)
+	case results[0].Class == posthouse.ClassOK:
+		for _, c := range of {
+			c.most.Accepted()
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *sender) send(r *route, units []unit, leaseEnd time.Time) {
 // attempt makes one provider call and hands its results to the recorder.
 func (s *sender) attempt(r *route, u unit, leaseEnd time.Time) {
 	if !u.prepare(s.shift.ctx, leaseEnd) {
-		s.over(u)
+		s.over(r, u)
 		return
 	}
 	// A send that could outlast its lease must not begin: another worker may hold it by then.
@@ -49,18 +49,19 @@ func (s *sender) attempt(r *route, u unit, leaseEnd time.Time) {
 	switch {
 	case end.After(leaseEnd), s.shift.resting.Load():
 		u.end(ending{verdict: verdictRelease, reason: state.ReasonShutdown})
-		s.over(u)
+		s.over(r, u)
 	case s.halted(r):
 		u.end(ending{verdict: verdictRelease, reason: state.ReasonPaused})
-		s.over(u)
+		s.over(r, u)
 	default:
 		s.call(r, u, start, end)
 	}
 }
 
 // over hands a unit whose attempt has ended to the recorder.
-func (s *sender) over(u unit) {
+func (s *sender) over(r *route, u unit) {
 	s.pool.Ended(time.Now(), 0)
+	r.callEnded(u.about().account, nil)
 	s.recorder.add(u)
 	s.shift.sends.Done()
 }
@@ -153,6 +154,7 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 	took := time.Since(c.start)
 	r.took.WithLabelValues(string(c.outs[0].Content.Kind())).Observe(took.Seconds())
 	s.pool.Ended(c.start.Add(took), took)
+	r.callEnded(is.account, results)
 	tempo{r}.saw(is.account, results, took)
 	parked, opened := s.gates.heed(r, is.account, results[:len(c.outs)])
 	e := ending{verdict: verdictResult, results: results, took: took}

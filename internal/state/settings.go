@@ -27,19 +27,21 @@ type Settings struct {
 	ByCalls     bool                    // limits count calls, not recipients
 	Rate        *posthouse.RateSettings // nil without
 	MaxInflight int
-	Batch       int
-	Timeout     time.Duration
-	Window      time.Duration // how long the provider remembers an idempotency key
-	EndOfDay    bool
-	Location    *time.Location
-	DedupWindow time.Duration
-	Rules       []posthouse.RuleSettings
-	Pulled      bool // agents fetch its deliveries; the timeout is how long they hold one
-	FairAfter   time.Duration
-	Sticky      posthouse.Sticky
-	Failover    bool
-	exempt      []string // kinds that suppressions do not hold
-	promise     map[posthouse.Priority]posthouse.Duration
+	// ChannelInflight bounds what all accounts have under way together.
+	ChannelInflight int
+	Batch           int
+	Timeout         time.Duration
+	Window          time.Duration // how long the provider remembers an idempotency key
+	EndOfDay        bool
+	Location        *time.Location
+	DedupWindow     time.Duration
+	Rules           []posthouse.RuleSettings
+	Pulled          bool // agents fetch its deliveries; the timeout is how long they hold one
+	FairAfter       time.Duration
+	Sticky          posthouse.Sticky
+	Failover        bool
+	exempt          []string // kinds that suppressions do not hold
+	promise         map[posthouse.Priority]posthouse.Duration
 }
 
 // Defaults of a channel's settings that do not come from its driver.
@@ -47,7 +49,8 @@ const (
 	defaultTimeout     = 10 * time.Second
 	defaultDedupWindow = 7 * 24 * time.Hour
 	defaultInflight    = 256
-	cautiousInflight   = 32 // where each attempt under way at a crash stays unknown
+	channelInflight    = 4096 // of all accounts of a channel
+	cautiousInflight   = 32   // where each attempt under way at a crash stays unknown
 	dutyPeriod         = time.Minute
 	DefaultHold        = 5 * time.Minute // what an agent was handed
 	DefaultFairAfter   = 10 * time.Minute
@@ -100,6 +103,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 	s.limit(&ch, o)
 	s.byDriver(&ch, o)
 	s.MaxInflight = s.inflight(ch.MaxInflight)
+	s.ChannelInflight = cmp.Or(ch.ChannelMaxInflight, channelInflight)
 	var err error
 	switch _, asks := o.By("").(channel.Querier); {
 	case s.Pulled:

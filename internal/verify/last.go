@@ -310,7 +310,7 @@ func (c remains) finishLosses() {
 		for i := range c.in.Channels {
 			one := cmp.Or(c.in.Channels[i].MaxInflight, defaultInflight)
 			if c.in.Channels[i].Accounts {
-				one = min(one*len(l.accounts), mostInflight)
+				one = min(one*len(l.accounts), cmp.Or(c.in.Channels[i].ChannelMaxInflight, mostInflight))
 			}
 			most += one
 		}

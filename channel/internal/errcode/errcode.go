@@ -16,6 +16,8 @@ import (
 type Meaning struct {
 	Class posthouse.Class
 	After time.Duration // the wait that the provider's documents name, 0 for none
+	// AtOnce is whose calls were too many at the same time, where that is what the code says.
+	AtOnce channel.Scope
 }
 
 // Table is the meanings of a provider's codes.
@@ -40,7 +42,7 @@ func (t Table) Refused(provider, code, text string, own map[string]posthouse.Cla
 	if text == "" {
 		text = provider + " answered with code " + code
 	}
-	return channel.Verdict{Class: m.Class, After: m.After, Code: code, Message: text}
+	return channel.Verdict{Class: m.Class, After: m.After, AtOnce: m.AtOnce, Code: code, Message: text}
 }
 
 // Read finds out what a reply means, and decodes it into a pointer. Its code is empty where there is no answer of this
