@@ -147,6 +147,10 @@ torture: test-deps ## break it in every way for hours, and print what was found
 torture-on: test-deps ## go on with a torture that was interrupted
 	@$(GO) run ./torture -rows $(TORTURE_ROWS) -run -on
 
+.PHONY: prove
+prove: test-deps ## explore every schedule of small worlds, and print what was found
+	@$(GO) run ./torture -rows $(CURDIR)/bin/prove.ndjson -run -- -run 'TestEverySchedule|TestTheExploration'
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin dist

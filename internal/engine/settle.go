@@ -143,17 +143,18 @@ func afterLate(byID map[string]*done, found []posthouse.Delivery, now time.Time)
 	var changes []work.Change
 	for _, current := range found {
 		d := byID[current.ID]
-		if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
+		c, ok := state.AfterLate(current, &d.item.Delivery, d.result, func(current posthouse.Delivery) work.Change {
 			again := *d
 			again.item = &work.Item{Delivery: current, Message: d.item.Message, Past: d.item.Past}
-			changes = append(changes, again.change(now))
-		} else if d.result.Class == posthouse.ClassOK {
-			if change, ok := state.AfterEvidence(current, d.result); ok {
-				change.Events[0].Owner = d.item.Delivery.LeaseOwner // another may hold it
-				state.Await(d.route.Channel, &change, d.result, now)
-				changes = append(changes, change)
-			}
+			return again.change(now)
+		})
+		if !ok {
+			continue
 		}
+		if c.Await == nil {
+			state.Await(d.route.Channel, &c, d.result, now)
+		}
+		changes = append(changes, c)
 	}
 	return changes
 }

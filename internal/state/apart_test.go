@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// What loses its lease again and again waits longer each time, and by chance, so that it is not always
+// What loses its lease again and again waits longer each time, and as if by chance, so that it is not always
 // under way with the same others.
 func TestDeliveriesThatLoseTheirLeasesTogetherPart(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,8 @@ func TestDeliveriesThatLoseTheirLeasesTogetherPart(t *testing.T) {
 				d.Deadline = now.Add(c.left)
 			}
 			least, most := time.Hour, time.Duration(0)
-			for range 2000 {
+			for i := range 2000 {
+				d.ID = posthouse.DeliveryID(posthouse.IDAt(now, "m"), i+1)
 				after := AfterLeaseLost(&s, d, nil, false, now).After
 				if after.State != posthouse.Pending {
 					t.Fatalf("is %s, want pending", after.State)

@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -288,7 +287,8 @@ func (s *step) apart(set *Settings, now time.Time) time.Duration {
 	if d.ClaimLosses < 2 || d.Pulled { // no phone takes another down
 		return 0
 	}
-	wait := time.Duration(rand.Int64N(int64(max(set.Timeout, set.Every, time.Second)) << (d.ClaimLosses - 1)))
+	most := max(set.Timeout, set.Every, time.Second) << (d.ClaimLosses - 1)
+	wait := time.Duration(Fraction(d.ID, "apart", d.ClaimLosses) * float64(most))
 	last := now.Add(2 * wait)
 	if !d.Deadline.IsZero() && !last.Before(d.Deadline) || !retry.MayResend(last, d.FirstStartAt, set.Window, set.Timeout) {
 		return 0
@@ -390,6 +390,23 @@ func AfterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
 		e.Attempt = 0 // handed to somebody who has not begun: no attempt ends
 	}
 	return step.change, true
+}
+
+// AfterLate is what follows the end of an attempt whose delivery has changed since it began. Where the attempt still holds it (somebody
+// asked to cancel it meanwhile), again says what follows; one that was taken from the attempt takes a success as evidence, and
+// nothing else.
+func AfterLate(current posthouse.Delivery, attempt *posthouse.Delivery, r channel.Result, again func(posthouse.Delivery) work.Change) (work.Change, bool) {
+	if current.State == posthouse.Sending && current.Token == attempt.Token {
+		return again(current), true
+	}
+	if r.Class != posthouse.ClassOK {
+		return work.Change{}, false
+	}
+	c, ok := AfterEvidence(current, r)
+	if ok {
+		c.Events[0].Owner = attempt.LeaseOwner // another may hold it
+	}
+	return c, ok
 }
 
 // AfterCancel withdraws what has not started (T21), and marks what has, so that no further try

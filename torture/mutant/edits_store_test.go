@@ -61,15 +61,16 @@ var resultWithoutToken = []overlay.Edit{{
 	Old:  " AND q.token = g.g_token",
 	New:  "",
 }, {
-	File: "internal/engine/settle.go",
-	Old: `		if current.State == posthouse.Sending && current.Token == d.item.Delivery.Token {
-			again := *d
-			again.item = &work.Item{Delivery: current, Message: d.item.Message, Past: d.item.Past}
+	File: "internal/state/machine.go",
+	Old: `	if current.State == posthouse.Sending && current.Token == attempt.Token {
+		return again(current), true
+	}
 `,
-	New: `		if current.State == posthouse.Sending {
-			again := *d
-			again.item = &work.Item{Delivery: d.item.Delivery, Message: d.item.Message}
-			again.item.Delivery.Version = current.Version
+	New: `	if current.State == posthouse.Sending {
+		as := *attempt
+		as.Version = current.Version
+		return again(as), true
+	}
 `,
 }}
 

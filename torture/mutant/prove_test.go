@@ -1,0 +1,94 @@
+package mutant
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/overlay"
+)
+
+// goneIgnored writes results into a flight as if nothing had left it.
+var goneIgnored = []overlay.Edit{{
+	File: "internal/store/cleanrecord.go",
+	Old:  "heldFlights = \"SELECT id FROM posthouse_flights WHERE %s AND gone = '' ORDER BY id\"",
+	New:  "heldFlights = \"SELECT id FROM posthouse_flights WHERE %s ORDER BY id\"",
+}, {
+	File: "internal/store/cleanrecord.go",
+	Old:  "overFlights = \"DELETE FROM posthouse_flights WHERE %s AND gone = ''\"",
+	New:  "overFlights = \"DELETE FROM posthouse_flights WHERE %s\"",
+}}
+
+// resultWithoutTokenOnSQLite is what SQLite and MariaDB have in place of the statement of PostgreSQL.
+var resultWithoutTokenOnSQLite = []overlay.Edit{{
+	File: "internal/store/sqldb/bulk.go",
+	Old:  "\" = ? WHERE id = ? AND version = ? AND token = ? AND state = ?\"",
+	New:  "\" = ? WHERE id = ? AND version = ? AND COALESCE(?, 0) >= 0 AND state = ?\"",
+}}
+
+// rescueByMemory is rescueWithoutGuard with what the process remembers where its memory is.
+var rescueByMemory = []overlay.Edit{{
+	File: "internal/store/clean.go",
+	Old:  "\tempty []string           // flights without deliveries, whose rows are still there\n",
+	New:  "\tempty []string           // flights without deliveries, whose rows are still there\n\toverdue []string // leases that had ended when the rescuer last looked\n",
+}, {
+	File: "internal/store/memory.go",
+	Old:  "\tEmpty   []string // flights without deliveries, whose rows are still there\n",
+	New:  "\tEmpty   []string // flights without deliveries, whose rows are still there\n\tOverdue []string\n",
+}, {
+	File: "internal/store/memory.go",
+	Old:  "\tm.Empty = slices.Clone(f.empty)\n",
+	New:  "\tm.Empty, m.Overdue = slices.Clone(f.empty), slices.Clone(f.overdue)\n",
+}, {
+	File: "internal/store/memory.go",
+	Old:  "\ts.Queue.flights.mu.Unlock()\n",
+	New:  "\ts.Queue.flights.overdue = slices.Clone(m.Overdue)\n\ts.Queue.flights.mu.Unlock()\n",
+}, rescueWithoutGuard[1], {
+	File: rescueWithoutGuard[2].File, Old: rescueWithoutGuard[2].Old,
+	New: strings.ReplaceAll(rescueWithoutGuard[2].New, "t.DB.Overdue", "t.flights.overdue"),
+}}
+
+// explored are the seeded bugs that the exploration of schedules must find in its short form, by the law that it names.
+var explored = []struct {
+	name, scene, law string
+	edits            []overlay.Edit
+}{
+	{"a rescue without a look at the lease", "hold", "a lease is taken only when it has ended", rescueByMemory},
+	{"no token in the write of a result", "retry", "tokens rise with each start", slices.Concat(resultWithoutToken, resultWithoutTokenOnSQLite)},
+	{"a window counted from the last start", "window", "nobody is reached twice", windowFromLastStart},
+	{"a cancel that leaves the due entry", "hold", "each delivery stands in exactly one place", cancelWithoutLook},
+	{"a line that does not ask for its holder", "line", "of one ordering key one is under way at a time", admitAtOnce},
+	{"a result in a flight that its delivery has left", "hold", "each delivery stands in exactly one place", goneIgnored},
+}
+
+// TestTheExplorationFindsTheSeededBugsOfTheCore builds the exploration of schedules with each bug, and wants a violation with
+// its schedule. Without a bug it finds none: that is its own test.
+func TestTheExplorationFindsTheSeededBugsOfTheCore(t *testing.T) {
+	t.Parallel()
+	for i, bug := range explored {
+		t.Run(bug.name, func(t *testing.T) {
+			if !house.Full() {
+				overlay.Check(t, bug.edits...)
+				if i > 0 {
+					return // one is built and sought; the others are by make prove
+				}
+			}
+			out, err := exec.CommandContext(t.Context(), overlay.Tests(t, "./torture/prove", bug.edits...), "-test.run", "TestEveryScheduleHoldsTheLaws/^"+bug.scene+"$", "-test.v").CombinedOutput()
+			if err == nil || !strings.Contains(string(out), bug.law) {
+				t.Fatalf("the bug is not found: %v, want a violation of %q\n%s", err, bug.law, out)
+			}
+			t.Log(fmt.Sprintf("%s\n", bug.name) + firstStory(string(out)))
+		})
+	}
+}
+
+// firstStory is the first violation in the words of the exploration.
+func firstStory(out string) string {
+	_, story, _ := strings.Cut(out, "scene ")
+	story, _, _ = strings.Cut(story, "\n---")
+	story, _, _ = strings.Cut(story, "\n===")
+	return "scene " + story
+}

@@ -1,0 +1,95 @@
+package prove
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// scene is a world to explore: who takes part, what providers answer, and how often what may go wrong.
+type scene struct {
+	name     string
+	about    string
+	messages int  // each to one recipient, accepted at the beginning
+	slots    int  // how many deliveries a process has under way at most
+	line     bool // they have one ordering key
+	policy   posthouse.Policy
+	window   time.Duration // how long the provider knows a key
+	wait     time.Duration // before another try
+	tries    int
+	classes  []posthouse.Class // refusals; that the call succeeds or its answer is lost is in every scene
+	deadline time.Duration     // of the messages; 0 for none
+	hold     time.Duration     // before an unknown is given up; 0 for never
+	left     budget
+}
+
+// The times of all scenes: a lease lasts longer than a call and its margin, and less than any wait.
+const (
+	timeout = 10 * time.Second
+	lease   = 20 * time.Second
+	moment  = time.Millisecond
+	pause   = 50 * time.Second
+	known   = 100 * time.Second
+)
+
+// shortScenes are those that every test run explores.
+var shortScenes = []scene{{
+	name: "hold", about: "one delivery, two processes and the rescuer; an unknown is left to people",
+	messages: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 1, cancels: 1, resolves: 1},
+}, {
+	name: "retry", about: "the same; an unknown is sent again, at a provider that knows no keys",
+	messages: 1, slots: 1, policy: posthouse.Retry, wait: pause, tries: 3, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 1},
+}, {
+	name: "window", about: "the same, at a provider that knows a key for two waits",
+	messages: 1, slots: 1, policy: posthouse.Retry, window: known, wait: pause, tries: 4,
+	left: budget{crashes: 1, freezes: 1},
+}, {
+	name: "deadline", about: "one delivery that is to begin before its second try, and is replayed",
+	messages: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 3, classes: []posthouse.Class{posthouse.ClassTransient, posthouse.ClassRecipient},
+	deadline: pause + timeout, hold: 2 * pause, left: budget{crashes: 1, replays: 1},
+}, {
+	name: "restore", about: "one delivery, and a person who raises the epoch",
+	messages: 1, slots: 1, policy: posthouse.Retry, wait: pause, tries: 2,
+	left: budget{crashes: 1, restores: 1, resolves: 1},
+}, {
+	name: "two", about: "two deliveries of one lane, claimed together",
+	messages: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{cancels: 1},
+}, {
+	name: "line", about: "two deliveries with one ordering key",
+	messages: 2, slots: 2, line: true, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{crashes: 1, resolves: 1},
+}}
+
+// fullScenes are those of make prove: the same with more that goes wrong.
+var fullScenes = []scene{{
+	name: "hold", about: "one delivery, two processes and the rescuer; an unknown is left to people",
+	messages: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient, posthouse.ClassRecipient},
+	left: budget{crashes: 1, freezes: 1, lies: 1, lates: 1, cancels: 1, resolves: 1, replays: 1},
+}, {
+	name: "retry", about: "the same; an unknown is sent again, at a provider that knows no keys",
+	messages: 1, slots: 1, policy: posthouse.Retry, wait: pause, tries: 3, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 2, lies: 1, lates: 1, cancels: 1},
+}, {
+	name: "window", about: "the same, at a provider that knows a key for three waits",
+	messages: 1, slots: 1, policy: posthouse.Retry, window: known + pause, wait: pause, tries: 5, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 2, freezes: 2, cancels: 1},
+}, {
+	name: "deadline", about: "one delivery that is to begin before its second try, and is replayed",
+	messages: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 3, classes: []posthouse.Class{posthouse.ClassTransient, posthouse.ClassRecipient},
+	deadline: pause + timeout, hold: 2 * pause, left: budget{crashes: 1, freezes: 1, resolves: 1, replays: 1},
+}, {
+	name: "restore", about: "one delivery, and a person who raises the epoch",
+	messages: 1, slots: 1, policy: posthouse.Retry, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 1, restores: 1, resolves: 1, cancels: 1},
+}, {
+	name: "two", about: "two deliveries of one lane, claimed together or apart",
+	messages: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{crashes: 1, freezes: 1, cancels: 1},
+}, {
+	name: "line", about: "two deliveries with one ordering key",
+	messages: 2, slots: 2, line: true, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 1, resolves: 1},
+}}

@@ -1,0 +1,552 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/decide"
+	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/rescue"
+	"github.com/posthouse/posthouse/internal/retry"
+	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/usher"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+const (
+	tenant = "t1"
+	chanel = "c1"
+	key    = "line" // the ordering key of scenes that have one
+)
+
+var lane = work.Lane{Tenant: tenant, Channel: chanel, Priority: posthouse.Normal}
+
+// model is a scene with the store that its steps run on.
+type model struct {
+	ctx      context.Context
+	scene    *scene
+	db       *database
+	settings state.Settings
+	start    world
+	first    []string           // the deliveries that were accepted
+	memo     map[string]outcome // what transactions did, by all that they read
+	runs     int                // transactions that were run
+}
+
+// outcome is what a transaction has done to the rows and to the process that ran it.
+type outcome struct {
+	rows rows
+	proc process
+}
+
+// move is one step that may be taken.
+type move struct {
+	words string
+	actor int // the process that takes it, or -1
+	world world
+	wrote bool // by a transaction, whose events are in the world's rows
+}
+
+// moves are all steps that may be taken in a state. Those that change nothing are among them.
+func (m *model) moves(w *world) (list []move, err error) {
+	add := func(words string, actor int, change func(*world) error) {
+		if err != nil {
+			return
+		}
+		next := w.clone()
+		if actor >= 0 {
+			next.procs[actor].own()
+		}
+		if err = change(&next); err != nil {
+			err = fmt.Errorf("%s: %w", words, err)
+		}
+		list = append(list, move{words, actor, next, false})
+	}
+	write := func(words string, actor int, run func(*process) error, then func(*world)) {
+		add(words, actor, func(next *world) error {
+			if err := m.transact(next, actor, words, run); err != nil {
+				return err
+			}
+			if then != nil {
+				then(next)
+			}
+			return nil
+		})
+		list[len(list)-1].wrote = true
+	}
+	for p := range w.procs {
+		m.claims(w, p, write)
+		m.calls(w, p, add)
+		m.results(w, p, write)
+		m.dies(w, p, add)
+	}
+	for _, p := range m.hands(w) {
+		m.rescues(w, p, write)
+		m.people(w, p, write)
+	}
+	m.passes(w, add)
+	return list, err
+}
+
+type (
+	adder  func(words string, actor int, change func(*world) error)
+	writer func(words string, actor int, run func(*process) error, then func(*world))
+)
+
+// hands are the processes that may do what any process does: each that has something under way, and one that has not. Those
+// that remember nothing differ in nothing.
+func (m *model) hands(w *world) (list []int) {
+	idle := false
+	for p := range w.procs {
+		if free := w.procs[p].free(); !free || !idle {
+			list = append(list, p)
+			idle = idle || free
+		}
+	}
+	return list
+}
+
+func (p *process) free() bool {
+	memory := reflect.ValueOf(p.memory)
+	for i := range memory.NumField() {
+		if memory.Field(i).Len() > 0 {
+			return false
+		}
+	}
+	return len(p.attempts) == 0
+}
+
+func name(p int) string { return fmt.Sprintf("process %c", 'A'+p) }
+
+// transact runs a transaction, or remembers what it does: it follows from the rows, the process and what is done.
+func (m *model) transact(w *world, p int, words string, run func(*process) error) error {
+	k := string(w.procs[p].text(w.rows.mostText([]byte(words))))
+	if known, ok := m.memo[k]; ok {
+		w.rows, w.procs[p] = known.rows, known.proc
+		return nil
+	}
+	if err := m.db.load(m.ctx, &w.rows); err != nil {
+		return err
+	}
+	m.db.Remember(w.procs[p].memory)
+	if err := run(&w.procs[p]); err != nil {
+		return err
+	}
+	w.procs[p].memory = m.db.Memory()
+	var err error
+	if w.rows, err = m.db.read(m.ctx); err != nil {
+		return err
+	}
+	m.runs++
+	m.memo[k] = outcome{w.rows, w.procs[p]}
+	return nil
+}
+
+// claims is the start of deliveries that are due, and of a line's next.
+func (m *model) claims(w *world, p int, write writer) {
+	proc := &w.procs[p]
+	if p > 0 && proc.free() && w.procs[0].free() && proc.epoch == w.procs[0].epoch {
+		return // which of two that hold nothing claims makes no difference
+	}
+	room := m.scene.slots - len(proc.attempts)
+	if room > 0 && m.waits(w) {
+		owner := w.owner(p)
+		write(name(p)+" claims", p, func(proc *process) error {
+			items, err := m.db.Queue.Claim(m.ctx, epoch0, work.Claim{Lane: lane, Max: room, Owner: owner, Lease: lease, Epoch: proc.epoch})
+			for _, item := range items {
+				proc.attempts = append(proc.attempts, attempt{item: item, leaseEnd: now + lease.Microseconds()})
+			}
+			return err
+		}, nil)
+	}
+	if len(w.rows[lines]) > 0 {
+		write(name(p)+" looks who is next in line", p, func(*process) error {
+			_, _, err := m.db.Queue.Admit(m.ctx, epoch0, []work.LineKey{{Tenant: tenant, Channel: chanel, Name: key}}, 10, usher.Admission())
+			return err
+		}, nil)
+	}
+}
+
+// waits reports whether anything may be claimed.
+func (m *model) waits(w *world) bool {
+	if len(w.rows[due]) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(w.rows[queue], func(row []any) bool {
+		return m.db.word(queue, row, "state") == string(posthouse.Pending) && m.db.number(queue, row, "due_at") <= now && m.db.word(queue, row, "pin") == ""
+	})
+}
+
+// calls is what attempts do: look at the lease, call, be answered.
+func (m *model) calls(w *world, p int, add adder) {
+	for i := range w.procs[p].attempts {
+		a := &w.procs[p].attempts[i]
+		d := &a.item.Delivery
+		on := name(p) + " " + "%s " + m.short(d.ID)
+		step := func(what string, change func(next *world, a *attempt)) {
+			add(fmt.Sprintf(on, what), p, func(next *world) error {
+				change(next, &next.procs[p].attempts[i])
+				return nil
+			})
+		}
+		end := func(v verdict, class posthouse.Class) func(*world, *attempt) {
+			return func(_ *world, a *attempt) { a.phase, a.verdict, a.class = answered, v, class }
+		}
+		begin := func(_ *world, a *attempt) { a.phase, a.end = calling, now+timeout.Microseconds() }
+		send := func(next *world, a *attempt) {
+			id := a.item.Delivery.ID
+			next.boxes[m.box(id)].arrive(m.settings.Window, slices.Contains(m.first, id))
+		}
+		switch a.phase {
+		case held:
+			switch {
+			case m.repeatIsLate(d, a.leaseEnd-now):
+				step("finds it too late to repeat", end(tooLate, ""))
+			case now+timeout.Microseconds() > a.leaseEnd:
+				step("finds too little of its lease left for", end(released, ""))
+				if w.left.lies > 0 {
+					step("with a clock that is behind begins to call the provider for", func(next *world, a *attempt) {
+						next.left.lies--
+						begin(next, a)
+					})
+				}
+			default:
+				step("begins to call the provider for", begin)
+			}
+		case calling:
+			if now > a.end {
+				step("finds the time for its call over, for", end(result, posthouse.ClassUnknown))
+				if w.left.lates > 0 {
+					step("has the bytes leave after its time, for", func(next *world, a *attempt) {
+						next.left.lates--
+						send(next, a)
+						end(result, posthouse.ClassUnknown)(next, a)
+					})
+				}
+				continue
+			}
+			step("reaches the provider with", func(next *world, a *attempt) {
+				send(next, a)
+				a.phase = arrived
+			})
+			step("loses its call on the way, with", end(result, posthouse.ClassUnknown))
+			for _, class := range m.scene.classes {
+				step("is refused ("+string(class)+"), with", end(result, class))
+			}
+		case arrived:
+			step("is answered yes, for", end(result, posthouse.ClassOK))
+			step("loses the answer, for", end(result, posthouse.ClassUnknown))
+		}
+	}
+}
+
+// repeatIsLate is what the engine asks before it repeats: see tooLate in internal/engine.
+func (m *model) repeatIsLate(d *posthouse.Delivery, left int64) bool {
+	at := d.LeaseUntil.Add(-time.Duration(left) * time.Microsecond)
+	return state.Doubtful(*d) && !retry.MayResend(at, d.FirstStartAt, m.settings.Window, m.settings.Timeout)
+}
+
+// arrive is what the provider does with a call.
+func (b *letterbox) arrive(window time.Duration, first bool) {
+	b.first, b.replay = b.first || first, b.replay || !first
+	if b.forgets > now {
+		return // it knows the key, and answers as it did
+	}
+	b.arrivals = min(b.arrivals+1, 4)
+	if window > 0 {
+		b.forgets = now + window.Microseconds()
+	}
+}
+
+// results is how ends of attempts are written: together, and by a look at those that have changed meanwhile.
+func (m *model) results(w *world, p int, write writer) {
+	in := func(ph phase) bool {
+		return slices.ContainsFunc(w.procs[p].attempts, func(a attempt) bool { return a.phase == ph })
+	}
+	if in(answered) {
+		write(name(p)+" writes results", p, m.record, nil)
+	}
+	if in(late) {
+		write(name(p)+" looks again at what has changed meanwhile", p, m.reconsider, nil)
+	}
+}
+
+// change is what follows the end of an attempt.
+func (m *model) change(a *attempt, d posthouse.Delivery, at time.Time) work.Change {
+	switch a.verdict {
+	case released:
+		return state.AfterRelease(d, at, state.ReasonShutdown)
+	case tooLate:
+		return state.AfterWindow(&m.settings, d, at)
+	}
+	item := a.item
+	item.Delivery = d
+	return state.AfterResult(&m.settings, &item, a.result(), at)
+}
+
+func (m *model) record(proc *process) error {
+	var over []*attempt
+	for i := range proc.attempts {
+		if proc.attempts[i].phase == answered {
+			over = append(over, &proc.attempts[i])
+		}
+	}
+	refused, err := m.db.Queue.Record(m.ctx, epoch0, func(at time.Time) []work.Change {
+		changes := make([]work.Change, len(over))
+		for i, a := range over {
+			changes[i] = m.change(a, a.item.Delivery, at)
+		}
+		return changes
+	})
+	if err != nil {
+		return err
+	}
+	left := []attempt{}
+	for _, a := range proc.attempts {
+		switch {
+		case a.phase != answered:
+			left = append(left, a)
+		case slices.Contains(refused, a.item.Delivery.ID):
+			a.phase = late
+			left = append(left, a)
+		}
+	}
+	proc.attempts = left
+	return nil
+}
+
+func (m *model) reconsider(proc *process) error {
+	byID := map[string]*attempt{}
+	var ids []string
+	for i := range proc.attempts {
+		if a := &proc.attempts[i]; a.phase == late {
+			byID[a.item.Delivery.ID] = a
+			ids = append(ids, a.item.Delivery.ID)
+		}
+	}
+	_, err := m.revise(work.Selection{IDs: ids}, func(at time.Time, found []posthouse.Delivery) (changes []work.Change) {
+		for _, current := range found {
+			a := byID[current.ID]
+			r := a.result()
+			if a.verdict != result {
+				r.Class = ""
+			}
+			c, ok := state.AfterLate(current, &a.item.Delivery, r, func(current posthouse.Delivery) work.Change { return m.change(a, current, at) })
+			if ok {
+				changes = append(changes, c)
+			}
+		}
+		return changes
+	})
+	proc.attempts = slices.DeleteFunc(proc.attempts, func(a attempt) bool { return a.phase == late })
+	return err
+}
+
+func (m *model) revise(sel work.Selection, decide func(at time.Time, found []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error) {
+	return m.db.Queue.Revise(m.ctx, epoch0, sel, decide)
+}
+
+// dies is what a process may suffer, and how it begins anew.
+func (m *model) dies(w *world, p int, add adder) {
+	proc := &w.procs[p]
+	restart := func(next *world) {
+		next.procs[p] = process{life: proc.life + 1, epoch: m.epoch(next)}
+	}
+	if w.left.crashes > 0 && !proc.free() {
+		add(name(p)+" is killed and started again", p, func(next *world) error {
+			next.left.crashes--
+			restart(next)
+			return nil
+		})
+	}
+	if len(proc.attempts) == 0 && proc.epoch != m.epoch(w) {
+		add(name(p)+" sees that the database was restored, and begins anew", p, func(next *world) error {
+			restart(next)
+			return nil
+		})
+	}
+}
+
+func (m *model) epoch(w *world) int64 {
+	for _, row := range w.rows[meta] {
+		if row[0] == "epoch" {
+			n, _ := strconv.ParseInt(row[1].(string), 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// at puts the step's moment in the place of the real one.
+type at struct{ store.Queue }
+
+func (q at) Revise(ctx context.Context, _ time.Time, sel work.Selection, decide func(time.Time, []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error) {
+	return q.Queue.Revise(ctx, epoch0, sel, decide)
+}
+
+// waiting are the results of a process that wait to be written.
+type waiting []attempt
+
+func (waiting) Stuck() bool { return false }
+func (l waiting) Has(d posthouse.Delivery) bool {
+	return slices.ContainsFunc(l, func(a attempt) bool {
+		return a.phase >= answered && a.item.Delivery.ID == d.ID && a.item.Delivery.Token == d.Token
+	})
+}
+
+// rescues is what a process does for what nobody else moves.
+func (m *model) rescues(w *world, p int, write writer) {
+	if m.flies(w) { // also where no lease has ended: it must find nothing then
+		write(name(p)+" rescues what has lost its lease", p, func(proc *process) error {
+			_, err := m.rescuer(proc).RescueNow(m.ctx)
+			return err
+		}, nil)
+	}
+	if m.overdue(w, work.PastDeadline) {
+		write(name(p)+" ends what is past its deadline", p, func(*process) error {
+			return m.sweep(work.PastDeadline, state.AfterDeadline)
+		}, nil)
+	}
+	if m.overdue(w, work.HoldOver) {
+		write(name(p)+" gives up what nobody has resolved", p, func(*process) error {
+			return m.sweep(work.HoldOver, state.AfterHold)
+		}, nil)
+	}
+}
+
+func (m *model) rescuer(proc *process) *rescue.Rescuer {
+	return &rescue.Rescuer{
+		Queue: at{m.db.Queue}, Failures: m.db.Queue.Failures, Results: waiting(proc.attempts),
+		Settings: func(state.Key) *state.Settings { return &m.settings }, Reported: func(string) bool { return false },
+		Unread: func(*posthouse.Delivery) bool { return false }, Returned: func([]posthouse.Delivery) {},
+		Life: life.New(), Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry()), Every: time.Second,
+	}
+}
+
+func (m *model) sweep(kind work.Due, follow func(posthouse.Delivery) work.Change) error {
+	_, err := m.revise(work.Selection{Due: kind, Max: rescue.Batch}, func(_ time.Time, found []posthouse.Delivery) (changes []work.Change) {
+		for _, d := range found {
+			changes = append(changes, follow(d))
+		}
+		return changes
+	})
+	return err
+}
+
+// flies reports whether anything is held.
+func (m *model) flies(w *world) bool {
+	return len(w.rows[flights]) > 0 || slices.ContainsFunc(w.rows[queue], func(row []any) bool { return m.db.word(queue, row, "state") == string(posthouse.Sending) })
+}
+
+// overdue reports whether the rescuer would find anything of a kind.
+func (m *model) overdue(w *world, kind work.Due) bool {
+	return slices.ContainsFunc(w.rows[queue], func(row []any) bool {
+		is := posthouse.State(m.db.word(queue, row, "state"))
+		deadline, at := m.db.number(queue, row, "deadline"), m.db.number(queue, row, "due_at")
+		return kind == work.PastDeadline && deadline > 0 && deadline <= now && is == posthouse.Pending ||
+			kind == work.HoldOver && is == posthouse.Unknown && at > 0 && at <= now
+	})
+}
+
+// people is what people ask for.
+func (m *model) people(w *world, p int, write writer) {
+	op := decide.Operator{Queue: at{m.db.Queue}, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}
+	for id, s := range m.stands(w) {
+		if w.left.cancels > 0 && s.state.Open() {
+			write(fmt.Sprintf("a person cancels %s at %s", m.short(id), name(p)), p, func(*process) error {
+				_, err := op.Cancel(m.ctx, tenant, []string{id})
+				return err
+			}, func(next *world) { next.left.cancels-- })
+		}
+		if w.left.resolves > 0 && (s.state == posthouse.Unknown || s.state == posthouse.Quarantined) {
+			for _, r := range []decide.Resolution{decide.ResolveSent, decide.ResolveFail, decide.ResolveRetry} {
+				write(fmt.Sprintf("a person resolves %s as %s at %s", m.short(id), r, name(p)), p, func(*process) error {
+					_, err := op.Resolve(m.ctx, tenant, id, r)
+					if posthouse.CodeOf(err) == posthouse.CodeConflict {
+						err = nil
+					}
+					return err
+				}, func(next *world) {
+					next.left.resolves--
+					next.boxes[m.box(id)].told = true
+				})
+			}
+		}
+		if w.left.replays > 0 && slices.Contains([]posthouse.State{posthouse.Failed, posthouse.Expired, posthouse.Quarantined, posthouse.Undelivered}, s.state) {
+			write(fmt.Sprintf("a person replays %s at %s", m.short(id), name(p)), p, func(*process) error {
+				_, err := m.db.Submissions.AddReplay(m.ctx, epoch0, tenant, []string{id}, false)
+				return err
+			}, func(next *world) {
+				next.left.replays--
+				next.boxes[m.box(id)].persons++
+			})
+		}
+	}
+	if w.left.restores > 0 {
+		write("a person raises the epoch of a restored database at "+name(p), p, func(*process) error {
+			_, err := m.db.Epochs.BumpEpoch(m.ctx, epoch0)
+			return err
+		}, func(next *world) { next.left.restores-- })
+	}
+}
+
+// passes is time: to just behind the next moment at which anything may be done that cannot be done before.
+func (m *model) passes(w *world, add adder) {
+	var moments []int64
+	for _, row := range w.rows[queue] {
+		for _, name := range []string{"due_at", "lease_until", "deadline"} {
+			moments = append(moments, m.db.number(queue, row, name))
+		}
+	}
+	for _, row := range w.rows[flights] {
+		moments = append(moments, m.db.number(flights, row, "lease_until"))
+	}
+	next := int64(0)
+	for _, at := range moments {
+		if at >= now && (next == 0 || at < next) && at != now {
+			next = at
+		}
+	}
+	if next == 0 {
+		return
+	}
+	by := next - now + moment.Microseconds()
+	frozen, words := 0, "time passes"
+	for p := range w.procs {
+		if slices.ContainsFunc(w.procs[p].attempts, func(a attempt) bool { return a.leaseEnd >= now && a.leaseEnd <= now+by }) {
+			frozen, words = frozen+1, words+"; "+name(p)+" stands still beyond its lease"
+		}
+	}
+	if frozen > w.left.freezes {
+		return
+	}
+	add(words, -1, func(next *world) error {
+		next.left.freezes -= frozen
+		m.pass(next, by)
+		return nil
+	})
+}
+
+// short is a delivery's name in words.
+func (m *model) short(id string) string {
+	n := m.box(id) + 1
+	if slices.Contains(m.first, id) {
+		return fmt.Sprintf("delivery %d", n)
+	}
+	return fmt.Sprintf("the replay of delivery %d", n)
+}
+
+// box is the place of a delivery's recipient.
+func (m *model) box(id string) int {
+	return slices.IndexFunc(m.first, func(first string) bool { return posthouse.MessageID(first) == posthouse.MessageID(id) })
+}
