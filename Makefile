@@ -149,7 +149,7 @@ torture-on: test-deps ## go on with a torture that was interrupted
 
 .PHONY: prove
 prove: test-deps ## explore every schedule of small worlds, and print what was found
-	@$(GO) run ./torture -rows $(CURDIR)/bin/prove.ndjson -run -- -run 'TestEverySchedule|TestTheExploration'
+	@$(GO) run ./torture -rows $(CURDIR)/bin/prove.ndjson -run -- -run 'TestEverySchedule|TestEveryPairOf|TestTheExploration'
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,7 +1,6 @@
 package mutant
 
 import (
-	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -51,17 +50,25 @@ var rescueByMemory = []overlay.Edit{{
 	New: strings.ReplaceAll(rescueWithoutGuard[2].New, "t.DB.Overdue", "t.flights.overdue"),
 }}
 
-// explored are the seeded bugs that the exploration of schedules must find in its short form, by the law that it names.
+// The two ways in which torture/prove explores.
+const (
+	schedules = "^TestEveryScheduleHoldsTheLaws$/^"
+	pairs     = "^TestEveryPairOfTransactionsHoldsTheLaws$/^"
+)
+
+// explored are the seeded bugs that the exploration of schedules must find in its short form, by the law that it names. Two more
+// of the core's are beyond it: leaseByOwnClock, since all its processes share a clock, and commitRepeated, since no answer to a
+// COMMIT is lost there.
 var explored = []struct {
-	name, scene, law string
-	edits            []overlay.Edit
+	name, by, law string
+	edits         []overlay.Edit
 }{
-	{"a rescue without a look at the lease", "hold", "a lease is taken only when it has ended", rescueByMemory},
-	{"no token in the write of a result", "retry", "tokens rise with each start", slices.Concat(resultWithoutToken, resultWithoutTokenOnSQLite)},
-	{"a window counted from the last start", "window", "nobody is reached twice", windowFromLastStart},
-	{"a cancel that leaves the due entry", "hold", "each delivery stands in exactly one place", cancelWithoutLook},
-	{"a line that does not ask for its holder", "line", "of one ordering key one is under way at a time", admitAtOnce},
-	{"a result in a flight that its delivery has left", "hold", "each delivery stands in exactly one place", goneIgnored},
+	{"a rescue without a look at the lease", schedules + "hold$", "a lease is taken only when it has ended", rescueByMemory},
+	{"no token in the write of a result", schedules + "retry$", "tokens rise with each start", slices.Concat(resultWithoutToken, resultWithoutTokenOnSQLite)},
+	{"a window counted from the last start", schedules + "window$", "nobody is reached twice", windowFromLastStart},
+	{"a cancel that leaves the due entry", schedules + "hold$", "each delivery stands in exactly one place", cancelWithoutLook},
+	{"a line that does not ask for its holder", schedules + "line$", "of one ordering key one is under way at a time", admitAtOnce},
+	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},
 }
 
 // TestTheExplorationFindsTheSeededBugsOfTheCore builds the exploration of schedules with each bug, and wants a violation with
@@ -70,25 +77,30 @@ func TestTheExplorationFindsTheSeededBugsOfTheCore(t *testing.T) {
 	t.Parallel()
 	for i, bug := range explored {
 		t.Run(bug.name, func(t *testing.T) {
-			if !house.Full() {
-				overlay.Check(t, bug.edits...)
-				if i > 0 {
-					return // one is built and sought; the others are by make prove
-				}
+			overlay.Check(t, bug.edits...)
+			if i > 0 && !house.Full() {
+				return // one is built and sought; the others are by make prove
 			}
-			out, err := exec.CommandContext(t.Context(), overlay.Tests(t, "./torture/prove", bug.edits...), "-test.run", "TestEveryScheduleHoldsTheLaws/^"+bug.scene+"$", "-test.v").CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), overlay.Tests(t, "./torture/prove", bug.edits...), "-test.run", bug.by, "-test.v").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), bug.law) {
 				t.Fatalf("the bug is not found: %v, want a violation of %q\n%s", err, bug.law, out)
 			}
-			t.Log(fmt.Sprintf("%s\n", bug.name) + firstStory(string(out)))
+			house.Report(t, house.Row{
+				Test: "P3", What: bug.name, N: 1, Unit: "bug", Figure: "found: " + bug.law, Bar: "the shortest schedule that breaks a law", Pass: true,
+			})
+			t.Log(firstStory(string(out)))
 		})
 	}
 }
 
 // firstStory is the first violation in the words of the exploration.
 func firstStory(out string) string {
-	_, story, _ := strings.Cut(out, "scene ")
-	story, _, _ = strings.Cut(story, "\n---")
-	story, _, _ = strings.Cut(story, "\n===")
-	return "scene " + story
+	for _, begins := range []string{"scene ", "deliveries that are "} {
+		if _, story, found := strings.Cut(out, begins); found {
+			story, _, _ = strings.Cut(story, "\n---")
+			story, _, _ = strings.Cut(story, "\n===")
+			return begins + story
+		}
+	}
+	return out
 }

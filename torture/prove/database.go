@@ -2,17 +2,15 @@ package prove
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/store"
-	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/store/storetest"
 )
 
 // epoch0 is the moment at which every step happens: time passes by moving what is stored into the past.
@@ -79,13 +77,13 @@ func rowText(b []byte, row []any) []byte {
 // database is a store whose contents are replaced before each step.
 type database struct {
 	*store.Store
-	columns [tables][]string
-	now     rows // what the tables hold
+	tables *storetest.Tables
+	now    rows // what the tables hold
 }
 
-// openDatabase makes a migrated database in a folder, best one in memory.
-func openDatabase(ctx context.Context, folder string) (*database, error) {
-	st, err := store.Open(ctx, store.Options{DSN: "sqlite:" + filepath.Join(folder, "prove.db"), Log: slog.New(slog.DiscardHandler)})
+// openDatabase opens and migrates a database.
+func openDatabase(ctx context.Context, dsn string) (*database, error) {
+	st, err := store.Open(ctx, store.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}
@@ -93,94 +91,35 @@ func openDatabase(ctx context.Context, folder string) (*database, error) {
 		return nil, err
 	}
 	db := &database{Store: st}
-	for i, name := range tableNames {
-		if db.columns[i], err = columnsOf(ctx, st.DB.Reader, name); err != nil {
-			return nil, err
-		}
-	}
-	db.now, err = db.read(ctx)
-	return db, err
-}
-
-func columnsOf(ctx context.Context, db *sql.DB, table string) ([]string, error) {
-	found, err := db.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
-	if err != nil {
+	if db.tables, err = storetest.TablesOf(ctx, st.DB, epoch0, tableNames[:]...); err != nil {
 		return nil, err
 	}
-	defer found.Close()
-	names, err := found.Columns()
-	return names, cmpErr(err, found.Err())
-}
-
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = db.read(ctx)
+	return db, err
 }
 
 // column is the place of a column in the rows of a table.
 func (db *database) column(table int, name string) int {
-	return slices.Index(db.columns[table], name)
+	return slices.Index(db.tables.Columns[table], name)
 }
 
 // load makes the tables hold what a state has, and no events.
 func (db *database) load(ctx context.Context, want *rows) error {
 	w := *want
 	w[events] = nil
-	return db.DB.Change(ctx, epoch0, "load a state", func(t *sqldb.Tx) error {
-		for i := range tables {
-			if sameRows(db.now[i], w[i]) {
-				continue
-			}
-			if _, err := t.Exec("DELETE FROM " + tableNames[i]); err != nil {
-				return err
-			}
-			for _, row := range w[i] {
-				if _, err := t.Exec("INSERT INTO "+tableNames[i]+" VALUES ("+sqldb.Marks(len(row))+")", row...); err != nil {
-					return err
-				}
-			}
-			db.now[i] = w[i]
-		}
-		return nil
-	})
+	if err := db.tables.Replace(ctx, db.now[:], w[:]); err != nil {
+		return err
+	}
+	db.now = w
+	return nil
 }
 
 // read is what the tables hold now.
 func (db *database) read(ctx context.Context) (r rows, err error) {
-	err = db.DB.Change(ctx, epoch0, "read a state", func(t *sqldb.Tx) error {
-		for i := range tables {
-			list := [][]any{}
-			err := t.Query("SELECT * FROM "+tableNames[i], nil, func(scan func(...any) error) error {
-				row := make([]any, len(db.columns[i]))
-				into := make([]any, len(row))
-				for j := range row {
-					into[j] = &row[j]
-				}
-				err := scan(into...)
-				list = append(list, row)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			if sameRows(list, db.now[i]) {
-				list = db.now[i]
-			}
-			r[i] = list
-		}
-		return nil
-	})
+	found, err := db.tables.Read(ctx, db.now[:])
+	copy(r[:], found)
 	db.now = r
 	return r, err
-}
-
-// sameRows compares rows that stand in the same order.
-func sameRows(a, b [][]any) bool {
-	return slices.EqualFunc(a, b, func(a, b []any) bool { return slices.Equal(a, b) })
 }
 
 // word and number read a column of a row by its name.

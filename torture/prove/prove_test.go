@@ -3,6 +3,7 @@ package prove
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func explore(t testing.TB, s *scene) finding {
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		folder = dir
 	}
-	db, err := openDatabase(t.Context(), folder)
+	db, err := openDatabase(t.Context(), "sqlite:"+filepath.Join(folder, "prove.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

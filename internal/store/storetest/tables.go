@@ -1,0 +1,141 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+)
+
+// Tables reads and replaces all that some tables hold: for who goes back to a moment, and on from there another way.
+type Tables struct {
+	db      *sqldb.DB
+	at      time.Time
+	names   []string
+	Columns [][]string // of each table
+}
+
+// Rows are those of each table, as its columns stand. Texts are strings and numbers int64.
+type Rows [][][]any
+
+// TablesOf are tables of a migrated database, for transactions at a time.
+func TablesOf(ctx context.Context, db *sqldb.DB, at time.Time, names ...string) (*Tables, error) {
+	t := &Tables{db: db, at: at, names: names}
+	for _, name := range names {
+		found, err := db.Reader.QueryContext(ctx, "SELECT * FROM "+name+" LIMIT 0")
+		if err != nil {
+			return nil, err
+		}
+		columns, err := found.Columns()
+		found.Close()
+		if err == nil {
+			err = found.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.Columns = append(t.Columns, columns)
+	}
+	return t, nil
+}
+
+// Replace makes the tables hold what is wanted, where they hold something else now.
+func (t *Tables) Replace(ctx context.Context, now, want Rows) error {
+	return t.db.Change(ctx, t.at, "replace rows", func(x *sqldb.Tx) error {
+		for i, name := range t.names {
+			if same(now[i], want[i]) {
+				continue
+			}
+			if _, err := x.Exec("DELETE FROM " + name); err != nil {
+				return err
+			}
+			for _, row := range want[i] {
+				if _, err := x.Exec("INSERT INTO "+name+" VALUES ("+sqldb.Marks(len(row))+")", row...); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Clear empties all tables but that of the epoch, and begins with the first one.
+func (t *Tables) Clear(ctx context.Context) error {
+	return t.db.Change(ctx, t.at, "clear", func(x *sqldb.Tx) error {
+		for _, name := range t.names {
+			if name == "posthouse_meta" {
+				continue
+			}
+			if _, err := x.Exec("DELETE FROM " + name); err != nil {
+				return err
+			}
+		}
+		_, err := x.Exec("UPDATE posthouse_meta SET value = '1' WHERE name = 'epoch'")
+		return err
+	})
+}
+
+// Read is what the tables hold. What is the same as in known is that.
+func (t *Tables) Read(ctx context.Context, known Rows) (Rows, error) {
+	r := make(Rows, len(t.names))
+	err := t.db.Change(ctx, t.at, "read rows", func(x *sqldb.Tx) error {
+		for i, name := range t.names {
+			list := [][]any{}
+			err := x.Query("SELECT * FROM "+name, nil, func(scan func(...any) error) error {
+				row, err := readRow(scan, len(t.Columns[i]))
+				list = append(list, row)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if known != nil && same(list, known[i]) {
+				list = known[i]
+			}
+			r[i] = list
+		}
+		return nil
+	})
+	return r, err
+}
+
+func readRow(scan func(...any) error, columns int) ([]any, error) {
+	row, into := make([]any, columns), make([]any, columns)
+	for i := range row {
+		into[i] = &row[i]
+	}
+	err := scan(into...)
+	for i, v := range row {
+		if text, ok := v.([]byte); ok {
+			row[i] = string(text)
+		}
+	}
+	return row, err
+}
+
+// same compares rows that stand in the same order.
+func same(a, b [][]any) bool {
+	return slices.EqualFunc(a, b, func(a, b []any) bool { return slices.Equal(a, b) })
+}
+
+// Hold locks all rows of tables for as long as the transaction lasts.
+func Hold(t *sqldb.Tx, names ...string) error {
+	for _, name := range names {
+		if _, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM "+name+t.DB.Dialect.Lock); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The questions of which connections wait for a lock, by their ports.
+var lockWaits = map[string]string{
+	"postgres": "SELECT client_port::text FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+	"mysql":    "SELECT SUBSTRING_INDEX(p.HOST, ':', -1) FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT'",
+}
+
+// LockWaits are the ports of the clients whose connections wait for a lock.
+func LockWaits(ctx context.Context, db *sqldb.DB) ([]string, error) {
+	return sqldb.All(db.Reads(ctx), sqldb.Word, lockWaits[db.Database()])
+}
