@@ -69,6 +69,8 @@ type Channel struct {
 	State       ChannelState `json:"state,omitempty"`
 	StateReason string       `json:"state_reason,omitempty"`
 	StateUntil  time.Time    `json:"state_until,omitzero"`
+	// Warnings say what is stored and will not work as this server runs, such as an address that it may not call. They are only shown.
+	Warnings []string `json:"warnings,omitempty"`
 
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`

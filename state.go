@@ -89,6 +89,7 @@ const (
 	ClassRate      Class = "rate"      // too fast; parks the account for the provider's wait, burns nothing
 	ClassAuth      Class = "auth"      // credentials refused; refreshed once, then as account; burns nothing
 	ClassAccount   Class = "account"   // quota, balance, permission: parks the account and probes it; burns nothing
+	ClassBlocked   Class = "blocked"   // our own rules do not let us call the address: nothing left; as account, burns nothing
 	ClassLocal     Class = "local"     // our own machine could not: parks the channel in this process for a moment; burns nothing
 	ClassRecipient Class = "recipient" // this recipient cannot be reached: final
 	ClassContent   Class = "content"   // this content is refused: final
@@ -99,7 +100,7 @@ const (
 // Classes lists every class.
 func Classes() []Class {
 	return []Class{
-		ClassOK, ClassTransient, ClassRate, ClassAuth, ClassAccount, ClassLocal,
+		ClassOK, ClassTransient, ClassRate, ClassAuth, ClassAccount, ClassBlocked, ClassLocal,
 		ClassRecipient, ClassContent, ClassRequest, ClassUnknown,
 	}
 }
@@ -115,5 +116,5 @@ func (c Class) Final() bool {
 // Blocks reports whether the class is about the account or our machine, not the
 // delivery: the account pauses and no try is burned.
 func (c Class) Blocks() bool {
-	return c == ClassRate || c == ClassAuth || c == ClassAccount || c == ClassLocal
+	return c == ClassRate || c == ClassAuth || c == ClassAccount || c == ClassBlocked || c == ClassLocal
 }

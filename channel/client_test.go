@@ -158,11 +158,11 @@ func TestFailureBeforeAByteLeftIsKnown(t *testing.T) {
 	}{
 		"TLS never shakes hands":   {"https://" + silent.Addr().String(), channel.CodeTimeout, house, posthouse.ClassTransient, "TLS with"},
 		"TLS of another age":       {expired.URL, channel.CodeNetwork, house, posthouse.ClassTransient, "TLS with"},
-		"forbidden address":        {"http://127.0.0.1:9999", channel.CodeBlocked, channel.Env{}, posthouse.ClassAccount, "may connect to"},
-		"forbidden name":           {"http://localhost:9999", channel.CodeBlocked, channel.Env{}, posthouse.ClassAccount, "may connect to"},
-		"forbidden metadata":       {"http://169.254.169.254/latest", channel.CodeBlocked, house, posthouse.ClassAccount, "may connect to"},
-		"forbidden port":           {"http://127.0.0.1:6379", channel.CodeBlocked, house, posthouse.ClassAccount, "may connect to"},
-		"mapped forbidden address": {"http://[::ffff:127.0.0.1]:9999", channel.CodeBlocked, channel.Env{}, posthouse.ClassAccount, "may connect to"},
+		"forbidden address":        {"http://127.0.0.1:9999", channel.CodeBlocked, channel.Env{}, posthouse.ClassBlocked, "may connect to"},
+		"forbidden name":           {"http://localhost:9999", channel.CodeBlocked, channel.Env{}, posthouse.ClassBlocked, "may connect to"},
+		"forbidden metadata":       {"http://169.254.169.254/latest", channel.CodeBlocked, house, posthouse.ClassBlocked, "may connect to"},
+		"forbidden port":           {"http://127.0.0.1:6379", channel.CodeBlocked, house, posthouse.ClassBlocked, "may connect to"},
+		"mapped forbidden address": {"http://[::ffff:127.0.0.1]:9999", channel.CodeBlocked, channel.Env{}, posthouse.ClassBlocked, "may connect to"},
 		"another scheme":           {"ftp://127.0.0.1/x", channel.CodeRequest, house, posthouse.ClassRequest, "http or https"},
 		"no host":                  {"http:///x", channel.CodeRequest, house, posthouse.ClassRequest, "http or https"},
 	} {

@@ -90,7 +90,7 @@ func (e *Egress) CheckFile(n Network, text string) error {
 	}
 	to, err := netip.ParseAddrPort(net.JoinHostPort(plainHost(u), portOf(u)))
 	if err == nil && !n.Allows(to) && !n.AllowsHost(plainHost(u)) {
-		return fmt.Errorf("may not be fetched: %s is not an address that this server may connect to", to.Addr())
+		return fmt.Errorf("may not be fetched: %s is not an address that this server may connect to; its setting allow_networks says which it may", to.Addr())
 	}
 	return nil
 }

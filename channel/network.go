@@ -3,7 +3,9 @@ package channel
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"syscall"
@@ -39,6 +41,25 @@ func (n Network) Allows(to netip.AddrPort) bool {
 		return false
 	}
 	return public(addr) || n.AllowPrivate && within(private, addr)
+}
+
+// Warn says why a URL leads to nothing that may be called, as far as an address stands in it, and which setting would allow it. It is
+// empty for any other: what a name leads to is found out when it is dialled.
+func (n Network) Warn(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return ""
+	}
+	host := plainHost(u)
+	literal := host
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		literal = "127.0.0.1"
+	}
+	to, err := netip.ParseAddrPort(net.JoinHostPort(literal, portOf(u)))
+	if err != nil || n.Allows(to) || n.AllowsHost(host) {
+		return ""
+	}
+	return fmt.Sprintf("%s is an address that this server does not call: nothing goes there until it runs with --allow-networks %s (the setting allow_networks)", host, to.Addr())
 }
 
 // AllowsHost reports whether a host is listed by name.

@@ -112,7 +112,7 @@ func TestAListedHostDoesNotOpenMetadata(t *testing.T) {
 	n := channel.Network{AllowPrivate: true, Hosts: []string{"169.254.169.254"}} // the name resolves to itself
 	c := newClient(t, channel.Env{Network: n}, channel.ClientOptions{})
 	r := c.Do(t.Context(), channel.Request{URL: parse(t, "http://169.254.169.254/latest/meta-data/")})
-	if r.Code != channel.CodeBlocked || r.Class() != posthouse.ClassAccount {
+	if r.Code != channel.CodeBlocked || r.Class() != posthouse.ClassBlocked {
 		t.Errorf("got code %q, class %q, %v; want %s", r.Code, r.Class(), r.Err, channel.CodeBlocked)
 	}
 }

@@ -57,7 +57,7 @@ func (r *Reply) Class() posthouse.Class {
 	case r.Code == CodeRequest:
 		return posthouse.ClassRequest
 	case r.Code == CodeBlocked:
-		return posthouse.ClassAccount // the address is configured: all its deliveries would fail
+		return posthouse.ClassBlocked // the address is configured: all its deliveries would fail
 	case !r.Written && (r.Code == CodeLocal || r.Code == CodeLookup):
 		return posthouse.ClassLocal // all deliveries of this process would fail
 	case !r.Written:
@@ -203,7 +203,7 @@ func blockedBy(err error) error {
 	if errors.Is(err, ErrEgress) {
 		return err
 	}
-	return ErrBlocked
+	return fmt.Errorf("%w: its setting allow_networks says which it may", ErrBlocked)
 }
 
 // codeOf is the kit's code for a failed call.

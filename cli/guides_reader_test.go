@@ -64,7 +64,7 @@ func newGuideReader(t *testing.T, g guide) *guideReader {
 		environ = append(environ, "POSTHOUSE_API_KEY="+key)
 	}
 	r.names = map[string]string{
-		"http://127.0.0.1:8080": r.url, "http://127.0.0.1:8090": "http://" + sim, "http://10.102.3.2/send": "http://" + sim + "/dingtalk/send",
+		"http://127.0.0.1:8080": r.url, "http://127.0.0.1:8090": "http://" + sim, "http://dingtalk.example.com/send": "http://" + sim + "/dingtalk/send",
 		"posthouse simulate": "posthouse simulate --addr " + sim, "/tmp/posthouse.log": filepath.Join(r.dir, "posthouse.log"),
 	}
 	if g.meet != nil {

@@ -19,7 +19,7 @@ import (
 func (h *house) dingtalk(settings posthouse.ChannelSettings) {
 	h.Helper()
 	h.put(posthouse.Channel{Name: "dingtalk", Driver: "dingtalk", ChannelSettings: settings, Config: map[string]any{
-		"baseUrl": h.sim.URL() + "/dingtalk/send", "agentId": "ZJLAB1045002", "corpId": "ZJLAB1045",
+		"baseUrl": h.sim.URL() + "/dingtalk/send", "agentId": "AGENT1002", "corpId": "CORP1",
 	}})
 }
 

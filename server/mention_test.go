@@ -175,7 +175,19 @@ func TestSpellingsOfOneAddressAreOneRecipient(t *testing.T) {
 			t.Errorf("%s: %d deliveries to one recipient", channel, len(sent.Deliveries))
 		}
 	}
-	_, err := h.api.Suppressions.Add(t.Context(), wire.SuppressionDraft{Channel: "app", Address: "U50"})
+	for _, words := range []string{"U50", "u50"} {
+		found, err := h.api.Deliveries.List(t.Context(), client.Filter{KnownAs: words})
+		h.must(err)
+		if len(found.Items) != 1 || found.Items[0].Address != "u50" {
+			t.Errorf("%s is found as %+v", words, found.Items)
+		}
+	}
+	found, err := h.api.Deliveries.List(t.Context(), client.Filter{Channel: "robot", KnownAs: "+86 138 0013 8002"})
+	h.must(err)
+	if len(found.Items) != 1 {
+		t.Errorf("the number is found as %+v", found.Items)
+	}
+	_, err = h.api.Suppressions.Add(t.Context(), wire.SuppressionDraft{Channel: "app", Address: "U50"})
 	h.must(err)
 	held := h.hand(posthouse.Draft{Channel: "app", To: []posthouse.Recipient{{User: "u50"}}, Content: &posthouse.Content{Text: "y"}})
 	h.eventually("it is suppressed", func() bool {

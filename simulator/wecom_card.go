@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -97,10 +98,12 @@ func (s *Simulator) Press(p Press) error {
 
 // cardOf is the newest card of a member with a task id, and whose application sent it.
 func (s *Simulator) cardOf(p *Press) (card *wecomTemplate, agent string, found bool) {
-	for _, a := range slices.Backward(s.Arrivals(Filter{Provider: "wecom", User: p.User, Limit: maxListed})) {
-		var c wecomTemplate
-		if a.taken() && json.Unmarshal([]byte(a.Text), &c) == nil && c.Type != "" && (p.TaskID == "" || p.TaskID == c.Task) {
-			return &c, a.Account, true
+	for _, user := range []string{p.User, strings.ToLower(p.User)} { // user ids have no case
+		for _, a := range slices.Backward(s.Arrivals(Filter{Provider: "wecom", User: user, Limit: maxListed})) {
+			var c wecomTemplate
+			if a.taken() && json.Unmarshal([]byte(a.Text), &c) == nil && c.Type != "" && (p.TaskID == "" || p.TaskID == c.Task) {
+				return &c, a.Account, true
+			}
 		}
 	}
 	return nil, "", false

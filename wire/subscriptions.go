@@ -41,6 +41,7 @@ type Subscription struct {
 	Told        int64              `json:"told" doc:"How many events it took."`
 	Dead        int64              `json:"dead" doc:"How many events it did not take at the end of all tries."`
 	CreatedAt   time.Time          `json:"created_at"`
+	Warnings    []string           `json:"warnings,omitempty" doc:"What is stored and will not work as this server runs, such as an address that it may not call."`
 }
 
 // SubscriptionWithSecret is a subscription with its new signing secret, which is shown this once.

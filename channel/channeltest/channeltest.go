@@ -370,7 +370,7 @@ func (c Case) forbidden(t *testing.T) {
 	p := c.provider(t)
 	result := c.open(t, p.URL, 0, channel.Network{}).Send(t.Context(), c.outgoing(p.URL, 1))
 	c.check(t, result)
-	c.wantClass(t, "forbidden network", result, append(slices.Clone(blocks), final...))
+	c.wantClass(t, "forbidden network", result, append(slices.Clone(forbade), final...))
 	if n := len(p.Arrivals()); n != 0 {
 		t.Errorf("%d requests arrived, want none", n)
 	}
@@ -382,7 +382,7 @@ func (c Case) elsewhere(t *testing.T) {
 	env := c.env(t, "http://127.0.0.1:1", 0, private())
 	result := c.openIn(t, p.URL, env).Send(t.Context(), c.outgoing(p.URL, 1))
 	c.check(t, result)
-	c.wantClass(t, "forbidden network", result, append(slices.Clone(blocks), final...))
+	c.wantClass(t, "forbidden network", result, append(slices.Clone(forbade), final...))
 	if n := len(p.Arrivals()); n != 0 {
 		t.Errorf("%d requests arrived, want none", n)
 	}

@@ -35,7 +35,9 @@ var (
 	transient = []posthouse.Class{posthouse.ClassTransient}
 	rate      = []posthouse.Class{posthouse.ClassRate}
 	blocks    = []posthouse.Class{posthouse.ClassAccount, posthouse.ClassAuth}
-	final     = []posthouse.Class{posthouse.ClassRequest, posthouse.ClassContent, posthouse.ClassRecipient}
+	// forbade are what a driver makes of an address that it may not call: never the provider's refusal of the account.
+	forbade = []posthouse.Class{posthouse.ClassBlocked}
+	final   = []posthouse.Class{posthouse.ClassRequest, posthouse.ClassContent, posthouse.ClassRecipient}
 )
 
 func zoo() []behaviour {

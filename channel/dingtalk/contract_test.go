@@ -23,7 +23,7 @@ func TestContractOfTheGateway(t *testing.T) {
 		Type: dingtalk.Gateway(),
 		Config: func(url string) map[string]any {
 			return map[string]any{
-				"baseUrl": url + "/mc/send", "agentId": "ZJLAB1045002", "corpId": "ZJLAB1045",
+				"baseUrl": url + "/mc/send", "agentId": "AGENT1002", "corpId": "CORP1",
 				"headers": map[string]any{"X-Key": appSecret},
 			}
 		},

@@ -19,7 +19,7 @@ import (
 const accepted = `{"success":true,"code":200,"msg":"ok","data":{"msgid":"m-1"}}`
 
 func gatewayConfig(url string) map[string]any {
-	return map[string]any{"baseUrl": url + "/MCConsumerApplication/consumer/mc/send", "agentId": "ZJLAB1045002", "corpId": "ZJLAB1045"}
+	return map[string]any{"baseUrl": url + "/mc/send", "agentId": "AGENT1002", "corpId": "CORP1"}
 }
 
 // FLOW-14: the wire form.
@@ -38,12 +38,12 @@ func TestTheGatewayIsAskedInItsForm(t *testing.T) {
 		}
 	}
 	arrivals := p.Arrivals()
-	if len(arrivals) != 1 || arrivals[0].Method != "POST" || arrivals[0].Target != "/MCConsumerApplication/consumer/mc/send" ||
+	if len(arrivals) != 1 || arrivals[0].Method != "POST" || arrivals[0].Target != "/mc/send" ||
 		arrivals[0].Header.Get("Content-Type") != "application/json" {
 		t.Fatalf("got %+v, want one POST of JSON to baseUrl", arrivals)
 	}
 	want := `{"title":"进站提醒","template_id":"SE1003","template_params":{"done":"false","nodes":"[\"a\",\"b\"]","ratio":"0.50","reason":"",` +
-		`"remainMin":"45","taskId":"9007199254740993","taskName":"应急成像<1>"},"userid_list":["zhang.san","li.si"],"agent_id":"ZJLAB1045002","corp_id":"ZJLAB1045"}`
+		`"remainMin":"45","taskId":"9007199254740993","taskName":"应急成像<1>"},"userid_list":["zhang.san","li.si"],"agent_id":"AGENT1002","corp_id":"CORP1"}`
 	if diff := cmp.Diff(want, string(arrivals[0].Body)); diff != "" {
 		t.Errorf("the body (-want +got):\n%s", diff)
 	}

@@ -123,8 +123,12 @@ func (a accounts) putAll(c *web.Call, in givenAccounts) (wire.AccountsStored, er
 	if n := len(list); (n == 0 || n > maxAccounts) && c.Wrong() == nil {
 		c.Refuse("accounts", "has %d accounts: want 1 to %d", n, maxAccounts)
 	}
-	if err := c.Wrong(); err != nil {
-		return wire.AccountsStored{}, err
+	if c.Wrong() != nil { // what else is wrong with what could be read is said with it
+		if n := len(list); n > 0 && n <= maxAccounts {
+			_, _, err := a.Put(c.Context(), c.Tenant(), c.PathValue("name"), list, in.path, true)
+			c.Add(web.ProblemsOf(err))
+		}
+		return wire.AccountsStored{}, c.Wrong()
 	}
 	stored, created, err := a.Put(c.Context(), c.Tenant(), c.PathValue("name"), list, in.path, dry == "true")
 	if err != nil {

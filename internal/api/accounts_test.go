@@ -109,6 +109,8 @@ func TestAccountsAreImportedAllOrNone(t *testing.T) {
 	has(t, h.do(request{method: "GET", path: robots}), 200, `"items":[]`)
 	has(t, h.accounts(csv, "", table), 200, `"stored":2`, `"created":2`)
 	has(t, h.accounts(csv, "", "name,weight\nc,heavy\n"), 422, `"path":"line 2.weight"`)
+	has(t, h.accounts(csv, "", "name,weight,limits,config.key\nc,,twenty,k\nd,,20/1s;x,k\ne,2000,,k\nf,,,\n"), 422,
+		`"path":"line 2.limits"`, `"path":"line 3.limits"`, `"path":"line 4.weight"`, `"path":"line 5.config.key"`)
 	has(t, h.accounts(csv, "", "name,colour\nc,red\n"), 422, `"path":"line 1"`, "colour")
 	has(t, h.accounts(csv, "", "name,config.key\nc,k\nc,k\n"), 422, `"path":"line 3.name"`, "as at line 2")
 	has(t, h.accounts(lines, "", `{"name":"d","config":{"key":"k"}}`+"\n\n"+`{"name":"e","config":{}}`+"\nno\n"), 422, `"path":"line 4"`)

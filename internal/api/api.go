@@ -46,6 +46,8 @@ type Options struct {
 	Subscriptions Subscriptions
 	Events        Events
 
+	// Forms are the ways in which a channel, or all of a tenant's, keep an address that is looked for. Defaults to none but its own.
+	Forms    func(tenant, channel, address string) []string
 	Channels Channels
 	Accounts Accounts
 	// Callbacks are the addresses at which providers call; CallbackDesk takes the calls. It defaults to none.
@@ -75,7 +77,7 @@ func Routes(o Options) []web.Route {
 		o.Actions = func() []string { return nil }
 	}
 	keys := keys{o.Keys, o.Agents, o.Gate, o.Actions}
-	deliveries := deliveries{o.Reader}
+	deliveries := deliveries{o.Reader, o.Forms}
 	accounts := accounts{o.Accounts, o.Channels}
 	handouts := handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}
 	audit, streams := audit{o.Audit}, new(atomic.Int64)

@@ -11,7 +11,10 @@ import (
 )
 
 // deliveries is the resource of single sendings.
-type deliveries struct{ read read.Reader }
+type deliveries struct {
+	read  read.Reader
+	forms func(tenant, channel, address string) []string
+}
 
 func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
@@ -38,6 +41,9 @@ func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 	f.Reason, f.KnownAs, f.Priority = c.Query.Get("reason"), c.Query.Get("known_as"), priority
 	if err != nil {
 		return wire.Page[posthouse.Delivery]{}, err
+	}
+	if f.KnownAs != "" && d.forms != nil {
+		f.Forms = d.forms(c.Tenant(), f.Channel, f.KnownAs)
 	}
 	return pageOf(read.Looked(f.Cursor, f.Limit, sizeOf, func(cursor string, limit int) ([]posthouse.Delivery, string, error) {
 		f.Cursor, f.Limit, f.Look = cursor, limit, mostLooked

@@ -98,6 +98,9 @@ func (s subscriptions) shown(ctx context.Context, sub *work.Subscription, err er
 		ID: sub.ID, URL: sub.URL, Description: sub.Description, Channels: sub.Channels, Kinds: sub.Kinds, Refs: sub.Refs, States: sub.States, Types: sub.Types, Batch: max(sub.Batch, 1),
 		State: sub.State, Reason: sub.Reason, Failures: sub.Failures, LastError: sub.LastError, LastToldAt: sub.ToldAt, Told: sub.Told, Dead: sub.Dead, CreatedAt: sub.CreatedAt,
 	}
+	if why := s.events.Poster.Warn(sub.URL); why != "" {
+		out.Warnings = []string{"url: " + why}
+	}
 	if sub.Failures > 0 {
 		out.NextTryAt = sub.NextAt
 	}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse/wire"
 )
@@ -62,5 +63,52 @@ func TestATestOfWhoMayNotSendGoesToListedAddresses(t *testing.T) {
 	}
 	if got := h.must(422, "PUT", "/v1/channels/one", `{"driver":"test","test_to":["@all",""]}`); !strings.Contains(got.body, "test_to[0]") || !strings.Contains(got.body, "test_to[1]") {
 		t.Errorf("a list that has everybody: %s", got.body)
+	}
+}
+
+// Where this server may not call an address, it is not the provider who refuses: it is said when the address is stored, when the send
+// fails, and by all that shows why something waits.
+func TestAnAddressInsideIsSaidToBeOurs(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const config = `{"driver":"httpapi","config":{"url":"http://10.9.9.9/send","body":"${text}","encoding":"text"}}`
+	if got := h.must(201, "PUT", "/v1/channels/inside", config); !strings.Contains(got.body, `"warnings":["config.url: 10.9.9.9`) || !strings.Contains(got.body, "--allow-networks 10.9.9.9") {
+		t.Errorf("it is stored as %s", got.body)
+	}
+	if got := h.must(200, "PUT", "/v1/channels/inside", config); !strings.Contains(got.body, `"warnings":["config.url`) {
+		t.Errorf("stored again it is %s", got.body)
+	}
+	if got := h.must(201, "PUT", "/v1/channels/outside", strings.Replace(config, "10.9.9.9", "provider.example.com", 1)); strings.Contains(got.body, "warnings") {
+		t.Errorf("an address outside is stored as %s", got.body)
+	}
+	if got := h.must(201, "POST", "/v1/subscriptions", `{"url":"http://192.168.7.7/hook"}`); !strings.Contains(got.body, `"warnings":["url: 192.168.7.7`) {
+		t.Errorf("the subscription is %s", got.body)
+	}
+	ids := h.send("inside", "li.na")
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	soon := func(path, want string) (got string) {
+		t.Helper()
+		for {
+			if got = h.must(200, "GET", path, "").body; strings.Contains(got, want) {
+				return got
+			}
+			select {
+			case <-tick.C:
+			case <-h.Context().Done():
+				t.Fatalf("%s never says %s: %s", path, want, got)
+			}
+		}
+	}
+	shown := soon("/v1/channels/inside", "parked")
+	if !strings.Contains(shown, "this server may not call the address of the account: blocked ADDRESS_BLOCKED") || strings.Contains(shown, "provider refuses") {
+		t.Errorf("the channel is shown as %s", shown)
+	}
+	explained := soon("/v1/deliveries/"+ids[0]+"/explain", `"cause":"blocked"`)
+	if !strings.Contains(explained, "allow_networks") || strings.Contains(explained, "provider refuses") {
+		t.Errorf("it is explained by %s", explained)
+	}
+	if !strings.Contains(explained, `"summary":"It waits: `) {
+		t.Errorf("the summary says nothing: %s", explained)
 	}
 }

@@ -163,11 +163,27 @@ func (p *Opener) closeDriver(d channel.Driver) {
 // Masked is a stored channel as it may be shown.
 func (p *Opener) Masked(ch posthouse.Channel) posthouse.Channel {
 	if t, ok := p.types[ch.Driver]; ok {
+		ch.Warnings = p.warnings(t, ch)
 		ch.Config = t.Redact(ch.Config)
 	} else {
 		ch.Config = nil // nobody can say what is secret in it
 	}
 	return ch
+}
+
+// warnings say which URLs of a channel lead to addresses that this server may not call.
+func (p *Opener) warnings(t channel.Type, ch posthouse.Channel) (list []string) {
+	if t.Pulled(ch.ChannelSettings) {
+		return nil
+	}
+	for _, f := range t.Fields {
+		if text, ok := ch.Config[f.Name].(string); ok && f.Kind == channel.KindURL {
+			if why := p.o.Network.Warn(text); why != "" {
+				list = append(list, "config."+f.Name+": "+why)
+			}
+		}
+	}
+	return list
 }
 
 // Sealed encrypts the secrets of a configuration, each bound to its tenant, channel and field.

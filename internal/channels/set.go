@@ -95,7 +95,7 @@ func (s *Set) shown(ctx context.Context, ch posthouse.Channel) (posthouse.Channe
 
 // Put creates a channel or replaces it. Every problem is reported at once and then nothing has changed.
 func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
-	ch.Tenant, ch.State, ch.StateReason, ch.StateUntil = tenant, "", "", time.Time{}
+	ch.Tenant, ch.State, ch.StateReason, ch.StateUntil, ch.Warnings = tenant, "", "", time.Time{}, nil
 	ch, err := s.checked(ctx, state.Preset(ch))
 	if err != nil {
 		return ch, false, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -49,7 +50,7 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 
 // parkedBecause says why an account is refused, in words that hold nothing of what the provider wrote.
 func parkedBecause(g work.Gate) string {
-	return "the provider refuses the account: " + strings.TrimSpace(string(g.Class)+" "+g.Code)
+	return state.Refusal(g.Class, "the account") + ": " + strings.TrimSpace(string(g.Class)+" "+g.Code)
 }
 
 func (s *Set) brokenNow() map[key]error {

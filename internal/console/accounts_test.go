@@ -213,7 +213,7 @@ func TestAnAccountShowsItsRateOverTime(t *testing.T) {
 	h.shows(h.page("viewer", accountAt+"a"), "It has no rate")
 	h.api("PUT", "/v1/channels/fleet/accounts/a", `{"config":{"agent_id":7,"secret":"********"},"base_rate":20}`, nil)
 	page := h.page("viewer", accountAt+"a")
-	h.shows(page, "It made no call in this time", "?span=day")
+	h.shows(page, "No rate is kept of this time", "?span=day")
 	if strings.Contains(page, "uplot") {
 		t.Error("a page without a chart loads its scripts")
 	}

@@ -53,7 +53,7 @@ func causes() map[string]string {
 		"lease": "到时仍没有结果，就记为未知或转交他人", "query": "将向平台查询结果", "hold": "到时记为失败", "operator": "等回执，或由人裁定",
 		"scheduled": "还没到定时发送的时间", "backoff": "失败后等待下一次重试", "limit": "限流窗口已满", "rule": "规则要求推迟",
 		"channel": "本进程没有打开该渠道，/readyz 有说明", "paused": "渠道或账号已被暂停", "epoch": "数据库被恢复过，需要重启本进程",
-		"account": "没有可用的发送账号，或平台拒绝该账号", "machine": "本机暂时连不上平台", "order": "同一顺序键的前一条消息还没有了结", "run": "该渠道按固定间隔发送，等下一轮",
+		"account": "没有可用的发送账号，或平台拒绝该账号", "machine": "本机暂时连不上平台", "blocked": "本服务的网络规则不允许访问该地址", "order": "同一顺序键的前一条消息还没有了结", "run": "该渠道按固定间隔发送，等下一轮",
 		"rate": "账号当前速率有限", "inflight": "本进程的并发位已用满",
 	}
 }
@@ -96,6 +96,7 @@ func classWords() map[posthouse.Class]word {
 	return map[posthouse.Class]word{
 		posthouse.ClassOK: {"accepted", "已接收"}, posthouse.ClassTransient: {"refused for now", "暂时拒绝"}, posthouse.ClassRate: {"too fast", "超过频率"},
 		posthouse.ClassAuth: {"credentials refused", "凭证被拒"}, posthouse.ClassAccount: {"account refused", "账号被拒"}, posthouse.ClassLocal: {"our machine could not", "本机故障"},
+		posthouse.ClassBlocked:   {"address not allowed here", "本服务不允许访问该地址"},
 		posthouse.ClassRecipient: {"recipient cannot be reached", "收件人无法送达"}, posthouse.ClassContent: {"content refused", "内容被拒"},
 		posthouse.ClassRequest: {"our request is malformed", "请求有误"}, posthouse.ClassUnknown: {"nobody knows", "结果未知"},
 	}

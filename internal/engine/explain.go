@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -45,7 +46,7 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 	switch {
 	case d.State == posthouse.Pending && d.Pulled:
 		x.Waits = ex.waits(ctx, d)
-		x.Summary = "It waits."
+		x.Summary = waiting(x.Waits)
 		if len(x.Waits) == 0 {
 			x.Summary = "It is due: the next agent that asks and may have it is handed it."
 		}
@@ -53,7 +54,7 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 		x.Summary, x.Waits = heldBy(d), append(x.Waits, Wait{"lease", "without a report by then another agent is handed it, or its outcome is unknown", d.LeaseUntil})
 	case d.State == posthouse.Pending:
 		x.Waits = ex.waits(ctx, d)
-		x.Summary = "It waits."
+		x.Summary = waiting(x.Waits)
 		if len(x.Waits) == 0 {
 			x.Summary = "It is due and starts with the next claim."
 		}
@@ -80,6 +81,24 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 		x.Summary += "."
 	}
 	return x
+}
+
+// waiting says in a sentence what holds a delivery for longest, and what else does.
+func waiting(list []Wait) string {
+	if len(list) == 0 {
+		return "It waits."
+	}
+	longest := list[0]
+	for _, w := range list[1:] {
+		if !longest.Until.IsZero() && (w.Until.IsZero() || w.Until.After(longest.Until)) {
+			longest = w
+		}
+	}
+	text := "It waits: " + strings.TrimSuffix(longest.Detail, ".")
+	if n := len(list) - 1; n > 0 {
+		text += fmt.Sprintf("; and for %d more", n)
+	}
+	return text + "."
 }
 
 // heldBy says what an agent does with a delivery.
@@ -155,7 +174,11 @@ func shut(g work.Gate) Wait {
 	if g.Account != "" {
 		account += " " + g.Account
 	}
-	return Wait{"account", fmt.Sprintf("the provider refuses %s (%s %s): %s", account, g.Class, g.Code, g.Error), g.Until}
+	cause := "account"
+	if g.Class == posthouse.ClassBlocked {
+		cause = "blocked"
+	}
+	return Wait{cause, fmt.Sprintf("%s (%s %s): %s", state.Refusal(g.Class, account), g.Class, g.Code, g.Error), g.Until}
 }
 
 // halts lists what halts the whole channel for a moment: its period, its limits, its slots.

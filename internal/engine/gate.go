@@ -97,7 +97,7 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 	r.mu.Unlock()
 
 	k.metrics.Refusals.WithLabelValues(r.Key.Channel, string(res.Class)).Inc()
-	what := "the provider refuses the account: it is parked"
+	what := state.Refusal(g.Class, "the account") + ": it is parked"
 	if g.Class == posthouse.ClassLocal {
 		what = "this machine cannot connect: the channel is parked in this process for a moment"
 	}

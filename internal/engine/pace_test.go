@@ -121,6 +121,32 @@ func TestABaseHoldsAndTheHoursSlowItDown(t *testing.T) {
 	})
 }
 
+// A channel whose hours are over is slow from its first call on, and one with a calendar until that was read.
+func TestANewChannelKeepsItsHoursFromTheFirstCallOn(t *testing.T) {
+	t.Parallel()
+	night := time.Date(2026, 11, 26, 23, 0, 0, 0, time.UTC) // a Thursday
+	hours := func(calendar string) *posthouse.RateSettings {
+		return &posthouse.RateSettings{Base: 20, Hours: &posthouse.WorkingHours{From: "09:00", To: "18:00", Outside: 0.25, Calendar: calendar}}
+	}
+	for _, c := range []struct {
+		name string
+		rate *posthouse.RateSettings
+		at   time.Time
+		want float64
+	}{
+		{"without hours", &posthouse.RateSettings{Base: 20}, night, 1},
+		{"without a rate", nil, night, 1},
+		{"at night", hours(""), night, 0.25},
+		{"by day", hours(""), night.Add(-12 * time.Hour), 1},
+		{"on a Saturday", hours(""), night.Add(36 * time.Hour), 0.25},
+		{"by day, with a calendar that nobody has read", hours("workdays"), night.Add(-12 * time.Hour), 0.25},
+	} {
+		if got := firstFactor(&state.Settings{Rate: c.rate, Location: time.UTC}, c.at); got != c.want {
+			t.Errorf("%s: the factor is %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // FLEET-5: how fast an account could go is kept once a minute with all that made it up, while it calls; one that does not costs no row.
 func TestRatesAreKeptByTheMinute(t *testing.T) {
 	virtual(t, func(r *rig) {

@@ -55,12 +55,15 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	r.ends = func(account string) (rate.Ends, float64) {
 		return rs.ends(rollup.AccountKey{Tenant: ch.Tenant, Channel: ch.Name, Account: account})
 	}
+	r.timeFactor = firstFactor(&r.Settings, time.Now())
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if old := rs.routes[r.Key]; old != nil {
 		rs.retire(old)
 		old.mu.Lock()
-		r.timeFactor = old.timeFactor
+		if sameHours(&r.Settings, &old.Settings) {
+			r.timeFactor = old.timeFactor
+		}
 		r.gates = old.gates
 		old.gates = map[string]gate{}
 		for name, g := range r.gates {
@@ -84,6 +87,28 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 		rs.begin(r)
 	}
 	return nil
+}
+
+// firstFactor is the factor of the time of day until the pacer has looked. Whether a calendar has a day off is the pacer's to find out:
+// until then the channel goes as outside of its hours.
+func firstFactor(s *state.Settings, now time.Time) float64 {
+	if s.Rate == nil || s.Rate.Hours == nil {
+		return 1
+	}
+	local := now.In(s.Location)
+	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
+	return rate.Hour(s.Rate.Hours, local, weekend || s.Rate.Hours.Calendar != "")
+}
+
+// sameHours reports whether two settings have the same working hours.
+func sameHours(a, b *state.Settings) bool {
+	hours := func(s *state.Settings) posthouse.WorkingHours {
+		if s.Rate == nil || s.Rate.Hours == nil {
+			return posthouse.WorkingHours{}
+		}
+		return *s.Rate.Hours
+	}
+	return hours(a) == hours(b) && a.Location.String() == b.Location.String()
 }
 
 // limitsOf are the windows of a tenant.

@@ -16,13 +16,17 @@ import (
 
 // Poster posts events to subscribers, signed as Standard Webhooks describes it.
 type Poster struct {
-	Client *channel.Client
-	Sealer Sealer
+	Client  *channel.Client
+	Sealer  Sealer
+	network channel.Network
 }
+
+// Warn says why nothing will be posted to a URL as this server runs, empty for nothing that can be said now.
+func (p *Poster) Warn(url string) string { return p.network.Warn(url) }
 
 // NewPoster makes one that connects where a network allows.
 func NewPoster(network channel.Network, sealer Sealer) *Poster {
-	return &Poster{Sealer: sealer, Client: channel.NewClient(channel.Env{Network: network, Timeout: postTimeout}, channel.ClientOptions{MaxBody: 4 << 10})}
+	return &Poster{Sealer: sealer, network: network, Client: channel.NewClient(channel.Env{Network: network, Timeout: postTimeout}, channel.ClientOptions{MaxBody: 4 << 10})}
 }
 
 // postTimeout bounds one call (Standard Webhooks: 15 to 30 seconds).

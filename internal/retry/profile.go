@@ -99,11 +99,14 @@ var profiles = map[string]func() Profile{
 	"wecom": func() Profile {
 		return Profile{
 			Terms: Terms{Tries: 3 + 1, Schedule: exponential(time.Second, 2, 10*m)},
+			// The document repeats NETWORK_TIMEOUT, which may have arrived, five times.
+			OnUnknown: posthouse.Retry,
 			Classes: map[posthouse.Class]Terms{
 				posthouse.ClassUnknown: {Tries: 5 + 1, Schedule: exponential(2*time.Second, 2, 10*m)},
 				posthouse.ClassRate:    {Tries: 10 + 1, Schedule: exponential(m, 1.5, h)},
 				posthouse.ClassAuth:    {Tries: 1 + 1, Schedule: exponential(5*m, 1, 5*m)},
 				posthouse.ClassAccount: {Free: true, Schedule: Probe(0, 0)},
+				posthouse.ClassBlocked: {Free: true, Schedule: Probe(0, 0)},
 				posthouse.ClassLocal:   {Free: true, Schedule: moment()},
 			},
 		}
@@ -126,6 +129,7 @@ func blocking() map[posthouse.Class]Terms {
 		posthouse.ClassRate:    {Free: true, Schedule: exponential(30*time.Second, 2, 10*m)},
 		posthouse.ClassAuth:    {Free: true, Schedule: Probe(0, 0)},
 		posthouse.ClassAccount: {Free: true, Schedule: Probe(0, 0)},
+		posthouse.ClassBlocked: {Free: true, Schedule: Probe(0, 0)},
 		posthouse.ClassLocal:   {Free: true, Schedule: moment()},
 	}
 }

@@ -72,7 +72,7 @@ func TestProfilesWaitAsTheirRequirementsSay(t *testing.T) {
 
 func TestWhatMayHaveArrivedIsRepeatedOnlyWhereTheProfileSaysSo(t *testing.T) {
 	t.Parallel()
-	for profile, want := range map[string]posthouse.Policy{"default": "", "wecom": "", "duty": posthouse.Retry, "flow": posthouse.Retry} {
+	for profile, want := range map[string]posthouse.Policy{"default": "", "wecom": posthouse.Retry, "duty": posthouse.Retry, "flow": posthouse.Retry} {
 		if got := named(t, profile).OnUnknown; got != want {
 			t.Errorf("%s: got %q, want %q", profile, got, want)
 		}

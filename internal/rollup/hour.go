@@ -76,12 +76,12 @@ func (h *hour) of(k AccountKey) (sum rate.Ends, best float64) {
 }
 
 // judged says whether an end speaks for an account or against it. A recipient who does not exist, or a content that is
-// refused, says that the provider answers well; that this machine cannot connect says nothing.
+// refused, says that the provider answers well; that this machine cannot connect, or may not, says nothing.
 func judged(c posthouse.Class) (good, bad int) {
 	switch c {
 	case posthouse.ClassOK, posthouse.ClassRecipient, posthouse.ClassContent:
 		return 1, 0
-	case posthouse.ClassLocal:
+	case posthouse.ClassLocal, posthouse.ClassBlocked:
 		return 0, 0
 	}
 	return 0, 1

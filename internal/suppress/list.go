@@ -149,6 +149,11 @@ func (l *List) lookedFor(tenant, channel, address string, p *draft.Problems) []s
 	return list
 }
 
+// Forms are the forms in which an address may stand with deliveries: those that its channels keep, and as it was given.
+func (l *List) Forms(tenant, channel, address string) []string {
+	return l.lookedFor(tenant, channel, address, &draft.Problems{})
+}
+
 // Find lists suppressions by address: all, those of a channel, or those of one address.
 func (l *List) Find(ctx context.Context, tenant, channel, address, cursor string, limit int) ([]posthouse.Suppression, string, error) {
 	of := work.SuppressionsOf{Channel: channel}

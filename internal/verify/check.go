@@ -175,7 +175,7 @@ func (c *checker) readJournals() (err error) {
 		if c.sink, err = readSink(c.packer, c.in.Sink); err != nil {
 			return err
 		}
-		c.totals.Arrivals = len(c.sink.list)
+		c.totals.Arrivals, c.totals.Keyless = len(c.sink.list), c.sink.keyless
 	}
 	if c.in.Agents != nil {
 		if c.agents, err = readAgents(c.packer, c.in.Agents); err != nil {

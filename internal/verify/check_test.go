@@ -252,3 +252,19 @@ func TestThePageKnowsPlurals(t *testing.T) {
 		t.Errorf("got\n%s", page)
 	}
 }
+
+// Where arrivals carry no key, the count of duplicates says nothing of them, and the page says so.
+func TestArrivalsWithoutAKeyAreNotSaidToBeSingle(t *testing.T) {
+	t.Parallel()
+	h := newHand(posthouse.Hold).accept().start().arrived(verify.ArrivalAccepted).sent()
+	if page := check(t, h.journals()).Page(); strings.Contains(page, "cannot be seen") {
+		t.Errorf("with keys the page says:\n%s", page)
+	}
+	for i := range h.arrivals {
+		h.arrivals[i].Key = ""
+	}
+	r := check(t, h.journals())
+	if page := r.Page(); r.Totals.Keyless != 1 || !strings.Contains(page, "1 arrival without a key of ours: whether one of these is a duplicate cannot be seen") {
+		t.Errorf("%d arrivals have no key, and the page says:\n%s", r.Totals.Keyless, page)
+	}
+}

@@ -73,6 +73,9 @@ func (p *page) totals(r *Report) {
 		p.line("Arrivals    %s, %s unexpected; duplicated %s explained, %s unexplained; %s were taken and not recognised as repeats",
 			words.Group(t.Arrivals), words.Group(t.Unexpected), words.Group(t.DuplicatedExplained), words.Group(t.DuplicatedUnexplained), words.Group(t.Visible))
 	}
+	if t.Keyless > 0 && r.checked("I2") {
+		p.line("            %s without a key of ours: whether one of these is a duplicate cannot be seen, and 0 says nothing of them", words.Plural(t.Keyless, "arrival"))
+	}
 	if t.Excused > 0 {
 		p.line("Restore     %s or arrivals are of a history that a restore has undone", words.Plural(t.Excused, "message"))
 	}

@@ -53,6 +53,8 @@ type Totals struct {
 	Attempts   int `json:"attempts"` // starts that were not taken back
 	Arrivals   int `json:"arrivals"`
 	Visible    int `json:"visible"` // copies beyond the first that the provider took and did not recognise
+	// Keyless are the arrivals without a key: of one that no attempt knows, nobody can see whether it is a copy.
+	Keyless int `json:"keyless,omitempty"`
 	// States counts deliveries by their last state.
 	States map[posthouse.State]int `json:"states"`
 }

@@ -29,6 +29,8 @@ type Filter struct {
 	Priority posthouse.Priority
 	// KnownAs narrows a list of deliveries to those to this address, and those whose provider calls them so.
 	KnownAs string
+	// Forms are other ways to write that address, such as those that the tenant's channels keep.
+	Forms []string
 	// ChangedUntil leaves out, of such a list, what has changed since.
 	ChangedUntil time.Time
 	// Look bounds about how many rows a page of a list goes through where no index answers its filter: the page may then be short, and

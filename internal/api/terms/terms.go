@@ -119,7 +119,7 @@ func words() map[reflect.Type][]any {
 // kept are the fields that the server fills in, of the things that are put as they are read.
 func kept() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
-		reflect.TypeFor[posthouse.Channel]():  {"tenant", "name", "version", "paused", "pause_reason", "paused_until", "state", "state_reason", "state_until", "created_at", "updated_at"},
+		reflect.TypeFor[posthouse.Channel]():  {"tenant", "name", "version", "paused", "pause_reason", "paused_until", "state", "state_reason", "state_until", "warnings", "created_at", "updated_at"},
 		reflect.TypeFor[posthouse.Account]():  {"tenant", "channel", "version", "paused", "pause_reason", "paused_until", "state", "state_reason", "state_until", "created_at", "updated_at"},
 		reflect.TypeFor[posthouse.Template](): {"tenant", "name", "version", "variables", "created_at"},
 		reflect.TypeFor[posthouse.Roster]():   {"tenant", "name", "updated_at"},

@@ -98,6 +98,9 @@ func subscriptionAdd(sh *shell.Shell) *cobra.Command {
 			}
 			return sh.Show(made, func() {
 				fmt.Fprintf(sh.Err, "  → subscription %s\n", made.ID)
+				for _, w := range made.Warnings {
+					fmt.Fprintf(sh.Err, "warning: %s\n", w)
+				}
 				showSecret(sh, made.Secret)
 			})
 		}),

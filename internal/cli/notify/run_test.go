@@ -33,7 +33,7 @@ INSERT INTO sys_user VALUES (7, 'li.na', '李娜'), (8, 'wang.fang', '王芳'), 
 INSERT INTO sys_user_role VALUES (7, 3), (7, 4);
 INSERT INTO tc_notify_template VALUES (1, 3, 1, '【${taskName}】已完成', '任务${taskName}执行完成', 'SE1004', 1, 0), (2, 2, 1, '进站', '还有${remainMin}分钟', NULL, 1, 0),
   (3, 5, 1, '超时', '已超时${overtime}分钟', NULL, 1, 0), (4, 9, 1, 'x', 'x', NULL, 1, 0), (5, 3, 0, 'x', 'x', NULL, 1, 1);
-INSERT INTO tc_notify_channel_config VALUES (1, 1, '{"baseUrl": "http://10.102.3.2/send", "agentId": "A", "corpId": "C", "secret": "s3cret"}', 1, 0);
+INSERT INTO tc_notify_channel_config VALUES (1, 1, '{"baseUrl": "http://dingtalk.example.com/send", "agentId": "A", "corpId": "C", "secret": "s3cret"}', 1, 0);
 INSERT INTO tc_notify_job VALUES
   (1, 3, 1001, '3_1001_1', '{"taskName": "甲"}', 1, 1, 0, '2025-08-01 10:00:00', NULL, 0, 'u100', '2025-08-01 10:00:00', 'u100', '2025-08-01 10:00:05'),
   (2, 3, 1002, '3_1002_1', '{"taskName": "乙"}', 1, 0, 2, 'FUTURE', NULL, 0, 'u100', '2025-08-01 10:00:00', 'u100', '2025-08-01 10:06:00'),
@@ -145,7 +145,7 @@ func carriedOver(t *testing.T, o notify.Options) {
 		t.Errorf("again (-want +got):\n%s", diff)
 	}
 	lines := strings.Join(report.Lines, "\n")
-	for _, want := range []string{"tc_notify_template 4: its biz_type 9", `{"baseUrl":"http://10.102.3.2/send","agentId":"A","corpId":"C"}`, "1 people have no user name",
+	for _, want := range []string{"tc_notify_template 4: its biz_type 9", `{"baseUrl":"http://dingtalk.example.com/send","agentId":"A","corpId":"C"}`, "1 people have no user name",
 		"tc_notify_job 7: bizType is 9", "tc_notify_job 8: userIds is required", "tc_notify_job 9: there is no template task_abnormal.dingtalk"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no line says %q:\n%s", want, lines)

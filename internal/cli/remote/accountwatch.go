@@ -1,8 +1,10 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,12 +21,15 @@ type listed struct {
 	page  wire.Page[posthouse.Account]
 	rates map[string]posthouse.Rate
 	rated bool
+	// windows are those that bound them, by account; "" is of all. Empty where the server did not say.
+	windows map[string][]wire.Window
 }
 
 func listAccounts(ctx context.Context, c *client.Client, f client.Filter) (l listed, err error) {
 	if l.page, err = c.Accounts.List(ctx, f); err != nil {
 		return l, err
 	}
+	l.windows = windowsByAccount(ctx, c, f.Channel, l.page.Items)
 	rates, err := c.Channels.Rates(ctx, f.Channel)
 	if posthouse.CodeOf(err) == posthouse.CodeConflict { // they go as fast as their limits allow
 		return l, nil
@@ -49,12 +54,47 @@ func (l *listed) table(sh *shell.Shell) {
 		if l.rated {
 			row = append(row, factorsOf(l.rates, a.Name)...)
 		}
-		rows = append(rows, append(row, waitsFor(sh, a)))
+		rows = append(rows, append(row, cmp.Or(waitsFor(sh, a), l.heldBy(sh, a.Name))))
 	}
 	sh.Table(append(head, "Waits for"), rows)
 }
 
 // factorsOf are a rate, what it is made of and why it last changed; nothing of an account that has not sent.
+// windowsByAccount are the windows that bound accounts. They are shown beside the accounts, so that what cannot be read of them is left out.
+func windowsByAccount(ctx context.Context, c *client.Client, channel string, list []posthouse.Account) map[string][]wire.Window {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	windows, err := c.Channels.Windows(ctx, channel, names...)
+	if err != nil {
+		return nil
+	}
+	by := map[string][]wire.Window{}
+	for _, w := range windows {
+		by[w.Account] = append(by[w.Account], w)
+	}
+	return by
+}
+
+// heldBy says which window keeps an open account from sending now, or from sending as fast as its rate.
+func (l *listed) heldBy(sh *shell.Shell, account string) string {
+	var tightest wire.Window
+	perSecond := func(w wire.Window) float64 { return float64(w.Max) / w.Per.Std().Seconds() }
+	for _, w := range slices.Concat(l.windows[account], l.windows[""]) {
+		if w.Left <= 0 {
+			return "its limit " + posthouse.Limit{Max: w.Max, Per: w.Per}.String() + ", until " + sh.At(w.OpensAt)
+		}
+		if tightest.Per == 0 || perSecond(w) < perSecond(tightest) {
+			tightest = w
+		}
+	}
+	if r, known := l.rates[account]; known && tightest.Per > 0 && perSecond(tightest) < r.Rate {
+		return "nothing now; its limit " + posthouse.Limit{Max: tightest.Max, Per: tightest.Per}.String() + " holds it below its rate"
+	}
+	return ""
+}
+
 func factorsOf(rates map[string]posthouse.Rate, account string) []string {
 	r, known := rates[account]
 	if !known {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/shell"
@@ -30,6 +31,12 @@ func TestAccountsAreWatchedWithEachFactorOfTheirRates(t *testing.T) {
 			}
 			answer = wire.Page[posthouse.Rate]{Items: []posthouse.Rate{{Account: "a", Rate: 3, Base: 4, Health: 0.75, Success: 1, Load: 1, Time: 1, Reason: "refused"}}}
 		}
+		if strings.HasSuffix(r.URL.Path, "/windows") {
+			answer = wire.Page[wire.Window]{Items: []wire.Window{
+				{Of: "account", Account: "a", Max: 2, Per: posthouse.Duration(time.Second), Used: 1, Left: 1}, {Of: "account", Account: "b", Max: 2, Per: posthouse.Duration(time.Second), Left: 2},
+				{Of: "channel", Max: 1000, Per: posthouse.Duration(time.Minute), Left: 9},
+			}}
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
@@ -43,7 +50,7 @@ func TestAccountsAreWatchedWithEachFactorOfTheirRates(t *testing.T) {
 	}
 	want := strings.Join([]string{
 		"Account  Pools  Weight  Limits     State   Rate  Base  Health  Success  Load  Time  Because  Waits for",
-		"a               1       unlimited  open    3.00  4.00  0.75    1.00     1.00  1.00  refused",
+		"a               1       unlimited  open    3.00  4.00  0.75    1.00     1.00  1.00  refused  nothing now; its limit 2/1s holds it below its rate",
 		"b               1                  paused                                                    limit of the day",
 	}, "\n") + "\n"
 	if got := out.String(); got != want+want && got != want+want+want {

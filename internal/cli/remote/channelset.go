@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -118,11 +119,16 @@ func showStored(sh *shell.Shell, ch posthouse.Channel, created bool, err error) 
 	if created {
 		what = "created"
 	}
-	return sh.Show(ch, func() { sh.Printf("%s: %s\n", ch.Name, what) })
+	return sh.Show(ch, func() {
+		sh.Printf("%s: %s\n", ch.Name, what)
+		for _, w := range ch.Warnings {
+			fmt.Fprintf(sh.Err, "warning: %s\n", w)
+		}
+	})
 }
 
 // shownOnly are the fields that channel show prints and nobody can set.
-var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason", "paused_until", "state", "state_reason", "state_until"}
+var shownOnly = []string{"tenant", "name", "version", "created_at", "updated_at", "paused", "pause_reason", "paused_until", "state", "state_reason", "state_until", "warnings"}
 
 // fromFile hands the file's fields to the server, which names all that is wrong with them.
 func (s *setChannel) fromFile(cmd *cobra.Command, c *client.Client, args []string) (err error) {

@@ -53,7 +53,7 @@ func accountWords() map[string]Word {
 		"factor_chart":         {"What the base was multiplied by", "基准所乘的各因子"},
 		"rate_chart_help":      {"Kept once a minute while the account sends; a gap is a time without a call. Of several processes, rates and bases are added up. A day is shown by ten minutes.", "账号发送期间每分钟记录一次，空白表示没有调用。多个进程的速率和基准相加。一天按每 10 分钟显示。"},
 		"show_rates":           {"As a table", "以表格查看"},
-		"rate_none":            {"It made no call in this time.", "这段时间内没有调用。"},
+		"rate_none":            {"No rate is kept of this time: rates are written down when a minute ends in which the account has sent.", "这段时间没有记录：账号有发送的每一分钟结束时才会记录。"},
 		"rate_not_set":         {"It has no rate: it goes as fast as its limits allow. With a rate it finds out by itself what its provider bears:", "没有速率控制，只受限流窗口约束。设置速率后会自行摸索平台能承受的速度："},
 		"rate_began":           {"nothing is known yet", "刚开始，尚无数据"},
 		"rate_climbs":          {"climbs: no refusal was met yet", "上升中：尚未遇到拒绝"},

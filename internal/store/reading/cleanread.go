@@ -52,9 +52,10 @@ func (c *clean) parts() []*clean {
 	}
 	byAddress, byRef := *c, *c
 	byAddress.where = sqldb.Where(c.where.Text, slices.Clone(c.where.Args)...)
-	byAddress.where.And("m.address = ?", c.known)
+	in, args := oneOf(c.forms)
+	byAddress.where.And("m.address IN "+in, args...)
 	byRef.where = sqldb.Where(c.where.Text, slices.Clone(c.where.Args)...)
-	byRef.where.And("s.ref = ? AND m.address <> ?", c.known, c.known)
+	byRef.where.And("s.ref = ? AND m.address NOT IN "+in, append([]any{c.known}, args...)...)
 	byRef.pending, byRef.sending = false, false
 	return []*clean{&byAddress, &byRef}
 }

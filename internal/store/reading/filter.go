@@ -14,10 +14,11 @@ import (
 type clean struct {
 	where                  sqldb.Condition
 	pending, sending, sent bool
-	crowded                bool   // many wait
-	ranged                 bool   // they are looked through by id, in a range
-	named                  bool   // the condition names their messages
-	known                  string // the address or the provider's id that they have; empty for any
+	crowded                bool     // many wait
+	ranged                 bool     // they are looked through by id, in a range
+	named                  bool     // the condition names their messages
+	known                  string   // the address or the provider's id that they have; empty for any
+	forms                  []string // the address, in each form that it may have
 	bounds                 []bound
 }
 

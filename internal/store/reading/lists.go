@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
@@ -89,6 +90,14 @@ func stopped(where *sqldb.Condition, f work.Filter) {
 	}
 }
 
+// oneOf is the list of an IN, with its arguments.
+func oneOf(texts []string) (text string, args []any) {
+	for _, t := range texts {
+		args = append(args, t)
+	}
+	return "(?" + strings.Repeat(", ?", len(texts)-1) + ")", args
+}
+
 // called narrows a list of deliveries to a priority, and to what goes to an address or has a provider's id.
 func called(where *sqldb.Condition, sole *clean, f work.Filter) {
 	if f.Priority != "" {
@@ -96,8 +105,9 @@ func called(where *sqldb.Condition, sole *clean, f work.Filter) {
 		sole.where.And("m.priority = ?", sqldb.PriorityNumber(f.Priority))
 	}
 	if f.KnownAs != "" {
-		where.And("(address = ? OR provider_ref = ?)", f.KnownAs, f.KnownAs)
-		sole.known = f.KnownAs
+		sole.known, sole.forms = f.KnownAs, append([]string{f.KnownAs}, f.Forms...)
+		in, args := oneOf(sole.forms)
+		where.And("(address IN "+in+" OR provider_ref = ?)", append(args, f.KnownAs)...)
 	}
 }
 

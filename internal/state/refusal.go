@@ -1,0 +1,17 @@
+package state
+
+import (
+	"github.com/posthouse/posthouse"
+)
+
+// Refusal says who does not let an account send, by the class of the result that closed its gate. account is what the account is
+// called in the text.
+func Refusal(class posthouse.Class, account string) string {
+	switch class {
+	case posthouse.ClassBlocked:
+		return "this server may not call the address of " + account
+	case posthouse.ClassLocal:
+		return "this machine cannot connect for " + account
+	}
+	return "the provider refuses " + account
+}
