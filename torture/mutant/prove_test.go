@@ -68,6 +68,7 @@ var explored = []struct {
 	{"a window counted from the last start", schedules + "window$", "nobody is reached twice", windowFromLastStart},
 	{"a cancel that leaves the due entry", schedules + "hold$", "each delivery stands in exactly one place", cancelWithoutLook},
 	{"a line that does not ask for its holder", schedules + "line$", "of one ordering key one is under way at a time", admitAtOnce},
+	{"claims that select, then update", pairs + "postgres$", "each delivery stands in exactly one place", claimWithoutLock},
 	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},
 }
 

@@ -20,6 +20,7 @@ const (
 	lawLease    = "a lease is taken only when it has ended"
 	lawLog      = "events are numbered without a gap, lead from state to state, and end where the row stands"
 	lawLine     = "of one ordering key one is under way at a time, and the next begins when the one before is settled"
+	lawWindow   = "no more deliveries begin in a window than it lets through"
 	lawSuccess  = "a transaction succeeds, or says why not"
 	lawWayToEnd = "from each state all deliveries can come to an end, or to a person"
 )
@@ -127,6 +128,9 @@ func (m *model) judge(before *world, mv *move) *violation {
 		if box.arrivals > allowed {
 			return broken(lawTwice, "the recipient of delivery %d is reached %d times, and the log allows %d", i+1, box.arrivals, allowed)
 		}
+	}
+	if len(after.starts) > 1 {
+		return broken(lawWindow, "%d began within %s", len(after.starts), m.scene.every)
 	}
 	return m.judgeLine(is)
 }

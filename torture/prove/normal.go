@@ -133,9 +133,21 @@ func (m *model) normalTimes(w *world) {
 			d.Attempts = min(d.Attempts, 3)
 		}
 	}
+	m.normalWindow(w)
 	for i := range w.boxes {
 		if w.boxes[i].forgets <= now {
 			w.boxes[i].forgets = 0
+		}
+	}
+}
+
+// normalWindow forgets what counts no more in the limiter's window.
+func (m *model) normalWindow(w *world) {
+	over := func(t int64) bool { return t+m.scene.every.Microseconds() <= now }
+	w.permits, w.starts = slices.DeleteFunc(w.permits, over), slices.DeleteFunc(w.starts, over)
+	for p := range w.procs {
+		if t := w.procs[p].permit; t != 0 {
+			w.procs[p].permit = max(t, now-m.scene.every.Microseconds())
 		}
 	}
 }
@@ -256,8 +268,16 @@ func (m *model) pass(w *world, by int64) {
 		s.clamp(back, "due_at", "deadline", "started_at", "first_start_at", "lease_until")
 	})
 	m.edit(w, flights, func(s setter) { s.clamp(back, "started_at", "lease_until") })
+	for _, list := range [][]int64{w.permits, w.starts} {
+		for i := range list {
+			list[i] -= by
+		}
+	}
 	for p := range w.procs {
 		w.procs[p].own()
+		if w.procs[p].permit != 0 {
+			w.procs[p].permit -= by
+		}
 		for i := range w.procs[p].attempts {
 			a := &w.procs[p].attempts[i]
 			a.leaseEnd, a.end = a.leaseEnd-by, a.end-by

@@ -114,7 +114,7 @@ func (o *orders) once(ctx context.Context, prefix []int) (list []*session, choic
 			s.gate.shut.Store(false)
 		}
 	}()
-	running := 0
+	running := -1 // whoever goes first does not leave another
 	for {
 		var options []int
 		left := false

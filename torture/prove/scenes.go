@@ -20,6 +20,7 @@ type scene struct {
 	classes  []posthouse.Class // refusals; that the call succeeds or its answer is lost is in every scene
 	deadline time.Duration     // of the messages; 0 for none
 	hold     time.Duration     // before an unknown is given up; 0 for never
+	every    time.Duration     // one delivery may begin in so long, by the channel's limiter; 0 for no limit
 	left     budget
 }
 
@@ -61,6 +62,10 @@ var shortScenes = []scene{{
 	name: "line", about: "two deliveries with one ordering key",
 	messages: 2, slots: 2, line: true, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{crashes: 1, resolves: 1},
+}, {
+	name: "limit", about: "two deliveries of one lane, with a window that lets one through",
+	messages: 2, slots: 1, every: pause - lease, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{crashes: 1},
 }}
 
 // fullScenes are those of make prove: the same with more that goes wrong.
@@ -92,4 +97,8 @@ var fullScenes = []scene{{
 	name: "line", about: "two deliveries with one ordering key",
 	messages: 2, slots: 2, line: true, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
 	left: budget{crashes: 1, freezes: 1, resolves: 1},
+}, {
+	name: "limit", about: "two deliveries of one lane, with a window that lets one through",
+	messages: 2, slots: 1, every: pause - lease, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{crashes: 2, cancels: 1, resolves: 1},
 }}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/retry"
@@ -85,7 +86,7 @@ func (m *model) moves(w *world) (list []move, err error) {
 		list[len(list)-1].wrote = true
 	}
 	for p := range w.procs {
-		m.claims(w, p, write)
+		m.claims(w, p, add, write)
 		m.calls(w, p, add)
 		m.results(w, p, write)
 		m.dies(w, p, add)
@@ -123,7 +124,7 @@ func (p *process) free() bool {
 			return false
 		}
 	}
-	return len(p.attempts) == 0
+	return len(p.attempts) == 0 && p.permit == 0
 }
 
 func name(p int) string { return fmt.Sprintf("process %c", 'A'+p) }
@@ -153,21 +154,23 @@ func (m *model) transact(w *world, p int, words string, run func(*process) error
 }
 
 // claims is the start of deliveries that are due, and of a line's next.
-func (m *model) claims(w *world, p int, write writer) {
+func (m *model) claims(w *world, p int, add adder, write writer) {
 	proc := &w.procs[p]
 	if p > 0 && proc.free() && w.procs[0].free() && proc.epoch == w.procs[0].epoch {
 		return // which of two that hold nothing claims makes no difference
 	}
 	room := m.scene.slots - len(proc.attempts)
-	if room > 0 && m.waits(w) {
-		owner := w.owner(p)
-		write(name(p)+" claims", p, func(proc *process) error {
-			items, err := m.db.Queue.Claim(m.ctx, epoch0, work.Claim{Lane: lane, Max: room, Owner: owner, Lease: lease, Epoch: proc.epoch})
-			for _, item := range items {
-				proc.attempts = append(proc.attempts, attempt{item: item, leaseEnd: now + lease.Microseconds()})
-			}
-			return err
-		}, nil)
+	switch {
+	case room <= 0 || !m.waits(w):
+	case m.scene.every == 0:
+		write(name(p)+" claims", p, m.claim(w.owner(p), room), nil)
+	case proc.permit != 0:
+		write(name(p)+" claims with its permit", p, m.claim(w.owner(p), 1), func(next *world) { next.spend(p) })
+	default:
+		add(name(p)+" asks the limiter", p, func(next *world) error {
+			m.ask(next, p)
+			return nil
+		})
 	}
 	if len(w.rows[lines]) > 0 {
 		write(name(p)+" looks who is next in line", p, func(*process) error {
@@ -175,6 +178,40 @@ func (m *model) claims(w *world, p int, write writer) {
 			return err
 		}, nil)
 	}
+}
+
+// claim starts up to n deliveries.
+func (m *model) claim(owner string, n int) func(*process) error {
+	return func(proc *process) error {
+		items, err := m.db.Queue.Claim(m.ctx, epoch0, work.Claim{Lane: lane, Max: n, Owner: owner, Lease: lease, Epoch: proc.epoch})
+		for _, item := range items {
+			proc.attempts = append(proc.attempts, attempt{item: item, leaseEnd: now + lease.Microseconds()})
+		}
+		return err
+	}
+}
+
+// ask has the limiter's own rules say whether one may begin, given what they have granted.
+func (m *model) ask(w *world, p int) {
+	var s limit.State
+	windows := []posthouse.Limit{{Max: 1, Per: posthouse.Duration(m.scene.every)}}
+	for _, at := range w.permits {
+		s.Take(time.UnixMicro(at).UTC(), windows, 1)
+	}
+	if s.Take(epoch0, windows, 1).N > 0 {
+		w.permits, w.procs[p].permit = append(w.permits, now), now
+	}
+}
+
+// spend uses a permit for what was claimed, or gives it back.
+func (w *world) spend(p int) {
+	proc := &w.procs[p]
+	if len(proc.attempts) > 0 {
+		w.starts = append(w.starts, now)
+	} else if i := slices.Index(w.permits, proc.permit); i >= 0 {
+		w.permits = slices.Delete(w.permits, i, i+1)
+	}
+	proc.permit = 0
 }
 
 // waits reports whether anything may be claimed.
@@ -511,6 +548,9 @@ func (m *model) passes(w *world, add adder) {
 	for _, row := range w.rows[flights] {
 		moments = append(moments, m.db.number(flights, row, "lease_until"))
 	}
+	for _, at := range w.permits {
+		moments = append(moments, at+m.scene.every.Microseconds())
+	}
 	next := int64(0)
 	for _, at := range moments {
 		if at >= now && (next == 0 || at < next) && at != now {
@@ -523,8 +563,8 @@ func (m *model) passes(w *world, add adder) {
 	by := next - now + moment.Microseconds()
 	frozen, words := 0, "time passes"
 	for p := range w.procs {
-		if slices.ContainsFunc(w.procs[p].attempts, func(a attempt) bool { return a.leaseEnd >= now && a.leaseEnd <= now+by }) {
-			frozen, words = frozen+1, words+"; "+name(p)+" stands still beyond its lease"
+		if w.procs[p].permit != 0 || slices.ContainsFunc(w.procs[p].attempts, func(a attempt) bool { return a.leaseEnd >= now && a.leaseEnd <= now+by }) {
+			frozen, words = frozen+1, words+"; "+name(p)+" stands still beyond its lease or its permit"
 		}
 	}
 	if frozen > w.left.freezes {

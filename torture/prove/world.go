@@ -16,7 +16,9 @@ type world struct {
 	rows  rows
 	procs []process
 	boxes []letterbox // a recipient's, by the message that was accepted for them
-	left  budget
+	// permits are when the limiter has granted one that counts still, and starts when deliveries began that count still.
+	permits, starts []int64
+	left            budget
 }
 
 // process is one posthouse serve, without what only makes it faster.
@@ -25,6 +27,7 @@ type process struct {
 	epoch    int64
 	attempts []attempt
 	memory   store.Memory
+	permit   int64 // when it was granted what it has not used; 0 for none
 }
 
 // owner is the lease_owner of what a process claims.
@@ -86,6 +89,7 @@ func (w *world) clone() world {
 	c := *w
 	c.procs = slices.Clone(w.procs)
 	c.boxes = slices.Clone(w.boxes)
+	c.permits, c.starts = slices.Clone(w.permits), slices.Clone(w.starts)
 	return c
 }
 
@@ -96,7 +100,7 @@ func (p *process) own() {
 
 // text tells a process's states apart.
 func (p *process) text(b []byte) []byte {
-	b = fmt.Appendf(b, "%d,%d", p.life, p.epoch)
+	b = fmt.Appendf(b, "%d,%d,%d", p.life, p.epoch, p.permit)
 	for i := range p.attempts {
 		a := &p.attempts[i]
 		d := &a.item.Delivery
@@ -113,5 +117,5 @@ func (w *world) text() []byte {
 	for i := range w.procs {
 		b = append(w.procs[i].text(b), '\n')
 	}
-	return fmt.Appendf(b, "%v%v", w.boxes, w.left)
+	return fmt.Appendf(b, "%v%v%v%v", w.boxes, w.left, w.permits, w.starts)
 }
