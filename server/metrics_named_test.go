@@ -1,0 +1,78 @@
+package server_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/server"
+)
+
+var (
+	fullName   = regexp.MustCompile(`fqName: "([^"]+)"`)
+	withLabels = regexp.MustCompile("([a-z][a-z0-9_]*_[a-z0-9_]+)\\{[a-z_]+[,}=]") // as Prometheus and our tables write them
+	inTable    = regexp.MustCompile("(?m)^\\| `(posthouse_[a-z_]+)(?:\\{|`)")
+	inTicks    = regexp.MustCompile("`([a-z_]+)`")
+	counted    = regexp.MustCompile(`_(?:total|seconds|depth|rows|size)$`)
+)
+
+// What the guides call a metric is one, by its whole name: an alert that was copied from them with half a name never fires.
+func TestMetricsThatTheGuidesNameExist(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	open(t, dbtest.SQLite(t), func(o *server.Options) { o.Registry, o.SMS = reg, server.SMS{Username: "u", Password: "a long password"} })
+	described := make(chan *prometheus.Desc)
+	go func() { reg.Describe(described); close(described) }()
+	known := map[string]bool{}
+	for desc := range described {
+		known[fullName.FindStringSubmatch(desc.String())[1]] = true
+	}
+	pages, err := filepath.Glob("../docs/guide/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, page := range append(pages, "../README.md", "../README.zh-CN.md", "../docs/glossary.md", "../docs/store.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := func(name string) {
+			named[name] = true
+			base := name
+			for _, ending := range []string{"_bucket", "_sum", "_count"} {
+				base = strings.TrimSuffix(base, ending)
+			}
+			if !known[name] && !known[base] {
+				t.Errorf("%s names the metric %s, and there is none", page, name)
+			}
+		}
+		for _, pattern := range []*regexp.Regexp{withLabels, inTable} {
+			for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
+				is(m[1])
+			}
+		}
+		for _, m := range inTicks.FindAllStringSubmatch(string(text), -1) {
+			if counted.MatchString(m[1]) && (strings.HasPrefix(m[1], "posthouse_") || known["posthouse_"+m[1]]) {
+				is(m[1])
+			}
+		}
+	}
+	for _, name := range []string{"posthouse_message_queue_depth", "posthouse_oldest_wait_seconds", "posthouse_outbox_rows", "posthouse_lease_losses_total"} {
+		if !named[name] {
+			t.Errorf("%s stands in no guide: this test reads them no more", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if strings.HasPrefix(name, "posthouse_") && !named[name] {
+			t.Errorf("no guide names the metric %s", name)
+		}
+	}
+}
