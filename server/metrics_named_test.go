@@ -27,7 +27,9 @@ var (
 func TestMetricsThatTheGuidesNameExist(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewRegistry()
-	open(t, dbtest.SQLite(t), func(o *server.Options) { o.Registry, o.SMS = reg, server.SMS{Username: "u", Password: "a long password"} })
+	open(t, dbtest.SQLite(t), func(o *server.Options) {
+		o.Registry, o.SMS = reg, server.SMS{Username: "u", Password: "a long password"}
+	})
 	described := make(chan *prometheus.Desc)
 	go func() { reg.Describe(described); close(described) }()
 	known := map[string]bool{}

@@ -14,6 +14,13 @@ import (
 // windowMax bounds the memory that a compressed file may ask for.
 const windowMax = 8 << 20
 
+// A compressed file may hold so much more than its size. Lists of people take a tenth to a fiftieth of their size; what takes less than a
+// two-hundredth is made to keep us busy.
+const (
+	mostTimes = 200
+	freely    = 16 << 20 // bytes that any file may hold
+)
+
 // Open reads a file that may be compressed by gzip or zstd, which its first bytes tell. Close frees what that takes, and leaves in open.
 func Open(in io.Reader) (io.ReadCloser, error) {
 	from := &source{in: in}
@@ -25,25 +32,27 @@ func Open(in io.Reader) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, from.fault("gzip", err)
 		}
-		return unzipped{z, z.Close, "gzip", from}, nil
+		return &unzipped{Reader: z, close: z.Close, name: "gzip", from: from}, nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowMax))
 		if err != nil {
 			return nil, from.fault("zstd", err)
 		}
-		return unzipped{z, func() error { z.Close(); return nil }, "zstd", from}, nil
+		return &unzipped{Reader: z, close: func() error { z.Close(); return nil }, name: "zstd", from: from}, nil
 	}
 	return io.NopCloser(b), nil
 }
 
 // source is a compressed file, and why it could not be read to its end.
 type source struct {
-	in  io.Reader
-	err error
+	in   io.Reader
+	size int64 // that was read
+	err  error
 }
 
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.in.Read(p)
+	s.size += int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
@@ -67,12 +76,16 @@ type unzipped struct {
 	close func() error
 	name  string
 	from  *source
+	size  int64 // that was read
 }
 
-func (u unzipped) Close() error { return u.close() }
+func (u *unzipped) Close() error { return u.close() }
 
-func (u unzipped) Read(p []byte) (int, error) {
+func (u *unzipped) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
+	if u.size += int64(n); u.size > freely+mostTimes*u.from.size {
+		return 0, &FileError{fmt.Sprintf("the %s file holds more than %d times its size: that is no list of people", u.name, mostTimes)}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = u.from.fault(u.name, err)
 	}

@@ -54,6 +54,9 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", r.Line, r.Column, r.Reason)
 }
 
+// mostBlank bounds the records without content of a file: each takes time and none is stored.
+const mostBlank = 1 << 20
+
 // MaxAddress bounds an address, in bytes.
 const MaxAddress = 512
 
@@ -68,6 +71,7 @@ type Reader struct {
 	keys    []string // of the columns, as JSON with a colon behind
 	names   []string // of the columns that are variables
 	foreign bool     // whether text beyond ASCII was read as UTF-8 yet
+	blank   int      // records without content
 
 	fields    []string
 	starts    []int
@@ -115,6 +119,9 @@ func (r *Reader) Next() (Row, error) {
 			return Row{}, err
 		}
 		if len(bytes.TrimSpace(rec.text)) == 0 {
+			if r.blank++; r.blank > mostBlank {
+				return Row{}, &FileError{fmt.Sprintf("more than %d of its lines are empty, up to line %d: that is no list of people", mostBlank, rec.line)}
+			}
 			continue
 		}
 		row, err := r.row(rec)
@@ -224,6 +231,9 @@ func (r *Reader) header() ([]string, error) {
 			return nil, err
 		}
 		if len(bytes.TrimSpace(rec.text)) == 0 {
+			if r.blank++; r.blank > mostBlank {
+				return nil, &FileError{fmt.Sprintf("more than %d of its lines are empty, up to line %d: that is no list of people", mostBlank, rec.line)}
+			}
 			continue
 		}
 		names, _, err := splitCSV(rec.text, r.delimiter(), nil, nil)

@@ -295,3 +295,48 @@ func TestLinesThatEndWithACarriageReturnAloneAreTold(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A few kilobytes must not keep an import busy for minutes: with lines without content, or with what is pressed out of them.
+func TestAFileThatHoldsNobodyIsGivenUp(t *testing.T) {
+	t.Parallel()
+	pack := func(times int, part string) io.Reader {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		if _, err := io.WriteString(z, "openid\n"); err != nil {
+			t.Fatal(err)
+		}
+		for range times {
+			if _, err := io.WriteString(z, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return &packed
+	}
+	for name, c := range map[string]struct {
+		file io.Reader
+		want string
+		kind Kind
+	}{
+		"empty lines":           {pack(1100, strings.Repeat("\n", 1000)), "of its lines are empty, up to line 1048578", CSV},
+		"lines of spaces":       {pack(1100, strings.Repeat(" \r\n", 1000)), "of its lines are empty", CSV},
+		"in NDJSON":             {pack(1100, strings.Repeat("\n", 1000)), "of its lines are empty", NDJSON},
+		"one line without end":  {pack(30, strings.Repeat("x", 1<<20)), "the gzip file holds more than 200 times its size", CSV},
+		"few empty lines, then": {strings.NewReader(strings.Repeat("\n", 1000) + "openid\no1\n"), "", CSV},
+	} {
+		file, err := Open(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewReader(file, Format{Kind: c.kind}, Position{}, true, nil)
+		for err == nil || errors.As(err, new(*Refused)) {
+			_, err = r.Next()
+		}
+		var fault *FileError
+		if c.want == "" && !errors.Is(err, io.EOF) || c.want != "" && (!errors.As(err, &fault) || !strings.Contains(fault.Error(), c.want)) {
+			t.Errorf("%s: reading ended with %v, want %q", name, err, c.want)
+		}
+	}
+}

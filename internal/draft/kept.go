@@ -3,6 +3,9 @@ package draft
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -68,6 +71,27 @@ func tooLong(number string) bool {
 	return err != nil || max(n, -n)+at > maxDigits
 }
 
+// HalfPair is the field of a JSON object, with a dot before each field within another, that holds half of a surrogate pair in a text or
+// in a name, "" for none: whoever reads it has another character in its place.
+func HalfPair(text []byte) string {
+	if unkeptEscape(text) != halfPair {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if unkeptEscape(fields[name]) == halfPair {
+			return strings.TrimSuffix(name+"."+HalfPair(fields[name]), ".")
+		}
+	}
+	return ""
+}
+
+// halfPair is wrong with a text that is not all of Unicode's characters.
+const halfPair = `holds half of a surrogate pair (\ud800 to \udfff), which is no character`
+
 func unkeptEscape(text []byte) string {
 	if !bytes.Contains(text, []byte(`\u`)) {
 		return ""
@@ -88,7 +112,7 @@ func unkeptEscape(text []byte) string {
 		case utf16.IsSurrogate(r):
 			rest, paired := bytes.CutPrefix(text[i+1:], []byte(`\u`))
 			if !paired || utf16.DecodeRune(r, Escaped(rest)) == utf8.RuneError {
-				return `holds half of a surrogate pair (\ud800 to \udfff), which is no character`
+				return halfPair
 			}
 			i += 6
 		}

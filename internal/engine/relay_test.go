@@ -237,6 +237,10 @@ func TestRowsThatCannotBeReadSayWhy(t *testing.T) {
 			{`{"channel": "open", "to": [{"user": 7}]}`, "the draft cannot be read"},
 			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "payload": {"a": "\u0000"}}`, "payload: holds the character U+0000"},
 			{`{"channel": "open", "to": [{"user": "u"}], "content": {"text": "x"}, "payload": {"\ud83d": 1}}`, "payload: holds half of a surrogate pair"},
+			{`{"channel": "open", "to": [{"user": "u"}], "content": {"title": "x", "text": "a \ud83d b"}}`, "content.text: holds half of a surrogate pair"},
+			{`{"channel": "open", "to": [{"user": "\udc00"}], "content": {"text": "x"}}`, "to: holds half of a surrogate pair"},
+			{`{"task_event": {"event": "node.done", "task_id": "t\ud800", "node_id": "n1"}}`, "task_event.task_id: holds half of a surrogate pair"},
+			{`{"job": {"bizType": 0, "bizId": "\ud800"}}`, "job.bizId: holds half of a surrogate pair"},
 		} {
 			id := fmt.Sprint("row ", i)
 			want[id] = c.problem

@@ -148,6 +148,8 @@ func open(row work.Enqueued) letter {
 		l.problem = "a job stands beside the task_event: want a row for each"
 	} else if (in.TaskEvent != nil || in.Job != nil) && !reflect.ValueOf(in.Draft).IsZero() {
 		l.problem = "a message stands beside the task_event or job: want a row for each"
+	} else if field := draft.HalfPair([]byte(row.Draft)); field != "" {
+		l.problem = "the draft cannot be read: " + field + ": holds half of a surrogate pair (\\ud800 to \\udfff), which is no character"
 	} else if field := draft.NoTime([]byte(row.Draft)); field != "" {
 		l.problem = field + " is the year 1, which is no time that anybody means: leave it out for none"
 	}

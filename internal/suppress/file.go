@@ -91,7 +91,7 @@ func (t *taking) refuse(r *audience.Refused) {
 func (t *taking) take(row audience.Row) error {
 	var said struct {
 		Channel, Reason string
-		Until           time.Time
+		Until           *time.Time
 	}
 	if row.Variables != nil {
 		var fields map[string]json.RawMessage
@@ -107,12 +107,14 @@ func (t *taking) take(row audience.Row) error {
 		}
 	}
 	one := posthouse.Suppression{
-		Tenant: t.tenant, Channel: cmp.Or(said.Channel, t.given.Channel), Reason: cmp.Or(said.Reason, t.given.Reason), Source: posthouse.SuppressedByImport, Until: said.Until,
-	}
-	if one.Until.IsZero() {
-		one.Until = t.given.Until
+		Tenant: t.tenant, Channel: cmp.Or(said.Channel, t.given.Channel), Reason: cmp.Or(said.Reason, t.given.Reason), Source: posthouse.SuppressedByImport, Until: t.given.Until,
 	}
 	p := &draft.Problems{}
+	if said.Until != nil {
+		if one.Until = *said.Until; one.Until.IsZero() { // what is kept without a time is kept for ever
+			p.Add("until", "is the year 1, which has passed: leave it out for no end")
+		}
+	}
 	t.list.check(t.tenant, one.Channel, one.Reason, one.Until, p)
 	forms := t.list.forms(t.tenant, one.Channel, row.Address, p)
 	if len(p.List) > 0 {

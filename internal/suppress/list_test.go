@@ -248,3 +248,19 @@ func TestWhatIsOverIsDeletedAgainAndAgain(t *testing.T) {
 		<-ended
 	})
 }
+
+// The first moment of the year 1 is what is kept where there is no end: a record that names it must not hold for ever.
+func TestATimeThatHasPassedIsNoTimeForEver(t *testing.T) {
+	t.Parallel()
+	l, b := newList()
+	file := "address,until\n1,0001-01-01T00:00:00Z\n2,2001-01-01T00:00:00Z\n3,\n4,2999-01-01T00:00:00Z\n5,0001-01-01T08:00:00+08:00\n"
+	done, err := l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "sms"}, strings.NewReader(file))
+	if err != nil || done.Stored != 2 || done.Refused != 3 || b.keys() != "3@sms 4@sms" {
+		t.Errorf("%+v, %v, stored %q; want 3 and 4", done, err, b.keys())
+	}
+	for _, r := range done.First {
+		if !strings.HasPrefix(r.Reason, "until ") || !strings.Contains(r.Reason, "has passed") {
+			t.Errorf("line %d is refused since %q", r.Line, r.Reason)
+		}
+	}
+}

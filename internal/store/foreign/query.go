@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -49,7 +51,7 @@ func Query(ctx context.Context, dsn string, zone *time.Location, query string, c
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {
-		return err
+		return whyNot(err)
 	}
 	defer rows.Close()
 	types, err := rows.ColumnTypes()
@@ -67,6 +69,9 @@ func Query(ctx context.Context, dsn string, zone *time.Location, query string, c
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+		if size := sizeOf(values); size > sqldb.MaxRow {
+			return tooLong(size)
+		}
 		for i, v := range values {
 			texts[i] = textOf(v, types[i].DatabaseTypeName(), zone)
 		}
@@ -74,7 +79,33 @@ func Query(ctx context.Context, dsn string, zone *time.Location, query string, c
 			return err
 		}
 	}
-	return rows.Err()
+	return whyNot(rows.Err())
+}
+
+// whyNot says in our words that PostgreSQL's driver has met a row beyond the bound.
+func whyNot(err error) error {
+	var long *pgproto3.ExceededMaxBodyLenErr
+	if errors.As(err, &long) {
+		return tooLong(long.ActualBodyLen)
+	}
+	return err
+}
+
+func tooLong(size int) error {
+	return fmt.Errorf("a row has %d bytes: at most %d are allowed. Name the columns that are needed", size, sqldb.MaxRow)
+}
+
+// sizeOf is how many bytes the texts of a row have.
+func sizeOf(values []any) (n int) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case []byte:
+			n += len(v)
+		case string:
+			n += len(v)
+		}
+	}
+	return n
 }
 
 // textOf is a value as a text, nil for NULL. kind is the database's word for its type.

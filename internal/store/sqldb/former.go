@@ -43,10 +43,34 @@ func openFormerMySQL(dsn string, zone *time.Location) (*sql.DB, error) {
 	return mysqlPool(config)
 }
 
-// guardFormerSQLite lets nobody attach another file, or make one: a read-only database does not keep that from happening.
+// MaxRow bounds what one row of a user's query gives, in bytes: more than a member's variables may hold. Columns are as many as its
+// values may be.
+const (
+	MaxRow     = 512 << 10
+	maxColumns = 256
+)
+
+// guardFormerSQLite lets nobody attach another file, or make one: a read-only database does not keep that from happening. Nor does a
+// query make a value that is larger than a row may be.
 func guardFormerSQLite(c *sql.Conn) error {
-	_, err := sqlite.Limit(c, sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-	return err
+	for id, most := range map[int]int{sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LENGTH: MaxRow, sqlite3.SQLITE_LIMIT_COLUMN: maxColumns} {
+		if _, err := sqlite.Limit(c, id, most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guardFormerPostgres reads no message that is longer than a row may be. MariaDB itself sends no row beyond its max_allowed_packet.
+func guardFormerPostgres(c *sql.Conn) error {
+	return c.Raw(func(conn any) error {
+		native, ok := conn.(*stdlib.Conn)
+		if !ok {
+			return errors.New("the connection is none of pgx")
+		}
+		native.Conn().PgConn().Frontend().SetMaxBodyLen(MaxRow)
+		return nil
+	})
 }
 
 func openFormerSQLite(dsn string, _ *time.Location) (*sql.DB, error) {

@@ -49,7 +49,7 @@ var Postgres = &Dialect{
 	open:       openPostgres,
 	check:      checkPostgres,
 	Former: Former{
-		Open: openFormerPostgres, Text: "TEXT",
+		Open: openFormerPostgres, Guard: guardFormerPostgres, Text: "TEXT",
 		Tables: "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = ANY (current_schemas(false))",
 		// A time without a zone becomes one of the session's; one without an end is none.
 		Moment: func(column string) string {
