@@ -46,7 +46,7 @@ func (s Handouts) HandOut(ctx context.Context, now time.Time, h work.HandOut) (w
 		if err != nil {
 			return work.HandedOut{}, err // what was read before a failed commit is nobody's
 		}
-		if len(items) > 0 || !due || !s.mayHaveTwins(&h) || wait > longestTwin || !pause(ctx, wait) {
+		if len(items) > 0 || !due || !mayHaveTwins(s.db.Dialect, &h) || wait > longestTwin || !pause(ctx, wait) {
 			return work.HandedOut{Items: items}, nil
 		}
 	}
@@ -57,9 +57,7 @@ const longestTwin = 512 * time.Millisecond
 
 // mayHaveTwins reports whether the same claim may be written at this moment. SQLite has one writer: who was before has
 // committed.
-func (s Handouts) mayHaveTwins(h *work.HandOut) bool {
-	return h.ClaimID != "" && !s.db.Dialect.OneWriter
-}
+func mayHaveTwins(d *sqldb.Dialect, h *work.HandOut) bool { return h.ClaimID != "" && !d.OneWriter }
 
 // pause waits, unless the caller leaves.
 func pause(ctx context.Context, wait time.Duration) bool {
@@ -184,6 +182,9 @@ func (t handing) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := t.alone(h, now); err != nil {
+		return nil, err
+	}
 	var items []work.Item
 	leases := map[string]int64{} // by channel
 	for i := range lanes {
@@ -200,12 +201,30 @@ func (t handing) handOut(h *work.HandOut, lanes []handLane) ([]work.Item, error)
 		}
 	}
 	if len(items) == 0 {
-		return nil, nil
+		return nil, t.noClaim(h)
 	}
 	if err := t.holdFor(h, items, leases, now); err != nil {
 		return nil, err
 	}
 	return items, claiming{t.tx}.attachMessages(items)
+}
+
+// alone writes the claim before anything is locked, where the same claim may be made at this moment: of two that went over what is due side
+// by side each would lock a part, and the one that is undone would keep its part from the other.
+func (t handing) alone(h *work.HandOut, now int64) error {
+	if !mayHaveTwins(t.DB.Dialect, h) {
+		return nil
+	}
+	return t.Insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(nil), now, now + claimExpiry(h)}})
+}
+
+// noClaim takes the claim back: there was nothing for it.
+func (t handing) noClaim(h *work.HandOut) error {
+	if !mayHaveTwins(t.DB.Dialect, h) {
+		return nil
+	}
+	_, err := t.Exec("DELETE FROM posthouse_agent_claims WHERE tenant = ? AND agent = ? AND claim_id = ?", h.Tenant, h.Agent, h.ClaimID)
+	return err
 }
 
 func (t handing) handPart(l *handLane, part handPart, h *work.HandOut, now int64, most int) ([]work.Item, error) {
@@ -281,7 +300,12 @@ func (t handing) holdFor(h *work.HandOut, items []work.Item, leases map[string]i
 	b.Amend(layout.Queue, layout.Mutable, guards, layout.MutableRows(after))
 	b.Insert(layout.Events, events)
 	b.Insert(layout.SendLog, log)
-	if h.ClaimID != "" {
+	switch {
+	case mayHaveTwins(t.DB.Dialect, h):
+		if _, err := t.Exec("UPDATE posthouse_agent_claims SET deliveries = ? WHERE tenant = ? AND agent = ? AND claim_id = ?", handedText(items), h.Tenant, h.Agent, h.ClaimID); err != nil {
+			return err
+		}
+	case h.ClaimID != "":
 		b.Insert(agentClaimsTable, [][]any{{h.Tenant, h.Agent, h.ClaimID, handedText(items), now, now + claimExpiry(h)}})
 	}
 	tally.Into(&b)

@@ -12,6 +12,12 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
+// handClock is read by each part before it locks anything. The same claim that is made at this moment is waited for there: of two that went
+// over what is due side by side each would lock a part, and the one that is undone would keep its part from the other.
+const handClock = `WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
+	WHERE ?::text = '' OR pg_advisory_xact_lock(hashtextextended(?::text, 0)) IS NOT NULL),
+`
+
 // The parts of a hand-out in PostgreSQL's one statement: each takes what the parts before it have left to take.
 // A part orders what it takes by the column rank, then by id.
 const (
@@ -62,7 +68,7 @@ const (
 // handText is the statement for the parts of some lanes.
 func handText(lanes []handLane, start, fed bool) string {
 	var b strings.Builder
-	b.WriteString("WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),\n")
+	b.WriteString(handClock)
 	left, found := "?::bigint", []string{}
 	for i := range lanes {
 		for _, part := range lanes[i].parts {
@@ -90,7 +96,7 @@ func handText(lanes []handLane, start, fed bool) string {
 
 // handOutAtOnce is HandOut in one statement and without a transaction around it; see claimAtOnce.
 func (s Handouts) handOutAtOnce(ctx context.Context, h *work.HandOut, lanes []handLane) (items []work.Item, err error) {
-	var args []any
+	args := []any{h.ClaimID, "posthouse claim " + h.Tenant + " " + h.Agent + " " + h.ClaimID}
 	for i := range lanes {
 		l := &lanes[i]
 		lease, fair, epoch := l.channel.Lease.Microseconds(), l.channel.FairAfter.Microseconds(), fmt.Sprint(h.Epoch)

@@ -293,11 +293,10 @@ func TestTheSameNewClaimAtOnceIsHandedTheSame(t *testing.T) {
 			}
 			all.Wait()
 			for i, out := range outs {
-				if got, want := idsOf(out.Items), idsOf(outs[0].Items); errs[i] != nil || len(got) == 0 || !slices.Equal(got, want) {
-					t.Fatalf("round %d: one got %v, %v, another %v", round, got, errs[i], want)
+				if got, want := idsOf(out.Items), idsOf(outs[0].Items); errs[i] != nil || len(got) != 3 || !slices.Equal(got, want) {
+					t.Fatalf("round %d: one got %v, %v, another %v; want all three, and the same", round, got, errs[i], want)
 				}
 			}
-			handOut(t, s, wish(3, claimID(fmt.Sprintf("rest %d", round)))) // where two took a part each, the loser's is there again
 		}
 	})
 }
