@@ -15,10 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/schema"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // ran runs a command without a server and answers what it printed and its exit code.
@@ -310,4 +312,42 @@ func TestCommandsThatLookChangeNoFile(t *testing.T) {
 			t.Errorf("%v ends with %d, %v, %v: the file is the same: %v, files %v\n%s", args, code, err, listed, bytes.Equal(before, after), files, text)
 		}
 	}
+}
+
+// A channel that is paused or parked is no fault, and the doctor does not call it open.
+func TestDoctorCountsChannelsByWhetherTheySend(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")
+	environ := []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=" + dsn}
+	if text, code := ran(t, environ, "migrate"); code != 0 {
+		t.Fatal(text)
+	}
+	if _, err := secret.Create(strings.TrimSuffix(strings.TrimPrefix(dsn, "sqlite:"), "posthouse.db") + "posthouse.keys"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), store.Options{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	say := func(want string) {
+		t.Helper()
+		if text, _ := ran(t, environ, "doctor"); !strings.Contains(text, want) {
+			t.Errorf("the doctor says %s, want %s", text, want)
+		}
+	}
+	now := time.Now()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		if _, _, err := s.Channels.PutChannel(t.Context(), now, posthouse.Channel{Tenant: posthouse.DefaultTenant, Name: name, Driver: "discard"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("4, all of them open")
+	if err := s.Channels.PauseChannel(t.Context(), now, posthouse.DefaultTenant, "b", true, "for the night", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Gates.SetGate(t.Context(), now, work.Gate{Tenant: posthouse.DefaultTenant, Channel: "c", Class: posthouse.ClassAccount, Code: "40014"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	say("4, 2 open, 1 paused, 1 parked")
 }

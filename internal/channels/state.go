@@ -11,14 +11,20 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// stated fills in whether channels of a tenant send now, an empty one meaning all, and why not. What stops a channel for
-// longest comes first: one that cannot be opened is not said to be parked.
+// stated fills in whether channels of a tenant send now, an empty one meaning all, and why not.
 func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channel) error {
 	gates, err := s.store.Gates(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	broken := s.brokenNow()
+	State(time.Now(), list, gates, func(tenant, name string) error { return broken[key{tenant, name}] })
+	return nil
+}
+
+// State fills in whether channels send now, and why not, from the refusals that stand and what each cannot be opened for. What stops a
+// channel for longest comes first: one that cannot be opened is not said to be parked.
+func State(now time.Time, list []posthouse.Channel, gates []work.Gate, broken func(tenant, name string) error) {
 	parked := map[key]work.Gate{} // the one that lasts longest
 	for _, g := range gates {
 		k := key{g.Tenant, g.Channel}
@@ -26,7 +32,6 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 			parked[k] = g
 		}
 	}
-	broken := s.brokenNow()
 	for i := range list {
 		ch := &list[i]
 		k := key{ch.Tenant, ch.Name}
@@ -34,9 +39,10 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 			ch.Paused, ch.PauseReason, ch.PausedUntil = false, "", time.Time{}
 		}
 		g, refused := parked[k]
+		why := broken(ch.Tenant, ch.Name)
 		switch {
-		case broken[k] != nil:
-			ch.State, ch.StateReason = posthouse.ChannelBroken, broken[k].Error()
+		case why != nil:
+			ch.State, ch.StateReason = posthouse.ChannelBroken, why.Error()
 		case ch.PausedAt(now):
 			ch.State, ch.StateReason, ch.StateUntil = posthouse.ChannelPaused, ch.PauseReason, ch.PausedUntil
 		case refused:
@@ -45,7 +51,6 @@ func (s *Set) stated(ctx context.Context, tenant string, list []posthouse.Channe
 			ch.State, ch.StateReason = posthouse.ChannelOpen, ""
 		}
 	}
-	return nil
 }
 
 // parkedBecause says why an account is refused, in words that hold nothing of what the provider wrote.

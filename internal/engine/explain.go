@@ -62,7 +62,7 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 		x.Summary = fmt.Sprintf("Attempt %d is under way in %s.", d.Attempts, d.LeaseOwner)
 		x.Waits = append(x.Waits, Wait{"lease", "without a result by then its outcome is unknown", d.LeaseUntil})
 	case d.State == posthouse.Unknown:
-		x.Summary = "An attempt began and nobody knows whether it arrived: " + cmp.Or(d.Error, d.Reason) + "."
+		x.Summary = unknownSummary(&d)
 		x.Waits = append(x.Waits, unknownWait(d))
 	case d.State == posthouse.Quarantined:
 		x.Summary = "It was set aside: " + cmp.Or(d.Error, d.Reason) + "."
@@ -107,6 +107,14 @@ func heldBy(d posthouse.Delivery) string {
 		return fmt.Sprintf("The agent %s was handed it and has not started.", work.AgentOf(d.LeaseOwner))
 	}
 	return fmt.Sprintf("Attempt %d is under way at the agent %s.", d.Attempts, work.AgentOf(d.LeaseOwner))
+}
+
+// unknownSummary tells an attempt of ours from one that another copy of the database may have made.
+func unknownSummary(d *posthouse.Delivery) string {
+	if d.Reason == work.ReasonEpochHold {
+		return fmt.Sprintf("It was waiting or under way, after %d attempts, when a new epoch of the database began: what ran on its other copy may have sent it, and nobody knows.", d.Attempts)
+	}
+	return "An attempt began and nobody knows whether it arrived: " + cmp.Or(d.Error, d.Reason) + "."
 }
 
 func unknownWait(d posthouse.Delivery) Wait {

@@ -11,10 +11,8 @@ import (
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
-
-// reasonEpochHold says that a delivery may have been sent by the database's other copy.
-const reasonEpochHold = "epoch_hold"
 
 // Epoch is the number of times that this database was restored, promoted or cloned. Claims
 // name it, so a process from before claims nothing. While a bump is under way, or was
@@ -88,7 +86,7 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		}
 		// A member that is unsent in the copy may have been sent to since: a campaign goes on when a person says so.
 		_, err := t.Exec("UPDATE posthouse_campaigns SET state = ?, reason = ?, version = version + 1 WHERE state = ?",
-			string(posthouse.CampaignPaused), reasonEpochHold, string(posthouse.CampaignRunning))
+			string(posthouse.CampaignPaused), work.ReasonEpochHold, string(posthouse.CampaignRunning))
 		if err != nil {
 			return err
 		}
@@ -132,7 +130,7 @@ func (t raising) holdAfter(last string, epoch, began int64) (held int, next stri
 			unknown = append(unknown, *d)
 		}
 	}
-	if err := t.holdEpoch(open, epoch, reasonEpochHold); err != nil {
+	if err := t.holdEpoch(open, epoch, work.ReasonEpochHold); err != nil {
 		return 0, "", err
 	}
 	return len(open), list[len(list)-1].ID, t.holdEpoch(unknown, epoch, "")

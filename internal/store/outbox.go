@@ -223,7 +223,7 @@ func (t relaying) holdRows(last string) (held int, next string, err error) {
 	}
 	clause, args := t.In("id", ids)
 	_, err = t.Exec("UPDATE "+table+" SET error = ?, failed_at = ?, due_at = ? WHERE "+clause, append([]any{
-		reasonEpochHold + ": it may have been sent since the copy of the database was made; set due_at to 0 to send it, or delete the row", at, int64(math.MaxInt64),
+		work.ReasonEpochHold + ": it may have been sent since the copy of the database was made; set due_at to 0 to send it, or delete the row", at, int64(math.MaxInt64),
 	}, args...)...)
 	return len(ids), ids[len(ids)-1], err
 }

@@ -117,3 +117,7 @@ const (
 	QueryDue     Due = "query_due"     // unknown, and it is time to ask its provider
 	Stranded     Due = "stranded"      // pending and due in a lane that is pinned to an account
 )
+
+// ReasonEpochHold says that a delivery, a campaign or a row of the outbox may have been sent by the database's other copy, since a new
+// epoch began.
+const ReasonEpochHold = "epoch_hold"

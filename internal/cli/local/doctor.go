@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/channels"
@@ -25,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -313,6 +315,33 @@ func drivers(c config.Config) []channel.Type {
 	return c.Server.Drivers
 }
 
+// statesOf says how many channels that can be opened send now: one that is paused or parked is no fault, and not open either.
+func statesOf(ctx context.Context, s *store.Store, rows []work.ChannelRow) (string, error) {
+	gates, err := s.Gates.Gates(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	list := make([]posthouse.Channel, len(rows))
+	for i, row := range rows {
+		list[i] = row.Channel
+	}
+	channels.State(time.Now(), list, gates, func(string, string) error { return nil })
+	n := map[posthouse.ChannelState]int{}
+	for _, ch := range list {
+		n[ch.State]++
+	}
+	if n[posthouse.ChannelOpen] == len(list) {
+		return "all of them open", nil
+	}
+	var parts []string
+	for _, state := range posthouse.ChannelStates() {
+		if n[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[state], state))
+		}
+	}
+	return strings.Join(parts, ", "), nil
+}
+
 // examineChannels opens every channel as the server does.
 func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, c config.Config) []finding {
 	opener, err := channels.NewOpener(channels.OpenerOptions{
@@ -340,7 +369,11 @@ func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, 
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, finding{"channels", true, fmt.Sprintf("%d, all of them open", len(rows))})
+		states, err := statesOf(ctx, s, rows)
+		if err != nil {
+			return []finding{{"channels", false, err.Error()}}
+		}
+		out = append(out, finding{"channels", true, fmt.Sprintf("%d, %s", len(rows), states)})
 	}
 	return out
 }

@@ -7,7 +7,8 @@ import "strings"
 type Phrases struct {
 	// Greatest is the function of the greatest of its arguments.
 	Greatest string
-	// Time makes a time of microseconds.
+	// Time makes a time of microseconds, in UTC. PostgreSQL's alone has a zone: MariaDB's DATETIME has none, and SQLite's text is what
+	// its functions of dates write, so that what reads such columns reads these.
 	Time func(micros string) string
 	// JSON is the text at a path (a.b) of a JSON text, and Value what stands there as JSON.
 	JSON, Value func(json, path string) string
