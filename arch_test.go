@@ -40,6 +40,9 @@ var floors = map[string]floor{
 	// The guard of a CSV's cells, for all who write one.
 	"internal/cell": {layer: 0},
 
+	// Words of commands that are shown to be copied.
+	"internal/shellword": {layer: 0},
+
 	// 1: the parts that know nothing of each other. work is what engine and store
 	// hand to one another, so that the engine need not know the store.
 	"channel":                  {layer: 1},

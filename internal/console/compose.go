@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -97,7 +98,7 @@ func (l letter) Curl(url string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("curl %s/v1/messages -H \"Authorization: Bearer $POSTHOUSE_API_KEY\" --json @- <<'JSON'\n%s\nJSON", url, body), nil
+	return fmt.Sprintf("curl %s -H \"Authorization: Bearer $POSTHOUSE_API_KEY\" --json @- <<'JSON'\n%s\nJSON", shellword.Quote(url+"/v1/messages"), body), nil
 }
 
 // Go are the lines of Go that hand in the message of the form.

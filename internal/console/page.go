@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -47,7 +49,7 @@ func (p pages) read(from fs.FS) error {
 	for _, name := range names {
 		p[strings.TrimSuffix(strings.TrimPrefix(name, "pages/"), ".html")] = sync.OnceValues(func() (*template.Template, error) {
 			// Of each form as it is drawn there is one click: whatever the form decides, it decides once.
-			t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID}).ParseFS(files, "pages/parts/*.html")
+			t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID, "sh": shellWord, "path": segment}).ParseFS(files, "pages/parts/*.html")
 			if err != nil {
 				return nil, err
 			}
@@ -56,6 +58,18 @@ func (p pages) read(from fs.FS) error {
 	}
 	return nil
 }
+
+// shellWord is its parts as one word of a command that is shown to be copied.
+func shellWord(parts ...any) string {
+	var b strings.Builder
+	for _, p := range parts {
+		fmt.Fprint(&b, p)
+	}
+	return shellword.Quote(b.String())
+}
+
+// segment is a part of such a command's address.
+func segment(v any) string { return url.PathEscape(fmt.Sprint(v)) }
 
 // frame is what every page is drawn with.
 type frame struct {

@@ -161,14 +161,13 @@ func (r *report) take(e event) {
 
 // endPackage prints the line of a package that has ended. What it printed outside of its tests, such as a panic, belongs to a failure.
 func (r *report) endPackage(e event) {
-	_, ran := r.running[e.Package]
 	delete(r.running, e.Package)
 	word := "ok  "
 	switch {
 	case e.Action == "fail":
 		word = "FAIL"
 		r.failPackage(e)
-	case e.Action == "skip" && (!ran || e.Elapsed == 0):
+	case e.Action == "skip":
 		return // it has no tests
 	}
 	r.ended++

@@ -28,7 +28,7 @@ const lines = `{"ImportPath":"c [c.test]","Action":"build-output","Output":"c/c.
 {"Time":"2026-01-01T00:01:05Z","Action":"fail","Package":"c","Elapsed":0,"FailedBuild":"c [c.test]"}
 {"Time":"2026-01-01T00:01:05Z","Action":"start","Package":"d"}
 {"Time":"2026-01-01T00:01:05Z","Action":"output","Package":"d","Output":"?   \td\t[no test files]\n"}
-{"Time":"2026-01-01T00:01:05Z","Action":"skip","Package":"d","Elapsed":0}
+{"Time":"2026-01-01T00:01:05Z","Action":"skip","Package":"d","Elapsed":0.003}
 `
 
 func TestWhatARunSays(t *testing.T) {

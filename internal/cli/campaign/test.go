@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -31,7 +32,7 @@ func test(sh *shell.Shell) *cobra.Command {
 					rows = append(rows, []string{d.ID, string(d.State), d.Reason})
 				}
 				sh.Table([]string{"Delivery", "State", "Reason"}, rows)
-				sh.Printf("  → posthouse status %s\n", sent.ID)
+				sh.Printf("  → posthouse status %s\n", shellword.Quote(sent.ID))
 			})
 		}),
 	}

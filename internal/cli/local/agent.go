@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/agent"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/shellword"
 )
 
 const agentHelp = `Run a sender app: it fetches what is to be sent from a server, hands it to a phone, and reports what
@@ -93,7 +94,7 @@ func (f *sender) run(cmd *cobra.Command) (err error) {
 	defer release()
 	switch err := app.Run(ctx); {
 	case posthouse.CodeOf(err) == posthouse.CodeForbidden:
-		return shell.Hint(err, "give the agent's own key: posthouse agents key "+f.o.ID+" makes one")
+		return shell.Hint(err, "give the agent's own key: posthouse agents key "+shellword.Quote(f.o.ID)+" makes one")
 	case err != nil:
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -301,7 +302,7 @@ func agentsDelete(sh *shell.Shell) *cobra.Command {
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			err := c.Agents.Delete(ctx, args[0])
 			if posthouse.CodeOf(err) == posthouse.CodeConflict {
-				err = shell.Hint(err, fmt.Sprintf("posthouse agents drain %s lets it finish; posthouse agents reassign %s takes what it holds", args[0], args[0]))
+				err = shell.Hint(err, fmt.Sprintf("posthouse agents drain %s lets it finish; posthouse agents reassign %s takes what it holds", shellword.Quote(args[0]), shellword.Quote(args[0])))
 			}
 			if err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -26,7 +27,7 @@ func cancelCommand(sh *shell.Shell) *cobra.Command {
 				}
 				out, err = c.Messages.Cancel(cmd.Context(), args[0])
 				if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-					err = shell.Hint(err, "a reminder is ended by posthouse remind end "+args[0])
+					err = shell.Hint(err, "a reminder is ended by posthouse remind end "+shellword.Quote(args[0]))
 				}
 			case len(args) == 0 && kind != "" && ref != "":
 				out, err = c.Messages.CancelRef(cmd.Context(), kind, ref)

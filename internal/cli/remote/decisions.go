@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -80,7 +81,7 @@ func (f *verdict) decide(ctx context.Context, c *client.Client, outcome wire.Out
 		switch {
 		case out.ID != "":
 			printDecision(f.Shell, out)
-			f.Printf("  → posthouse decisions show %s says how far it is\n", out.ID)
+			f.Printf("  → posthouse decisions show %s says how far it is\n", shellword.Quote(out.ID))
 		case out.Matched == 0:
 			f.Printf("no delivery fits\n")
 		default:

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/shellword"
 )
 
 // message is a message as flags describe it.
@@ -172,7 +173,7 @@ func (s *send) printSent(sent client.Sent) {
 	}
 	s.Table([]string{"Delivery", "User", "State", "Reason"}, rows)
 	if len(sent.Accepted) == 1 {
-		s.Printf("  → posthouse status %s\n", sent.Accepted[0].ID)
+		s.Printf("  → posthouse status %s\n", shellword.Quote(sent.Accepted[0].ID))
 	}
 }
 
