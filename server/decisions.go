@@ -44,7 +44,7 @@ func (d steps) Begin(ctx context.Context, tenant string, c decide.Course) (wire.
 	if err != nil {
 		return wire.Decision{}, err
 	}
-	_, err = d.s.engine.Intake.Accept(ctx, intake.Request{Tenant: tenant, Endpoint: "plans", Plans: []work.Plan{p}})
+	_, err = d.s.engine.Intake.Accept(ctx, intake.Request{Tenant: tenant, Caller: work.Program(), Endpoint: "plans", Plans: []work.Plan{p}})
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeConflict {
 		return wire.Decision{}, err
 	}

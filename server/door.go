@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -17,7 +18,7 @@ func (s *Server) Accept(ctx context.Context, tenant string, drafts ...posthouse.
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	answer, err := s.engine.Intake.Accept(ctx, intake.Request{Tenant: cmp.Or(tenant, posthouse.DefaultTenant), Drafts: drafts})
+	answer, err := s.engine.Intake.Accept(ctx, intake.Request{Caller: work.Program(), Tenant: cmp.Or(tenant, posthouse.DefaultTenant), Drafts: drafts})
 	return answer.Accepted, err
 }
 

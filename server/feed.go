@@ -33,7 +33,7 @@ func (s *Server) Follow(ctx context.Context, after string, tell func(events []po
 	if err != nil {
 		return err
 	}
-	return f.Run(ctx, from, feed.Filter{}, func(list []work.FeedEvent, _ posthouse.FeedPosition) error {
+	return f.Run(ctx, from, feed.Filter{Sight: work.SeeAll()}, func(list []work.FeedEvent, _ posthouse.FeedPosition) error {
 		if len(list) == 0 {
 			return nil
 		}

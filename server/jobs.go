@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -18,7 +19,7 @@ type Jobs struct {
 }
 
 // Jobs are the notification document's functions. The HTTP API has the same at /v1/notify/jobs.
-func (s *Server) Jobs() Jobs { return Jobs{s.jobsOf(web.Once{}), s.zone} }
+func (s *Server) Jobs() Jobs { return Jobs{s.jobsOf(work.Program(), web.Once{}), s.zone} }
 
 // Enqueue makes a job. One whose dedup key stands for another makes none, and answers that one's id: also
 // when it was sent, cancelled or aborted since, until it is deleted. An error of code invalid names the
@@ -63,8 +64,8 @@ func (j Jobs) Job(ctx context.Context, tenant, id string) (wire.Job, error) {
 }
 
 // jobsOf are the jobs that one request makes.
-func (s *Server) jobsOf(once web.Once) flow.Jobs {
-	return flow.Jobs{Post: jobPost{s, once}, Store: planned{s.store.Plans, s.store.Messages}, Marks: s.store.Marks, Gates: s.store.Gates, Numbers: s.store.Marks}
+func (s *Server) jobsOf(by work.Caller, once web.Once) flow.Jobs {
+	return flow.Jobs{Post: jobPost{s, by, once}, Store: planned{s.store.Plans, s.store.Messages}, Marks: s.store.Marks, Gates: s.store.Gates, Numbers: s.store.Marks}
 }
 
 // InstallTemplates stores the default templates of workflow notices where there are none, as
@@ -76,11 +77,12 @@ func (s *Server) InstallTemplates(ctx context.Context, tenant string) (wire.Inst
 // jobPost hands jobs to the engine.
 type jobPost struct {
 	s    *Server
+	by   work.Caller
 	once web.Once
 }
 
 func (p jobPost) request(tenant string) intake.Request {
-	return intake.Request{Tenant: tenant, Endpoint: "notify/jobs", Key: p.once.Key, Hash: p.once.Hash, MaxRecipients: flow.MaxUsers}
+	return intake.Request{Tenant: tenant, Caller: p.by, Endpoint: "notify/jobs", Key: p.once.Key, Hash: p.once.Hash, MaxRecipients: flow.MaxUsers}
 }
 
 // Send stores a job's message.
@@ -103,7 +105,7 @@ func (p jobPost) Remind(ctx context.Context, tenant string, r posthouse.Reminder
 
 // EndReminder ends a job's reminder.
 func (p jobPost) EndReminder(ctx context.Context, tenant, id, reason string) error {
-	_, err := p.s.engine.Reminders.EndReminder(ctx, tenant, id, reason)
+	_, err := p.s.engine.Reminders.EndReminder(ctx, work.Viewer{Tenant: tenant, Sight: p.by.Sight}, id, reason)
 	return err
 }
 

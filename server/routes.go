@@ -23,7 +23,7 @@ import (
 
 // reader is what all doors show by.
 func (s *Server) reader() read.Reader {
-	return read.Sighted(read.Reader{Messages: s.store.Messages, Deliveries: s.store.Messages, History: history{s.store.History, s.store.Logs}, Explainer: s.engine.Explainer})
+	return read.New(s.store.Messages, s.store.Messages, history{s.store.History, s.store.Logs}, s.engine.Explainer)
 }
 
 // bookOf is where all doors write who changed what.

@@ -27,7 +27,7 @@ func (s *Server) openFlow(context.Context) error {
 		return err
 	}
 	s.flow, err = flow.New(flow.Options{
-		Book: s.store.Plans, Post: post{jobPost{s, web.Once{}}}, Resolver: resolver, Channels: names{s.store.Channels, s.store.Users}.channels, Name: names{s.store.Channels, s.store.Users}.user, Aborter: s.jobsOf(web.Once{}),
+		Book: s.store.Plans, Post: post{jobPost{s, work.Program(), web.Once{}}}, Resolver: resolver, Channels: names{s.store.Channels, s.store.Users}.channels, Name: names{s.store.Channels, s.store.Users}.user, Aborter: s.jobsOf(work.Program(), web.Once{}),
 		Zone: s.zone, Clock: time.Now, Log: s.o.Log, Metrics: s.o.Registry,
 	})
 	return err
@@ -87,7 +87,7 @@ func (s *Server) takeJob(ctx context.Context, row work.Enqueued, text json.RawMe
 		job.NextRunTime = row.CreatedAt
 	}
 	hash := sha256.Sum256(text)
-	_, err := s.jobsOf(web.Once{Key: "outbox " + row.ID, Hash: hex.EncodeToString(hash[:])}).Enqueue(ctx, row.Tenant, job)
+	_, err := s.jobsOf(work.Program(), web.Once{Key: "outbox " + row.ID, Hash: hex.EncodeToString(hash[:])}).Enqueue(ctx, row.Tenant, job)
 	return err
 }
 
@@ -148,7 +148,7 @@ func (p post) Submit(ctx context.Context, s flow.Submission) ([]posthouse.Accept
 		return nil, err
 	}
 	answer, err := p.s.engine.Intake.Accept(ctx, intake.Request{
-		Tenant: s.Tenant, Endpoint: "workflow", Drafts: s.Drafts, Plans: plans, Path: func(i int) string { return at("drafts", i) },
+		Tenant: s.Tenant, Caller: s.Caller, Endpoint: "workflow", Drafts: s.Drafts, Plans: plans, Path: func(i int) string { return at("drafts", i) },
 	})
 	if err != nil || len(s.Drafts) == 0 {
 		return nil, err

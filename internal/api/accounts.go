@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -31,7 +32,7 @@ type accountOperations interface {
 	Pause(ctx context.Context, tenant, channel, account, reason string, until time.Time) error
 	Resume(ctx context.Context, tenant, channel, account string) error
 	// Test is that of a channel, by one account.
-	Test(ctx context.Context, tenant, channel, account string, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error)
+	Test(ctx context.Context, tenant, channel, account string, out channel.Outgoing, by work.Caller, anybody bool) (channel.Outgoing, channel.Result, error)
 }
 
 // accounts is the resource of the accounts that channels send by.
@@ -159,6 +160,6 @@ func (a accounts) resume(c *web.Call) (posthouse.Account, error) {
 func (a accounts) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
 	name := c.PathValue("name")
 	return try(c, name, channel.Outgoing{Recipient: in.To, Content: testContent(in)}, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
-		return a.Test(c.Context(), c.Tenant(), name, c.PathValue("account"), out, anybody)
+		return a.Test(c.Context(), c.Tenant(), name, c.PathValue("account"), out, c.Caller(), anybody)
 	})
 }

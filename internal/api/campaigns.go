@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -24,7 +25,7 @@ type Campaigns interface {
 }
 
 type madeCampaigns interface {
-	Create(ctx context.Context, tenant string, in wire.CampaignDraft) (wire.Campaign, error)
+	Create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error)
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
 	Act(ctx context.Context, tenant, name string, a campaign.Action, force bool) (wire.Campaign, error)
 	Resolve(ctx context.Context, tenant, name string, in wire.CampaignResolve) (wire.CampaignResolved, error)
@@ -107,7 +108,7 @@ func (s campaigns) create(c *web.Call, in wire.CampaignDraft) (wire.Campaign, er
 	if err := c.Wrong(); err != nil {
 		return wire.Campaign{}, err
 	}
-	made, err := s.Create(c.Context(), c.Tenant(), in)
+	made, err := s.Create(c.Context(), c.Tenant(), c.Caller(), in)
 	c.Named(in.Name)
 	c.Changed(nil, in)
 	return made, err
@@ -151,7 +152,7 @@ func (s campaigns) test(c *web.Call, in wire.CampaignTest) (posthouse.Accepted, 
 			return posthouse.Accepted{}, err
 		}
 	}
-	out, err := s.sender.Accept(c.Context(), intake.Request{Tenant: c.Tenant(), Endpoint: "campaigns.test", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: []posthouse.Draft{draft}})
+	out, err := s.sender.Accept(c.Context(), intake.Request{Tenant: c.Tenant(), Caller: c.Caller(), Endpoint: "campaigns.test", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: []posthouse.Draft{draft}})
 	c.Asked(struct {
 		wire.CampaignTest
 		Message posthouse.Draft `json:"message"`

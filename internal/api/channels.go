@@ -33,7 +33,7 @@ type operated interface {
 	// Test checks the provider; without a recipient by the driver's own check, where it has one. Of out, what
 	// the message is and whom it is for counts. Unless it may go to anybody, it goes only to an address that the channel lists
 	// for tests. What is returned with the result is the message as it was sent.
-	Test(ctx context.Context, tenant, name string, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error)
+	Test(ctx context.Context, tenant, name string, out channel.Outgoing, by work.Caller, anybody bool) (channel.Outgoing, channel.Result, error)
 	// MayTest refuses recipients whom the channel does not list for tests.
 	MayTest(ctx context.Context, tenant, name string, to []posthouse.Recipient) error
 	// Fit says what the provider would cut or refuse of a content, as far as its driver knows.
@@ -74,7 +74,7 @@ func (ch channels) routes() []web.Route {
 }
 
 func (ch channels) list(c *web.Call) (wire.Page[posthouse.Channel], error) {
-	sight := work.SightOf(c.Context())
+	sight := c.Sight()
 	return paged(c, func(cursor string, limit int) ([]posthouse.Channel, string, error) {
 		list, next, err := ch.List(c.Context(), c.Tenant(), cursor, limit)
 		return slices.DeleteFunc(list, func(ch posthouse.Channel) bool { return !sight.Channel(ch.Name) }), next, err
@@ -146,7 +146,7 @@ func (ch channels) resume(c *web.Call) (posthouse.Channel, error) {
 func (ch channels) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {
 	name := c.PathValue("name")
 	return try(c, name, channel.Outgoing{Recipient: in.To, Content: testContent(in)}, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
-		return ch.Test(c.Context(), c.Tenant(), name, out, anybody)
+		return ch.Test(c.Context(), c.Tenant(), name, out, c.Caller(), anybody)
 	})
 }
 

@@ -29,7 +29,7 @@ func (d deliveries) routes() []web.Route {
 }
 
 func (d deliveries) get(c *web.Call) (posthouse.Delivery, error) {
-	return d.read.Deliveries.Delivery(c.Context(), c.Tenant(), c.PathValue("id"))
+	return d.read.Deliveries.Delivery(c.Context(), c.Viewer(), c.PathValue("id"))
 }
 
 func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
@@ -59,7 +59,7 @@ func (d deliveries) stopped(c *web.Call) (wire.Stopped, error) {
 	if err := c.Wrong(); err != nil {
 		return wire.Stopped{}, err
 	}
-	return d.read.Stopped(c.Context(), c.Tenant(), state)
+	return d.read.Stopped(c.Context(), c.Viewer(), state)
 }
 
 // stops are the states whose deliveries are counted by why they are there.
@@ -67,20 +67,20 @@ var stops = []posthouse.State{posthouse.Unknown, posthouse.Quarantined, posthous
 
 func (d deliveries) attempts(c *web.Call) (wire.Page[posthouse.Attempt], error) {
 	return paged(c, func(cursor string, limit int) ([]posthouse.Attempt, string, error) {
-		return d.read.History.AttemptPage(c.Context(), c.Tenant(), c.PathValue("id"), cursor, limit)
+		return d.read.History.AttemptPage(c.Context(), c.Viewer(), c.PathValue("id"), cursor, limit)
 	})
 }
 
 func (d deliveries) events(c *web.Call) (wire.Page[posthouse.Event], error) {
 	return paged(c, func(cursor string, limit int) ([]posthouse.Event, string, error) {
-		return d.read.History.EventPage(c.Context(), c.Tenant(), c.PathValue("id"), cursor, limit)
+		return d.read.History.EventPage(c.Context(), c.Viewer(), c.PathValue("id"), cursor, limit)
 	})
 }
 
 func (d deliveries) explain(c *web.Call) (wire.Explanation, error) {
-	return d.read.Explain(c.Context(), c.Tenant(), c.PathValue("id"))
+	return d.read.Explain(c.Context(), c.Viewer(), c.PathValue("id"))
 }
 
 func (d deliveries) story(c *web.Call) (wire.Story, error) {
-	return d.read.Story(c.Context(), c.Tenant(), c.PathValue("id"))
+	return d.read.Story(c.Context(), c.Viewer(), c.PathValue("id"))
 }

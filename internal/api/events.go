@@ -42,7 +42,7 @@ func (e events) routes() []web.Route {
 
 // stream begins where the reader left off.
 func (e events) stream(c *web.Call) (any, error) {
-	f := feed.Filter{Tenant: c.Tenant(), Sight: work.SightOf(c.Context()), States: c.States()}
+	f := feed.Filter{Tenant: c.Tenant(), Sight: c.Sight(), States: c.States()}
 	for name, list := range map[string]*[]string{"channel": &f.Channels, "kind": &f.Kinds, "ref": &f.Refs} {
 		if word := c.Query.Get(name); word != "" {
 			*list = []string{word}

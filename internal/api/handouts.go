@@ -207,7 +207,7 @@ func (h handouts) hushed(c *web.Call, list []work.Hold, reason string) (string, 
 	for i, hold := range list {
 		of[i].Message = posthouse.MessageID(hold.Delivery)
 	}
-	messages, err := h.messages.MessagesOf(c.Context(), c.Tenant(), of)
+	messages, err := h.messages.MessagesOf(c.Context(), c.Viewer(), of)
 	for _, m := range messages {
 		if m.Sensitive {
 			reason = "hidden: the message is sensitive"

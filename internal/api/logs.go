@@ -22,6 +22,7 @@ func (l logs) routes() []web.Route {
 
 func (l logs) list(c *web.Call) (wire.Page[wire.Line], error) {
 	f := work.LogFilter{
+		Sight:  c.Sight(),
 		Tenant: c.Tenant(), Log: cmp.Or(wire.Log(c.Query.Get("log")), wire.ReceiveLog), Delivery: c.Query.Get("delivery"), Agent: c.Query.Get("agent"),
 		Since: c.Moment("since"), Until: c.Moment("until"), Cursor: c.Query.Get("cursor"), Limit: c.Number("limit", 1, web.MaxPage),
 	}

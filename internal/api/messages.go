@@ -94,7 +94,7 @@ func checkList(c *web.Call, in *wire.Send) {
 // accept hands drafts to the engine. With problems found already nothing is stored, but what the
 // engine finds wrong is told with them.
 func (m messages) accept(c *web.Call, req intake.Request) (intake.Answer, error) {
-	req.Tenant, req.DryRun = c.Tenant(), c.Wrong() != nil
+	req.Tenant, req.Caller, req.DryRun = c.Tenant(), c.Caller(), c.Wrong() != nil
 	out, err := m.sender.Accept(c.Context(), req)
 	if req.DryRun {
 		c.Add(web.ProblemsOf(err))
@@ -105,7 +105,7 @@ func (m messages) accept(c *web.Call, req intake.Request) (intake.Answer, error)
 
 // fillDuplicate adds how the deliveries of the message that stands already are now.
 func (m messages) fillDuplicate(c *web.Call, acc *posthouse.Accepted) error {
-	list, _, err := m.read.Deliveries.DeliveriesOf(c.Context(), c.Tenant(), acc.ID, "", web.MaxPage)
+	list, _, err := m.read.Deliveries.DeliveriesOf(c.Context(), c.Viewer(), acc.ID, "", web.MaxPage)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (m messages) get(c *web.Call) (wire.Message, error) {
 	if err != nil {
 		return wire.Message{}, err
 	}
-	return m.read.Message(c.Context(), c.Tenant(), c.PathValue("id"), cursor, limit)
+	return m.read.Message(c.Context(), c.Viewer(), c.PathValue("id"), cursor, limit)
 }
 
 func (m messages) list(c *web.Call) (wire.Page[wire.Message], error) {
@@ -138,12 +138,12 @@ func (m messages) list(c *web.Call) (wire.Page[wire.Message], error) {
 }
 
 func (m messages) cancelOne(c *web.Call) (wire.Cancelled, error) {
-	found, _, err := m.read.Messages.Message(c.Context(), c.Tenant(), c.PathValue("id"))
+	found, _, err := m.read.Messages.Message(c.Context(), c.Viewer(), c.PathValue("id"))
 	if err != nil {
 		return wire.Cancelled{}, err
 	}
 	var ids []string
-	err = m.read.Each(c.Context(), c.Tenant(), found.ID, func(d *posthouse.Delivery) { ids = append(ids, d.ID) })
+	err = m.read.Each(c.Context(), c.Viewer(), found.ID, func(d *posthouse.Delivery) { ids = append(ids, d.ID) })
 	if err != nil {
 		return wire.Cancelled{}, err
 	}
@@ -154,12 +154,12 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 	if err := checkRef(c, in); err != nil {
 		return wire.Cancelled{}, err
 	}
-	ended, err := m.reminds.EndReminders(c.Context(), c.Tenant(), in.Kind, in.Ref, remind.ReasonCancelled)
+	ended, err := m.reminds.EndReminders(c.Context(), c.Viewer(), in.Kind, in.Ref, remind.ReasonCancelled)
 	if err != nil {
 		return wire.Cancelled{}, err // their messages are found below: no other comes now
 	}
 	c.Asked(in, 0)
-	ids, err := m.refs.ByRef(c.Context(), work.Filter{Tenant: c.Tenant(), Kind: in.Kind, Ref: in.Ref, Sight: work.SightOf(c.Context())})
+	ids, err := m.refs.ByRef(c.Context(), work.Filter{Tenant: c.Tenant(), Kind: in.Kind, Ref: in.Ref, Sight: c.Sight()})
 	if err != nil {
 		return wire.Cancelled{}, err
 	}

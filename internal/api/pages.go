@@ -84,7 +84,7 @@ const mostLooked = 20_000
 // filterOf reads what lists of messages and deliveries are narrowed down by.
 func filterOf(c *web.Call) (work.Filter, error) {
 	f := work.Filter{
-		Tenant: c.Tenant(), Channel: c.Query.Get("channel"), Kind: c.Query.Get("kind"), Ref: c.Query.Get("ref"), User: c.Query.Get("user"), Account: c.Query.Get("account"),
+		Tenant: c.Tenant(), Sight: c.Sight(), Channel: c.Query.Get("channel"), Kind: c.Query.Get("kind"), Ref: c.Query.Get("ref"), User: c.Query.Get("user"), Account: c.Query.Get("account"),
 		States: c.States(), Since: c.Moment("since"), Until: c.Moment("until"), Cursor: c.Query.Get("cursor"), Limit: c.Number("limit", 1, web.MaxPage),
 	}
 	if !f.Until.IsZero() && !f.Until.After(f.Since) {

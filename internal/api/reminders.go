@@ -17,8 +17,8 @@ import (
 // Reminds opens and ends reminders. The engine's roles satisfy it.
 type Reminds interface {
 	Remind(ctx context.Context, req intake.Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ intake.Answer, err error)
-	EndReminder(ctx context.Context, tenant, id, reason string) (posthouse.Reminder, error)
-	EndReminders(ctx context.Context, tenant, kind, ref, reason string) ([]posthouse.Reminder, error)
+	EndReminder(ctx context.Context, v work.Viewer, id, reason string) (posthouse.Reminder, error)
+	EndReminders(ctx context.Context, v work.Viewer, kind, ref, reason string) ([]posthouse.Reminder, error)
 }
 
 // Plans reads reminders and tasks.
@@ -67,7 +67,7 @@ func (r reminders) add(c *web.Call, in wire.Remind) (wire.Reminder, error) {
 	if err := c.Wrong(); err != nil {
 		return wire.Reminder{}, err
 	}
-	made, duplicate, out, err := r.engine.Remind(c.Context(), intake.Request{Tenant: c.Tenant(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash},
+	made, duplicate, out, err := r.engine.Remind(c.Context(), intake.Request{Tenant: c.Tenant(), Caller: c.Caller(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash},
 		posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed})
 	if err != nil {
 		return wire.Reminder{}, err
@@ -90,7 +90,7 @@ func (r reminders) get(c *web.Call) (wire.Reminder, error) {
 		return wire.Reminder{}, err
 	}
 	view, err := viewPlan(p)
-	if err == nil && !work.SightOf(c.Context()).Covers(view.Draft.Channel, view.Draft.Kind) {
+	if err == nil && !c.Sight().Covers(view.Draft.Channel, view.Draft.Kind) {
 		return wire.Reminder{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %.80q", id)
 	}
 	return view, err
@@ -118,7 +118,7 @@ func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
 	out.Items = make([]wire.Reminder, 0, len(list))
 	for i := 0; i < len(list) && err == nil; i++ {
 		var view wire.Reminder
-		if view, err = viewPlan(list[i]); work.SightOf(c.Context()).Covers(view.Draft.Channel, view.Draft.Kind) {
+		if view, err = viewPlan(list[i]); c.Sight().Covers(view.Draft.Channel, view.Draft.Kind) {
 			out.Items = append(out.Items, view)
 		}
 	}
@@ -126,7 +126,7 @@ func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
 }
 
 func (r reminders) end(c *web.Call) (wire.Reminder, error) {
-	ended, err := r.engine.EndReminder(c.Context(), c.Tenant(), c.PathValue("id"), remind.ReasonEnded)
+	ended, err := r.engine.EndReminder(c.Context(), c.Viewer(), c.PathValue("id"), remind.ReasonEnded)
 	if err != nil {
 		return wire.Reminder{}, err
 	}
@@ -138,7 +138,7 @@ func (r reminders) endAll(c *web.Call, in wire.Ref) (out wire.Page[wire.Reminder
 	if err := checkRef(c, in); err != nil {
 		return out, err
 	}
-	ended, err := r.engine.EndReminders(c.Context(), c.Tenant(), in.Kind, in.Ref, remind.ReasonEnded)
+	ended, err := r.engine.EndReminders(c.Context(), c.Viewer(), in.Kind, in.Ref, remind.ReasonEnded)
 	c.Asked(in, len(ended))
 	out.Items = make([]wire.Reminder, len(ended))
 	for i := range ended {

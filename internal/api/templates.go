@@ -156,6 +156,6 @@ func (t templates) test(c *web.Call, in wire.TemplateTest) (out wire.ChannelTest
 	}
 	made := channel.Outgoing{Recipient: in.To, Content: content, Template: of.Name, TemplateID: of.ExternalID, Payload: payload}
 	return try(c, in.Channel, made, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
-		return t.channels.Test(c.Context(), c.Tenant(), in.Channel, out, anybody)
+		return t.channels.Test(c.Context(), c.Tenant(), in.Channel, out, c.Caller(), anybody)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -26,7 +27,7 @@ type Quotas interface {
 	// Refresh takes over what was changed.
 	Refresh(ctx context.Context) error
 	// Reserve makes room for deliveries of a tenant, or is an error of code quota.
-	Reserve(ctx context.Context, tenant string, n int) (done func(stored int), err error)
+	Reserve(ctx context.Context, tenant string, payer work.Payer, n int) (done func(stored int), err error)
 }
 
 // tenants is the resource of tenants. The admins of the tenant default see and change all of them; those of another see

@@ -19,7 +19,7 @@ import (
 
 // Tasks takes the events of tasks in and says what is known of them. *flow.Flow satisfies it.
 type Tasks interface {
-	Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error)
+	ApplyFor(ctx context.Context, by work.Caller, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error)
 	Task(ctx context.Context, tenant, id string) (wire.TaskStatus, error)
 	Tasks(ctx context.Context, tenant, cursor string, limit int) (list []wire.TaskSummary, next string, err error)
 }
@@ -75,7 +75,7 @@ func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
 		return nil, err
 	}
 	return t.once(c, func() (any, error) {
-		out, err := t.flow.Apply(c.Context(), c.Tenant(), list...)
+		out, err := t.flow.ApplyFor(c.Context(), c.Caller(), c.Tenant(), list...)
 		if err != nil {
 			return nil, listedOne(err, len(list) == 1 && in.Events != nil)
 		}
@@ -164,7 +164,7 @@ func (t tasks) get(c *web.Call) (wire.TaskReport, error) {
 		}
 		for j := 0; j < len(ids) && err == nil; j++ {
 			m := wire.TaskMessage{ID: ids[j], Kind: n.Kind, Channel: n.Channel}
-			m.Counts, err = t.read.Counts(c.Context(), c.Tenant(), m.ID)
+			m.Counts, err = t.read.Counts(c.Context(), c.Viewer(), m.ID)
 			view.Messages = append(view.Messages, m)
 		}
 	}

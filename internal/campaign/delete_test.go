@@ -39,7 +39,7 @@ func TestCampaignsAndListsAreDeleted(t *testing.T) {
 			_, err = d.ImportList(ctx, "t1", "vip", campaign.Part{Final: true}, strings.NewReader("openid\no1\n"))
 		}
 		if err == nil {
-			_, err = d.Create(ctx, "t1", wire.CampaignDraft{Name: "summer", Channel: "c", Audience: "vip", Content: &posthouse.Content{Text: "hello"}})
+			_, err = d.Create(ctx, "t1", work.Program(), wire.CampaignDraft{Name: "summer", Channel: "c", Audience: "vip", Content: &posthouse.Content{Text: "hello"}})
 		}
 		if err != nil {
 			t.Fatal(err)

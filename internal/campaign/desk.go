@@ -87,8 +87,8 @@ type Desk struct{ o Options }
 func NewDesk(o Options) *Desk { return &Desk{o} }
 
 // Create makes a campaign. Every problem of the draft is named at once.
-func (d *Desk) Create(ctx context.Context, tenant string, in wire.CampaignDraft) (wire.Campaign, error) {
-	list, err := d.check(ctx, tenant, &in)
+func (d *Desk) Create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error) {
+	list, err := d.check(ctx, tenant, by, &in)
 	if err != nil {
 		return wire.Campaign{}, err
 	}
@@ -111,7 +111,7 @@ func (d *Desk) Create(ctx context.Context, tenant string, in wire.CampaignDraft)
 }
 
 // check says what is wrong with a draft, and reads the stored list that it names.
-func (d *Desk) check(ctx context.Context, tenant string, in *wire.CampaignDraft) (list *work.Audience, err error) {
+func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft) (list *work.Audience, err error) {
 	p := &draft.Problems{}
 	p.Word("kind", in.Kind, draft.MaxWord)
 	if in.Priority != "" && !in.Priority.Valid() {
@@ -135,7 +135,7 @@ func (d *Desk) check(ctx context.Context, tenant string, in *wire.CampaignDraft)
 	case ch.Settings.Pulled:
 		p.Add("channel", "is fetched by agents: a campaign needs one that sends")
 	}
-	if err := d.checkContent(ctx, tenant, in, ch, p); err != nil {
+	if err := d.checkContent(ctx, tenant, by, in, ch, p); err != nil {
 		return nil, err
 	}
 	if in.Audience != "" {
@@ -146,7 +146,7 @@ func (d *Desk) check(ctx context.Context, tenant string, in *wire.CampaignDraft)
 	return list, posthouse.Invalid("the campaign cannot be made", p.List)
 }
 
-func (d *Desk) checkContent(ctx context.Context, tenant string, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {
+func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {
 	const maxPayload = 64 << 10
 	p.Payload(in.Payload, maxPayload)
 	switch {
@@ -158,7 +158,7 @@ func (d *Desk) checkContent(ctx context.Context, tenant string, in *wire.Campaig
 		if ch != nil && ch.Opened.Content != nil {
 			p.List = append(p.List, ch.Opened.Content(*in.Content)...)
 		}
-		return mayCall(ctx, ch, forAll(in.Content, in.Payload, nil))
+		return mayCall(by, ch, forAll(in.Content, in.Payload, nil))
 	default:
 		t, err := d.o.Templates.Template(ctx, tenant, in.Template, 0)
 		switch {
@@ -169,19 +169,19 @@ func (d *Desk) checkContent(ctx context.Context, tenant string, in *wire.Campaig
 		case t.Disabled:
 			p.Add("template", "%.80q is disabled", in.Template)
 		default:
-			return mayCall(ctx, ch, forAll(nil, in.Payload, &t))
+			return mayCall(by, ch, forAll(nil, in.Payload, &t))
 		}
 	}
 	return nil
 }
 
 // mayCall refuses what calls everybody, of a caller who may not.
-func mayCall(ctx context.Context, ch *state.Channel, what channel.Outgoing) error {
+func mayCall(by work.Caller, ch *state.Channel, what channel.Outgoing) error {
 	if ch == nil {
 		return nil
 	}
 	if field := ch.Opened.CallsEverybody(what); field != "" {
-		return work.MayMentionAll(ctx, field)
+		return by.MayMentionAll(field)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (h *hall) deskOver(history campaign.History) *campaign.Desk {
 func (h *hall) spring(c crowd, size int) (d *campaign.Desk, made wire.Campaign) {
 	h.Helper()
 	d = h.desk()
-	_, err := d.Create(h.Context(), "t1", wire.CampaignDraft{Name: "spring", Channel: "c", Kind: "coupon", Content: &posthouse.Content{Text: "hello"}, SegmentSize: size, Deadline: time.Now().Add(time.Hour)})
+	_, err := d.Create(h.Context(), "t1", work.Program(), wire.CampaignDraft{Name: "spring", Channel: "c", Kind: "coupon", Content: &posthouse.Content{Text: "hello"}, SegmentSize: size, Deadline: time.Now().Add(time.Hour)})
 	if err == nil {
 		_, err = d.Import(h.Context(), "t1", "spring", campaign.Part{Final: true}, strings.NewReader(c.file))
 	}

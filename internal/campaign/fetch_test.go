@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -84,7 +85,7 @@ func TestCAMP9_AnImportFromElsewhereGoesOn(t *testing.T) {
 				return f.Followers(t.Context(), "t1", name, wire.PeopleFollowing{})
 			},
 		} {
-			if _, err := desk.Create(t.Context(), "t1", wire.CampaignDraft{Name: kind, Channel: "c", Content: &posthouse.Content{Text: "hello"}}); err != nil {
+			if _, err := desk.Create(t.Context(), "t1", work.Program(), wire.CampaignDraft{Name: kind, Channel: "c", Content: &posthouse.Content{Text: "hello"}}); err != nil {
 				t.Fatal(err)
 			}
 			from.after, from.asked = 30_000, nil

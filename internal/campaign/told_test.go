@@ -19,7 +19,7 @@ import (
 // making makes a campaign of some people, two a segment.
 func (h *hall) making(d *campaign.Desk, name string, apart time.Duration, people ...string) {
 	h.Helper()
-	_, err := d.Create(h.Context(), "t1", wire.CampaignDraft{
+	_, err := d.Create(h.Context(), "t1", work.Program(), wire.CampaignDraft{
 		Name: name, Channel: "c", Content: &posthouse.Content{Text: "hello"}, SegmentSize: 2, CampaignRules: posthouse.CampaignRules{NotToldWithin: posthouse.Duration(apart)},
 	})
 	if err == nil {
@@ -184,7 +184,7 @@ func TestWhoWasToldByACampaignForTheSameListIsLeftOut(t *testing.T) {
 		}
 		for name, apart := range map[string]time.Duration{"first": 0, "later": week} {
 			if err == nil {
-				_, err = d.Create(t.Context(), "t1", wire.CampaignDraft{
+				_, err = d.Create(t.Context(), "t1", work.Program(), wire.CampaignDraft{
 					Name: name, Channel: "c", Audience: "all", Content: &posthouse.Content{Text: "hello"}, SegmentSize: 2, CampaignRules: posthouse.CampaignRules{NotToldWithin: posthouse.Duration(apart)},
 				})
 			}

@@ -306,7 +306,7 @@ func (f Fleet) Resume(ctx context.Context, tenant, name, account string) error {
 }
 
 // Test is Set.Test by one account.
-func (f Fleet) Test(ctx context.Context, tenant, name, account string, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
+func (f Fleet) Test(ctx context.Context, tenant, name, account string, out channel.Outgoing, by work.Caller, anybody bool) (channel.Outgoing, channel.Result, error) {
 	ch, err := f.set.store.Channel(ctx, tenant, name)
 	if err != nil {
 		return out, channel.Result{}, err
@@ -327,5 +327,5 @@ func (f Fleet) Test(ctx context.Context, tenant, name, account string, out chann
 	}
 	defer f.set.Close(opened)
 	out.Account = account
-	return f.set.try(ctx, ch, opened, opened.Accounts[0].Driver(), out, anybody)
+	return f.set.try(ctx, ch, opened, opened.Accounts[0].Driver(), out, by, anybody)
 }

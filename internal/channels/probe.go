@@ -16,7 +16,7 @@ import (
 // Test checks that the provider can be reached: by the driver's own check, or by really sending
 // out to an address. Nothing is queued. Unless it may go to anybody, it goes only to an address of the channel's test_to.
 // The message is returned as it was sent.
-func (s *Set) Test(ctx context.Context, tenant, name string, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
+func (s *Set) Test(ctx context.Context, tenant, name string, out channel.Outgoing, by work.Caller, anybody bool) (channel.Outgoing, channel.Result, error) {
 	ch, err := s.store.Channel(ctx, tenant, name)
 	if err != nil {
 		return out, channel.Result{}, err
@@ -29,7 +29,7 @@ func (s *Set) Test(ctx context.Context, tenant, name string, out channel.Outgoin
 		return out, channel.Result{}, err
 	}
 	defer s.Close(opened)
-	return s.try(ctx, ch, opened, opened.Driver, out, anybody)
+	return s.try(ctx, ch, opened, opened.Driver, out, by, anybody)
 }
 
 // MayTest refuses recipients whom the channel's test_to does not list.
@@ -72,7 +72,7 @@ func listed(ch posthouse.Channel, opened state.Opened, to posthouse.Recipient) e
 }
 
 // try checks a driver, or sends out by it.
-func (s *Set) try(ctx context.Context, ch posthouse.Channel, opened state.Opened, driver channel.Driver, out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
+func (s *Set) try(ctx context.Context, ch posthouse.Channel, opened state.Opened, driver channel.Driver, out channel.Outgoing, by work.Caller, anybody bool) (channel.Outgoing, channel.Result, error) {
 	var err error
 	if tester, ok := driver.(channel.Tester); ok && out.Recipient == (posthouse.Recipient{}) {
 		ctx, cancel := context.WithTimeout(ctx, max(opened.Timeout, time.Second))
@@ -89,10 +89,10 @@ func (s *Set) try(ctx context.Context, ch posthouse.Channel, opened state.Opened
 		if err := listed(ch, opened, out.Recipient); err != nil {
 			return out, channel.Result{}, err
 		}
-		ctx = work.Quietly(ctx)
+		by.MentionAll = false
 	}
 	if field := opened.CallsEverybody(out); field != "" {
-		if err := work.MayMentionAll(ctx, field); err != nil {
+		if err := by.MayMentionAll(field); err != nil {
 			return out, channel.Result{}, err
 		}
 	}

@@ -176,7 +176,7 @@ func (s *Set) mayTurn(ctx context.Context, ch posthouse.Channel) error {
 		return nil //nolint:nilerr // new, or one that cannot be read: it has to be replaced
 	}
 	open := slices.DeleteFunc(posthouse.States(), func(s posthouse.State) bool { return !s.Open() })
-	list, _, err := s.store.Deliveries(ctx, work.Filter{Tenant: ch.Tenant, Channel: ch.Name, States: open, Limit: 1})
+	list, _, err := s.store.Deliveries(ctx, work.Filter{Tenant: ch.Tenant, Sight: work.SeeAll(), Channel: ch.Name, States: open, Limit: 1})
 	if err == nil && len(list) > 0 {
 		return posthouse.Errorf(posthouse.CodeConflict,
 			"channel %q has open deliveries and cannot change who sends them: cancel them or wait until they are settled", ch.Name)

@@ -49,10 +49,10 @@ func ReadCourse(p work.Plan) (c Course, err error) {
 	return c, nil
 }
 
-// Filter is what a course goes through.
+// Filter is what a course goes through. Its door is closed to keys that see a part.
 func (c Course) Filter(tenant string) work.Filter {
 	return work.Filter{
-		Tenant: tenant, Channel: c.Channel, Kind: c.Kind, Ref: c.Ref, User: c.User, Account: c.Account, Reason: c.Reason, States: c.States,
+		Tenant: tenant, Sight: work.SeeAll(), Channel: c.Channel, Kind: c.Kind, Ref: c.Ref, User: c.User, Account: c.Account, Reason: c.Reason, States: c.States,
 		Since: c.Since, Until: c.Until, ChangedUntil: c.Counted, Cursor: c.Cursor,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // numbers takes digits, with or without spaces and +86, as addresses.
@@ -42,7 +43,7 @@ func TestAddressesAreKeptAsTheChannelWritesThem(t *testing.T) {
 			t.Errorf("who cannot be reached (-want +got):\n%s%v", diff, err)
 		}
 		draft.To[1].Address = "head office"
-		_, err = r.engine.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
+		_, err = r.engine.Intake.Accept(context.Background(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "to[1].address: is no number") {
 			t.Errorf("got %v, want a problem with to[1].address", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // counted is a provider that accepts everything at once.
@@ -69,7 +70,7 @@ func BenchmarkFlow(b *testing.B) {
 				for i := range drafts {
 					drafts[i] = text("c", "u")
 				}
-				if _, err := e.Intake.Accept(ctx, intake.Request{Tenant: posthouse.DefaultTenant, Drafts: drafts}); err != nil {
+				if _, err := e.Intake.Accept(ctx, intake.Request{Caller: work.Program(), Tenant: posthouse.DefaultTenant, Drafts: drafts}); err != nil {
 					b.Fatal(err)
 				}
 				left -= n

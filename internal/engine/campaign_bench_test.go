@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -72,7 +73,7 @@ func benchmarkCampaign(b *testing.B, dsn string) {
 	})
 	_, err = st.Templates.PutTemplate(ctx, time.Now(), posthouse.Template{Tenant: "t", Name: "hi", Text: "${name}: ${sum} off until ${until}"})
 	if err == nil {
-		_, err = desk.Create(ctx, "t", wire.CampaignDraft{Name: "big", Channel: "c", Template: "hi"})
+		_, err = desk.Create(ctx, "t", work.Program(), wire.CampaignDraft{Name: "big", Channel: "c", Template: "hi"})
 	}
 	if err == nil {
 		_, err = desk.Import(ctx, "t", "big", campaign.Part{Final: true}, crowdOf(b.N))

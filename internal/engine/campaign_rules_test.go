@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -188,7 +189,7 @@ func TestACampaignIsSpreadOverAWindow(t *testing.T) {
 // CAMP-10: rules that make no sense are refused, each by its field.
 func TestRulesOfCampaignsAreChecked(t *testing.T) {
 	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
-		_, err := d.desk.Create(d.Context(), d.tenant, wire.CampaignDraft{Name: "spring", Channel: "c", Content: &posthouse.Content{Text: "x"}, CampaignRules: posthouse.CampaignRules{
+		_, err := d.desk.Create(d.Context(), d.tenant, work.Program(), wire.CampaignDraft{Name: "spring", Channel: "c", Content: &posthouse.Content{Text: "x"}, CampaignRules: posthouse.CampaignRules{
 			Spread: -1, Canary: &posthouse.Canary{MaxFailures: 1}, Brake: &posthouse.Brake{Above: -0.1, Classes: []posthouse.Class{"ok", "recipient"}},
 		}})
 		for _, field := range []string{"spread", "canary.members", "canary.max_failures", "brake.above", "brake.after", "brake.classes[0]"} {

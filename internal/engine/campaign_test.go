@@ -92,7 +92,7 @@ func (d *drive) make(n int, draft wire.CampaignDraft) {
 	if draft.SegmentSize == 0 {
 		draft.SegmentSize = 50
 	}
-	_, err := d.desk.Create(d.Context(), d.tenant, draft)
+	_, err := d.desk.Create(d.Context(), d.tenant, work.Program(), draft)
 	if err == nil {
 		_, err = d.desk.Import(d.Context(), d.tenant, "spring", campaign.Part{Final: true}, strings.NewReader(b.String()))
 	}

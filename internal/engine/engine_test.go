@@ -707,7 +707,7 @@ func TestIdempotencyAndDedup(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{DedupWindow: posthouse.Duration(10 * time.Minute)}, idempotent)
 		d := text("c", "u1")
-		req := intake.Request{Tenant: r.tenant, Endpoint: "e", Key: "k", Hash: "h", Drafts: []posthouse.Draft{d}}
+		req := intake.Request{Caller: work.Program(), Tenant: r.tenant, Endpoint: "e", Key: "k", Hash: "h", Drafts: []posthouse.Draft{d}}
 		first, err := r.engine.Intake.Accept(r.Context(), req)
 		if err != nil {
 			r.Fatal(err)
@@ -724,13 +724,13 @@ func TestIdempotencyAndDedup(t *testing.T) {
 			r.Errorf("another body: %v", err)
 		}
 		d.DedupKey = "business"
-		one, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
-		two, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+		one, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+		two, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
 		if got, want := two.Accepted[0].DuplicateOf, one.Accepted[0].ID; got != want {
 			r.Errorf("duplicate of %q, want %q", got, want)
 		}
 		r.pass(11 * time.Minute) // the window closes
-		three, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+		three, _ := r.engine.Intake.Accept(r.Context(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
 		if three.Accepted[0].DuplicateOf != "" {
 			r.Error("the dedup window never closes")
 		}
@@ -744,7 +744,7 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 		if _, err := r.store.Templates.PutTemplate(r.Context(), time.Now(), posthouse.Template{Tenant: r.tenant, Name: "t", Text: "${name} owes ${sum}"}); err != nil {
 			r.Fatal(err)
 		}
-		_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{
+		_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{
 			text("c", "fine"),
 			{Channel: "nowhere", Priority: "urgent", Content: &posthouse.Content{Text: "x\x00"}, To: []posthouse.Recipient{{}}},
 			{Channel: "c", Template: "t", Payload: payload(map[string]any{"name": "Li"}), To: []posthouse.Recipient{{User: "u"}}},
@@ -764,7 +764,7 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 		if diff := cmp.Diff(want, paths); diff != "" {
 			r.Error(diff, err)
 		}
-		list, _, _ := r.store.Messages.Messages(r.Context(), work.Filter{Tenant: r.tenant})
+		list, _, _ := r.store.Messages.Messages(r.Context(), work.Filter{Sight: work.SeeAll(), Tenant: r.tenant})
 		if len(list) != 0 {
 			r.Errorf("%d messages were stored", len(list))
 		}
@@ -825,7 +825,7 @@ func TestOneRequestHasABoundOnItsRecipients(t *testing.T) {
 		for range 11 {
 			drafts = append(drafts, text("c", users...))
 		}
-		_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: drafts})
+		_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: drafts})
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "messages: have 11000 recipients") {
 			r.Errorf("got %v", err)
 		}

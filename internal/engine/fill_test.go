@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // keep stores a template of the rig's tenant.
@@ -28,7 +29,7 @@ func (r *rig) keep(t posthouse.Template) posthouse.Template {
 func (r *rig) refused(d posthouse.Draft) string {
 	r.Helper()
 	d.To = []posthouse.Recipient{{User: "u1"}}
-	_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+	_, err := r.engine.Intake.Accept(r.Context(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
 	if posthouse.CodeOf(err) != posthouse.CodeInvalid {
 		r.Errorf("Accept(%+v) = %v, want problems", d, err)
 	}

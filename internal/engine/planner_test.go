@@ -66,7 +66,7 @@ func (r *rig) plan(e *Engine, wait time.Duration, ids ...string) {
 	for _, id := range ids {
 		plans = append(plans, work.Plan{Tenant: r.tenant, Type: work.PlanReminder, ID: id, Doc: []byte("0"), NextAt: time.Now().Add(wait)})
 	}
-	if _, err := e.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders", Plans: plans}); err != nil {
+	if _, err := e.Intake.Accept(context.Background(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Endpoint: "reminders", Plans: plans}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -97,7 +97,7 @@ func TestAPlanSendsAtEachOfItsMoments(t *testing.T) {
 		if p := r.planOf("a"); p.Version != 4 || !p.NextAt.IsZero() {
 			r.Errorf("got %+v, want version 4 and no further moment", p)
 		}
-		list, _, err := r.store.Messages.Messages(context.Background(), work.Filter{Tenant: r.tenant})
+		list, _, err := r.store.Messages.Messages(context.Background(), work.Filter{Sight: work.SeeAll(), Tenant: r.tenant})
 		if err != nil || len(list) != 3 || list[0].Message.Reminder != "a" {
 			r.Errorf("messages: %+v, %v; want 3 that name their reminder", list, err)
 		}

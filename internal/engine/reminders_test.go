@@ -48,7 +48,7 @@ func (r *rig) remind(with posthouse.Reminder) posthouse.Reminder {
 	if with.Draft.Template = "t"; with.Countdown == nil {
 		with.Draft.Template, with.Draft.Content = "", &posthouse.Content{Text: "again"}
 	}
-	got, duplicate, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders"}, with)
+	got, duplicate, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Endpoint: "reminders"}, with)
 	if err != nil || duplicate {
 		r.Fatalf("Remind: duplicate %v, %v", duplicate, err)
 	}
@@ -170,7 +170,7 @@ func TestEndingAReminderTakesItsMessageBack(t *testing.T) {
 		r.pass(time.Minute)
 		r.pause("c")
 		r.pass(15 * time.Minute)
-		ended, err := r.engine.Reminders.EndReminders(context.Background(), r.tenant, "order", "7", remind.ReasonCancelled)
+		ended, err := r.engine.Reminders.EndReminders(context.Background(), work.Viewer{Tenant: r.tenant, Sight: work.SeeAll()}, "order", "7", remind.ReasonCancelled)
 		if err != nil || len(ended) != 1 || ended[0].ID != id || ended[0].State != posthouse.ReminderEnded || ended[0].Reason != remind.ReasonCancelled {
 			r.Errorf("EndReminders: %+v, %v", ended, err)
 		}
@@ -182,11 +182,11 @@ func TestEndingAReminderTakesItsMessageBack(t *testing.T) {
 		if n := len(r.provider.to()); n != 1 {
 			r.Errorf("%d messages were sent, want the first one only", n)
 		}
-		again, err := r.engine.Reminders.EndReminder(context.Background(), r.tenant, id, remind.ReasonEnded)
+		again, err := r.engine.Reminders.EndReminder(context.Background(), work.Viewer{Tenant: r.tenant, Sight: work.SeeAll()}, id, remind.ReasonEnded)
 		if err != nil || again.Reason != remind.ReasonCancelled || again.Version != ended[0].Version+1 {
 			r.Errorf("ended again: %+v, %v", again, err)
 		}
-		if _, err := r.engine.Reminders.EndReminder(context.Background(), r.tenant, "none", remind.ReasonEnded); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		if _, err := r.engine.Reminders.EndReminder(context.Background(), work.Viewer{Tenant: r.tenant, Sight: work.SeeAll()}, "none", remind.ReasonEnded); posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			r.Errorf("one that is not there: %v", err)
 		}
 	})
@@ -211,7 +211,7 @@ func TestADedupKeyNamesOneOpenReminder(t *testing.T) {
 		r.pass(time.Minute)
 		again := with
 		again.Draft = first.Draft
-		got, duplicate, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders"}, again)
+		got, duplicate, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Endpoint: "reminders"}, again)
 		if err != nil || !duplicate || got.ID != "k" || got.Fired != 1 {
 			r.Errorf("while it is open: %+v, duplicate %v, %v", got, duplicate, err)
 		}
@@ -263,7 +263,7 @@ func TestAReminderIsJudgedBeforeItsFirstSlot(t *testing.T) {
 			"no template and no times": {posthouse.Reminder{Draft: posthouse.Draft{Channel: "c", To: []posthouse.Recipient{{User: "u"}}}}, []string{"draft.content", "countdown"}},
 			"no such template":         {posthouse.Reminder{Countdown: later, Draft: posthouse.Draft{Channel: "c", Template: "x", To: []posthouse.Recipient{{User: "u"}}}}, []string{"draft.template"}},
 		} {
-			_, _, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Tenant: r.tenant, Endpoint: "reminders"}, c.reminder)
+			_, _, _, err := r.engine.Reminders.Remind(context.Background(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Endpoint: "reminders"}, c.reminder)
 			var got []string
 			if coded := (*posthouse.Error)(nil); errors.As(err, &coded) {
 				for _, p := range coded.Problems {
@@ -318,7 +318,7 @@ func TestNoOutageSendsASlotTwiceOrLate(t *testing.T) {
 // checkSlots checks that no slot has two messages, and that each that was sent began within its time.
 func (r *rig) checkSlots() {
 	r.Helper()
-	list, _, err := r.store.Messages.Messages(context.Background(), work.Filter{Tenant: r.tenant, Limit: 1000})
+	list, _, err := r.store.Messages.Messages(context.Background(), work.Filter{Sight: work.SeeAll(), Tenant: r.tenant, Limit: 1000})
 	if err != nil || len(list) == 0 {
 		r.Fatal(len(list), err)
 	}
@@ -377,7 +377,7 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 			}
 			other := doorOf(t, storetest.All(s))
 			end := func(e *Engine) {
-				if _, err := e.Reminders.EndReminder(t.Context(), "t1", "r", remind.ReasonEnded); err != nil {
+				if _, err := e.Reminders.EndReminder(t.Context(), work.Viewer{Tenant: "t1", Sight: work.SeeAll()}, "r", remind.ReasonEnded); err != nil {
 					t.Error(err)
 				}
 			}
@@ -394,7 +394,7 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 				} else if found {
 					reminder.Version = old.Version
 				}
-				if _, err := other.Intake.Accept(t.Context(), intake.Request{Tenant: "t1", Plans: []work.Plan{remind.Plan(reminder)}}); err != nil {
+				if _, err := other.Intake.Accept(t.Context(), intake.Request{Caller: work.Program(), Tenant: "t1", Plans: []work.Plan{remind.Plan(reminder)}}); err != nil {
 					t.Fatal(err)
 				}
 				c.late(doorOf(t, &racing{Whole: storetest.All(s), between: func() { c.early(other) }}))
@@ -403,7 +403,7 @@ func TestAnEndWinsAgainstASlotAtTheSameTime(t *testing.T) {
 				if err != nil || got.State != posthouse.ReminderEnded || !got.NextAt.IsZero() {
 					t.Errorf("%s: %+v, %v", name, got, err)
 				}
-				open, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "t1", States: []posthouse.State{posthouse.Pending, posthouse.Sending}})
+				open, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "t1", States: []posthouse.State{posthouse.Pending, posthouse.Sending}})
 				if err != nil || len(open) > 0 {
 					t.Errorf("%s: open: %+v, %v", name, open, err)
 				}

@@ -176,7 +176,7 @@ func (r *rig) open(name string, settings posthouse.ChannelSettings, o state.Open
 // send accepts a draft and returns its deliveries' ids.
 func (r *rig) send(d posthouse.Draft) []string {
 	r.Helper()
-	answer, err := r.engine.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
+	answer, err := r.engine.Intake.Accept(context.Background(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{d}})
 	if err != nil {
 		r.Fatal(err)
 	}

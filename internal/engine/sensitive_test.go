@@ -121,7 +121,7 @@ func TestWhatKeepsASensitiveMessageFromBeingAccepted(t *testing.T) {
 				r.pull("sms", posthouse.ChannelSettings{})
 				draft := otp("sms", "u1")
 				c.change(&draft)
-				_, err := r.engine.Intake.Accept(context.Background(), intake.Request{Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
+				_, err := r.engine.Intake.Accept(context.Background(), intake.Request{Caller: work.Program(), Tenant: r.tenant, Drafts: []posthouse.Draft{draft}})
 				if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want a problem with %s", err, c.want)
 				}

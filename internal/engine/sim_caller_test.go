@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/verify"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // caller hands in one message, as often as it takes to be told that it was accepted, and perhaps
@@ -122,7 +123,7 @@ func (c *caller) ask(w *world, r *rand.Rand) (answer, code string) {
 	var got intake.Answer
 	var err error
 	if !p.call(func() {
-		got, err = p.engine.Intake.Accept(ctx, intake.Request{Tenant: posthouse.DefaultTenant, Endpoint: "messages", Key: c.key, Hash: c.key, Drafts: []posthouse.Draft{d}})
+		got, err = p.engine.Intake.Accept(ctx, intake.Request{Caller: work.Program(), Tenant: posthouse.DefaultTenant, Endpoint: "messages", Key: c.key, Hash: c.key, Drafts: []posthouse.Draft{d}})
 	}) {
 		return verify.AnswerUnknown, ""
 	}

@@ -77,7 +77,7 @@ func (c *simCampaign) run() {
 		fmt.Fprintf(&list, "m%03d\n", i)
 	}
 	ctx, desk := context.Background(), c.desk(p)
-	_, err := desk.Create(ctx, posthouse.DefaultTenant, c.draft)
+	_, err := desk.Create(ctx, posthouse.DefaultTenant, work.Program(), c.draft)
 	if err == nil {
 		_, err = desk.Import(ctx, posthouse.DefaultTenant, c.draft.Name, campaign.Part{Final: true}, strings.NewReader(list.String()))
 	}

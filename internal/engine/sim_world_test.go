@@ -425,7 +425,7 @@ func (w *world) stuck() []posthouse.Delivery {
 
 // deliveries are those in some states, all without any, by user.
 func (w *world) deliveries(states ...posthouse.State) []posthouse.Delivery {
-	list, _, err := w.store.Messages.Deliveries(context.Background(), work.Filter{Tenant: posthouse.DefaultTenant, States: states, Limit: 1000})
+	list, _, err := w.store.Messages.Deliveries(context.Background(), work.Filter{Sight: work.SeeAll(), Tenant: posthouse.DefaultTenant, States: states, Limit: 1000})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -168,7 +168,7 @@ func (r *round) run(ctx context.Context) {
 // tell posts the events of a page that the subscriber wants, in order, and reports whether the lease still holds. Where one is not
 // taken, those behind it wait.
 func (r *round) tell(ctx context.Context, list []work.FeedEvent, next posthouse.FeedPosition) bool {
-	f := Filter{Tenant: r.sub.Tenant, Channels: r.sub.Channels, Kinds: r.sub.Kinds, Refs: r.sub.Refs, States: r.sub.States, Types: r.sub.Types}
+	f := Filter{Tenant: r.sub.Tenant, Sight: work.SeeAll(), Channels: r.sub.Channels, Kinds: r.sub.Kinds, Refs: r.sub.Refs, States: r.sub.States, Types: r.sub.Types}
 	for wanted := f.of(list); len(wanted) > 0; {
 		part := alike(wanted[:min(len(wanted), max(r.sub.Batch, 1))])
 		wanted = wanted[len(part):]

@@ -12,7 +12,8 @@ import (
 // Filter says which events somebody wants. An empty list is all of them.
 type Filter struct {
 	// Tenant is the only one whose events are seen; empty for a program that embeds the server.
-	Tenant                string
+	Tenant string
+	// Sight is what is seen at all. Defaults to nothing.
 	Sight                 work.Sight
 	Channels, Kinds, Refs []string
 	States                []posthouse.State

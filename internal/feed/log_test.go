@@ -200,8 +200,11 @@ func TestAFilterKeepsTenantsApart(t *testing.T) {
 	}
 	for want, f := range map[string]Filter{
 		"1 2 3 ": {}, "1 3 ": {Tenant: "a"}, "1 ": {Tenant: "a", Channels: []string{"c"}}, "3 ": {Tenant: "a", Kinds: []string{"l", "m"}}, "2 ": {Tenant: "b"},
-		"": {Tenant: "b", States: []posthouse.State{posthouse.Failed}}, "1 2 ": {Refs: []string{"r"}}, "3  ": {Sight: work.Sight{Channels: []string{"d"}}},
+		"": {Tenant: "b", States: []posthouse.State{posthouse.Failed}}, "1 2 ": {Refs: []string{"r"}}, "3  ": {Sight: work.See([]string{"d"}, nil)},
 	} {
+		if !f.Sight.Sees {
+			f.Sight = work.SeeAll()
+		}
 		got := ""
 		for _, e := range f.of(list) {
 			got += e.Delivery + " "

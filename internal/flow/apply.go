@@ -31,6 +31,7 @@ const (
 // taking is one try to take an event in: everything from reading the task's document to writing it.
 type taking struct {
 	*Flow
+	by     work.Caller
 	tenant string
 	event  posthouse.TaskEvent
 	plan   work.Plan
@@ -58,9 +59,9 @@ type part struct {
 }
 
 // apply takes one event in.
-func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) (wire.TaskOutcome, error) {
+func (f *Flow) apply(ctx context.Context, by work.Caller, tenant string, e posthouse.TaskEvent) (wire.TaskOutcome, error) {
 	out := wire.TaskOutcome{Task: e.Task, Event: e.Type, Told: []wire.Told{}}
-	t, err := f.takings(ctx, tenant, e, f.o.Clock(), &out)
+	t, err := f.takings(ctx, by, tenant, e, f.o.Clock(), &out)
 	if err != nil {
 		return out, err
 	}
@@ -70,12 +71,12 @@ func (f *Flow) apply(ctx context.Context, tenant string, e posthouse.TaskEvent) 
 
 // takings takes the event in until all that follows from an event is told, and returns the last one. Each is at its own time, but
 // not before now: an event with many takes long, and what it begins late is to begin when it is told.
-func (f *Flow) takings(ctx context.Context, tenant string, e posthouse.TaskEvent, now time.Time, out *wire.TaskOutcome) (*taking, error) {
+func (f *Flow) takings(ctx context.Context, by work.Caller, tenant string, e posthouse.TaskEvent, now time.Time, out *wire.TaskOutcome) (*taking, error) {
 	refused := map[string]string{} // kept, so that each taking tells something or finds out what cannot be told
 	reached, asked := map[string][]posthouse.Recipient{}, map[string]bool{}
 	for conflicts := 0; conflicts < maxConflicts; {
 		t := &taking{
-			Flow: f, tenant: tenant, event: e, now: later(now, f.o.Clock()), refused: refused, reached: reached, asked: asked,
+			Flow: f, by: by, tenant: tenant, event: e, now: later(now, f.o.Clock()), refused: refused, reached: reached, asked: asked,
 			answers: map[string]posthouse.TaskAudience{}, to: map[string][]posthouse.Recipient{},
 		}
 		err := t.read(ctx)

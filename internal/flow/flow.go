@@ -29,6 +29,8 @@ type Book interface {
 // Submission is what follows from an event: it is stored as a whole or not at all.
 type Submission struct {
 	Tenant string
+	// Caller is on whose behalf it is handed in.
+	Caller work.Caller
 	// Drafts are sent. Each has the ID of its message.
 	Drafts []posthouse.Draft
 	// Reminders are opened. Version is the one that was read, 0 where there was none.
@@ -126,10 +128,15 @@ func New(o Options) (*Flow, error) {
 	return f, nil
 }
 
-// Apply takes events in. Those without a time happened in their order. All of them are checked before
+// Apply takes events in on behalf of the program itself, as ApplyFor does.
+func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
+	return f.ApplyFor(ctx, work.Program(), tenant, events...)
+}
+
+// ApplyFor takes events in on behalf of a caller. Those without a time happened in their order. All of them are checked before
 // anything is done; an error of code invalid names every problem, below "events[i]." where there are several.
 // Other errors leave some done and some not: repeat the call, what is done already is not done again.
-func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
+func (f *Flow) ApplyFor(ctx context.Context, by work.Caller, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
 	if err := f.check(ctx, tenant, events); err != nil {
 		return nil, err
 	}
@@ -146,7 +153,7 @@ func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.Tas
 			for _, i := range places {
 				// Events of one call that say no time came in its order.
 				at := received.Add(time.Duration(i) * time.Microsecond)
-				if out[i], errs[n] = f.safely(ctx, tenant, plain(events[i], at)); errs[n] != nil {
+				if out[i], errs[n] = f.safely(ctx, by, tenant, plain(events[i], at)); errs[n] != nil {
 					return
 				}
 			}
@@ -180,7 +187,7 @@ func groups(events []posthouse.TaskEvent) [][]int {
 }
 
 // safely makes an error of a panic, which would end the process from here: a resolver may be anybody's.
-func (f *Flow) safely(ctx context.Context, tenant string, e posthouse.TaskEvent) (out wire.TaskOutcome, err error) {
+func (f *Flow) safely(ctx context.Context, by work.Caller, tenant string, e posthouse.TaskEvent) (out wire.TaskOutcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.o.Log.Error("an event of a task made the server panic", "tenant", tenant, "task", e.Task, "event", e.Type,
@@ -188,7 +195,7 @@ func (f *Flow) safely(ctx context.Context, tenant string, e posthouse.TaskEvent)
 			err = fmt.Errorf("the event %s of task %q made the server panic: %v", e.Type, e.Task, p)
 		}
 	}()
-	return f.apply(ctx, tenant, e)
+	return f.apply(ctx, by, tenant, e)
 }
 
 // maxAhead is how far the clock of who sends an event may be ahead.

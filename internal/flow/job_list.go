@@ -164,7 +164,7 @@ func (l *listing) addPlan(ctx context.Context, p work.Plan) error {
 func (l *listing) messages(ctx context.Context, cursor string) error {
 	f := work.Filter{
 		Tenant: l.tenant, Ref: l.BizID, Since: l.Since, Until: l.Until, States: l.candidates(), Cursor: cursor,
-		Sight: work.Sight{Channels: Channels(), Kinds: l.kinds()},
+		Sight: work.See(Channels(), l.kinds()),
 	}
 	if len(f.States) > 0 && f.Ref == "" {
 		f.Sight.Kinds = nil // there is an index of states, which has no kinds

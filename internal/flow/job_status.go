@@ -141,7 +141,7 @@ func reminderOf(p work.Plan) (*record, error) {
 
 // eachMessage visits the messages of a kind and ref, newest first.
 func (j Jobs) eachMessage(ctx context.Context, tenant, kind, ref string, visit func(work.Summary)) error {
-	f := work.Filter{Tenant: tenant, Kind: kind, Ref: ref, Limit: 1000}
+	f := work.Filter{Tenant: tenant, Sight: work.SeeAll(), Kind: kind, Ref: ref, Limit: 1000}
 	for {
 		list, next, err := j.Store.Messages(ctx, f)
 		if err != nil {

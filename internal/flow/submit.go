@@ -81,7 +81,7 @@ func (t *taking) planned(doc []byte) work.Plan {
 }
 
 func (t *taking) submission(doc []byte) Submission {
-	s := Submission{Tenant: t.tenant, Task: t.planned(doc)}
+	s := Submission{Tenant: t.tenant, Caller: t.by, Task: t.planned(doc)}
 	for i := range t.parts {
 		p := &t.parts[i]
 		s.Drafts = append(s.Drafts, p.drafts...)
@@ -183,7 +183,7 @@ func (t *taking) adopt(ctx context.Context, accepted []posthouse.Accepted) error
 	if !found {
 		return nil
 	}
-	_, err := t.o.Post.Submit(ctx, Submission{Tenant: t.tenant, Task: t.planned(canonical(&t.ledger))})
+	_, err := t.o.Post.Submit(ctx, Submission{Tenant: t.tenant, Caller: t.by, Task: t.planned(canonical(&t.ledger))})
 	t.plan.Version++
 	return err
 }

@@ -24,6 +24,8 @@ import (
 // Request is what a front door hands in: one or many drafts that are accepted together or not at all.
 type Request struct {
 	Tenant string
+	// Caller is on whose behalf it is handed in. The zero value may hand in nothing.
+	Caller work.Caller
 	// Endpoint and Key scope the caller's Idempotency-Key, Hash is of its canonical body.
 	Endpoint, Key, Hash string
 	Drafts              []posthouse.Draft
@@ -65,7 +67,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	if len(req.Drafts) == 0 {
 		sub.ID = posthouse.NewID()
 	}
-	if err := within(ctx, &req); err != nil {
+	if err := within(&req); err != nil {
 		return Answer{}, err
 	}
 	now := cmp.Or(req.HandedIn, in.o.Life.Now())
@@ -89,7 +91,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	if req.DryRun {
 		return answer, nil
 	}
-	outcome, err := in.store(ctx, sub)
+	outcome, err := in.store(ctx, sub, req.Caller.Payer)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -102,8 +104,8 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 }
 
 // store commits a submission for which the quotas have room.
-func (in *Intake) store(ctx context.Context, sub *work.Submission) (work.Outcome, error) {
-	done, err := in.reserve(ctx, sub)
+func (in *Intake) store(ctx context.Context, sub *work.Submission, payer work.Payer) (work.Outcome, error) {
+	done, err := in.reserve(ctx, sub, payer)
 	if err != nil {
 		return in.repeated(ctx, sub, err)
 	}
@@ -129,8 +131,11 @@ func (in *Intake) repeated(ctx context.Context, sub *work.Submission, wrong erro
 }
 
 // within refuses drafts of channels and kinds that their caller's key is not for.
-func within(ctx context.Context, req *Request) error {
-	sight := work.SightOf(ctx)
+func within(req *Request) error {
+	sight := req.Caller.Sight
+	if !sight.Sees {
+		return posthouse.Errorf(posthouse.CodeForbidden, "the caller may hand in nothing: no key stands behind the request")
+	}
 	for i := range req.Drafts {
 		switch d := &req.Drafts[i]; {
 		case !sight.Channel(d.Channel):
@@ -153,7 +158,7 @@ func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request,
 	for i := range req.Drafts {
 		p := &draft.Problems{Path: req.pathOf(i)}
 		draft.Check(&req.Drafts[i], cmp.Or(req.MaxRecipients, in.o.MaxRecipients), now, p)
-		if entry, err := in.prepare(ctx, req.Tenant, cmp.Or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
+		if entry, err := in.prepare(ctx, req.Caller, req.Tenant, cmp.Or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
 			return err
 		} else if len(p.List) == 0 {
 			entry.Message.Trace = origin
@@ -264,7 +269,7 @@ func levelOf(r *state.Channel, s posthouse.State) slog.Level {
 
 // prepare turns one draft that was checked into an entry with the given message id, collecting every problem. now is
 // when the draft was handed in.
-func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.Draft, known directory, now time.Time, p *draft.Problems) (work.Entry, error) {
+func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string, d *posthouse.Draft, known directory, now time.Time, p *draft.Problems) (work.Entry, error) {
 	r := in.o.Channels.Channel(tenant, d.Channel)
 	if r == nil {
 		switch {
@@ -298,7 +303,7 @@ func (in *Intake) prepare(ctx context.Context, tenant, id string, d *posthouse.D
 	}
 	everybody := r.Everybody(&told, to)
 	if everybody != "" {
-		if err := work.MayMentionAll(ctx, p.Path+everybody); err != nil {
+		if err := by.MayMentionAll(p.Path+everybody); err != nil {
 			return work.Entry{}, err
 		}
 	}

@@ -38,12 +38,12 @@ type Channels interface {
 
 // Quotas bound how many deliveries may be open.
 type Quotas interface {
-	// Reserve makes room for n deliveries of a tenant, or is an error of code quota. done is to be told how many of them
+	// Reserve makes room for n deliveries of a tenant and the key that pays, or is an error of code quota. done is to be told how many of them
 	// were stored; it may be nil.
-	Reserve(ctx context.Context, tenant string, n int) (done func(stored int), err error)
+	Reserve(ctx context.Context, tenant string, payer work.Payer, n int) (done func(stored int), err error)
 	// MentionAll makes room for n messages that call everybody, or is an error of code quota. back gives back those that
 	// were not stored; it may be nil.
-	MentionAll(ctx context.Context, tenant string, n int) (back func(n int), err error)
+	MentionAll(ctx context.Context, tenant string, payer work.Payer, n int) (back func(n int), err error)
 }
 
 // Options makes an Intake. Those without a default are required.

@@ -140,25 +140,24 @@ func (pl *Planner) compose(ctx context.Context, p work.Plan) (err error) {
 			pl.Log.Error("a plan made the server panic", "type", p.Type, "plan", p.ID, "tenant", p.Tenant, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 		}
 	}()
-	ctx = onBehalf(ctx, p)
 	drafts, next, err := composer.Compose(ctx, p, later(pl.Life.Now(), p.NextAt)) // it is due by the database's clock
 	if err != nil {
 		return err
 	}
 	next.Tenant, next.Type, next.ID = p.Tenant, p.Type, p.ID
 	next.Failures, next.Error = 0, ""
-	_, err = pl.Intake.Accept(ctx, Request{Tenant: p.Tenant, Endpoint: "plans", Drafts: drafts, Plans: []work.Plan{next}, MaxRecipients: draft.MostRecipients})
+	_, err = pl.Intake.Accept(ctx, Request{Tenant: p.Tenant, Caller: callerOf(p), Endpoint: "plans", Drafts: drafts, Plans: []work.Plan{next}, MaxRecipients: draft.MostRecipients})
 	return err
 }
 
-// onBehalf is the context of what comes of a plan: it may call everybody only where whoever made it might, and the plan says so.
-func onBehalf(ctx context.Context, p work.Plan) context.Context {
+// callerOf is on whose behalf comes what comes of a plan: it may call everybody only where its maker might, and the plan says so.
+func callerOf(p work.Plan) work.Caller {
+	by := work.Caller{Sight: work.SeeAll()}
 	if p.Type == work.PlanReminder {
-		if r, err := remind.Read(p); err == nil && r.MentionAll {
-			return ctx
-		}
+		r, err := remind.Read(p)
+		by.MentionAll = err == nil && r.MentionAll
 	}
-	return work.Quietly(ctx)
+	return by
 }
 
 // putOffPlan writes into a plan why nothing came of it, and when it is tried again: as with a row of the

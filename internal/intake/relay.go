@@ -213,7 +213,7 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, handed
 	if id >= posthouse.FirstID(posthouse.IDTime(own).Add(draft.MaxAhead)) {
 		problems.Add("id", "is of a time to come: leave it out, or make one of the present")
 	}
-	entry, err := r.Intake.prepare(ctx, l.row.Tenant, cmp.Or(id, own), &l.draft, known, handedIn, problems)
+	entry, err := r.Intake.prepare(ctx, work.Program(), l.row.Tenant, cmp.Or(id, own), &l.draft, known, handedIn, problems)
 	switch {
 	case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
 		return err

@@ -47,7 +47,7 @@ func (rem *Reminders) AmendPlan(ctx context.Context, tenant string, kind work.Pl
 		if write, err := amend(&p); err != nil || !write {
 			return p, err
 		}
-		_, err = rem.Intake.Accept(ctx, Request{Tenant: tenant, Endpoint: "plans", Plans: []work.Plan{p}})
+		_, err = rem.Intake.Accept(ctx, Request{Tenant: tenant, Caller: work.Program(), Endpoint: "plans", Plans: []work.Plan{p}})
 		if posthouse.CodeOf(err) != posthouse.CodeConflict || try == amendTries {
 			return p, err
 		}
@@ -67,7 +67,7 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 		answer, err := rem.Intake.Accept(ctx, req)
 		switch {
 		case err == nil:
-			stored, err := rem.reminder(ctx, req.Tenant, answer.Accepted[0].ID)
+			stored, err := rem.reminder(ctx, work.Viewer{Tenant: req.Tenant, Sight: req.Caller.Sight}, answer.Accepted[0].ID)
 			if made := r.Version + 1; err == nil && !answer.Replayed && stored.Version > made {
 				r.Version = made // its first slot has come meanwhile: it is answered as it was made
 				return r, false, answer, nil
@@ -76,7 +76,7 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 		case posthouse.CodeOf(err) != posthouse.CodeConflict || try == amendTries:
 			return r, false, answer, err
 		}
-		old, err := rem.reminder(ctx, req.Tenant, r.ID)
+		old, err := rem.reminder(ctx, work.Viewer{Tenant: req.Tenant, Sight: req.Caller.Sight}, r.ID)
 		switch {
 		case posthouse.CodeOf(err) == posthouse.CodeNotFound:
 			r.Version = 0 // it was pruned meanwhile
@@ -92,7 +92,7 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, err error) {
 	if len(problems) == 0 {
 		answer, err := rem.Intake.Accept(ctx, Request{
-			Tenant: req.Tenant, DryRun: true, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
+			Tenant: req.Tenant, Caller: req.Caller, DryRun: true, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
 		})
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
@@ -103,8 +103,8 @@ func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Remind
 	return false, posthouse.Invalid("the reminder cannot be accepted", problems)
 }
 
-func (rem *Reminders) reminder(ctx context.Context, tenant, id string) (posthouse.Reminder, error) {
-	p, found, err := rem.Store.Plan(ctx, tenant, work.PlanReminder, id)
+func (rem *Reminders) reminder(ctx context.Context, v work.Viewer, id string) (posthouse.Reminder, error) {
+	p, found, err := rem.Store.Plan(ctx, v.Tenant, work.PlanReminder, id)
 	if err != nil {
 		return posthouse.Reminder{}, err
 	}
@@ -112,27 +112,27 @@ func (rem *Reminders) reminder(ctx context.Context, tenant, id string) (posthous
 		return posthouse.Reminder{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
 	}
 	r, err := remind.Read(p)
-	if err == nil && !sees(ctx, r) {
+	if err == nil && !sees(v.Sight, r) {
 		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
 	}
 	return r, err
 }
 
 // sees reports whether a caller sees a reminder.
-func sees(ctx context.Context, r posthouse.Reminder) bool {
-	return work.SightOf(ctx).Covers(r.Draft.Channel, r.Draft.Kind)
+func sees(s work.Sight, r posthouse.Reminder) bool {
+	return s.Covers(r.Draft.Channel, r.Draft.Kind)
 }
 
 // EndReminder ends a reminder and withdraws what has not started of its last message. It wins against a slot
 // that comes at the same time: after it has returned, nothing of the reminder starts. One that has ended
 // already keeps its reason.
-func (rem *Reminders) EndReminder(ctx context.Context, tenant, id, reason string) (posthouse.Reminder, error) {
+func (rem *Reminders) EndReminder(ctx context.Context, v work.Viewer, id, reason string) (posthouse.Reminder, error) {
 	var r posthouse.Reminder
-	_, err := rem.AmendPlan(ctx, tenant, work.PlanReminder, id, func(p *work.Plan) (write bool, err error) {
+	_, err := rem.AmendPlan(ctx, v.Tenant, work.PlanReminder, id, func(p *work.Plan) (write bool, err error) {
 		if r, err = remind.Read(*p); err != nil {
 			return false, err
 		}
-		if !sees(ctx, r) {
+		if !sees(v.Sight, r) {
 			return false, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
 		}
 		write = r.State == posthouse.ReminderOpen
@@ -144,24 +144,24 @@ func (rem *Reminders) EndReminder(ctx context.Context, tenant, id, reason string
 	if err != nil || r.Message == "" {
 		return r, err
 	}
-	open, err := rem.Store.OpenOf(ctx, tenant, []string{r.Message})
+	open, err := rem.Store.OpenOf(ctx, v.Tenant, []string{r.Message})
 	if err == nil && len(open) > 0 {
-		err = rem.Withdraw(ctx, tenant, open)
+		err = rem.Withdraw(ctx, v.Tenant, open)
 	}
 	return r, err
 }
 
 // EndReminders ends all reminders that are about one thing, and returns them: those too that had ended, since
 // a message of theirs may still wait.
-func (rem *Reminders) EndReminders(ctx context.Context, tenant, kind, ref, reason string) ([]posthouse.Reminder, error) {
-	list, err := rem.Store.PlansByRef(ctx, tenant, work.PlanReminder, kind, ref)
+func (rem *Reminders) EndReminders(ctx context.Context, v work.Viewer, kind, ref, reason string) ([]posthouse.Reminder, error) {
+	list, err := rem.Store.PlansByRef(ctx, v.Tenant, work.PlanReminder, kind, ref)
 	ended := make([]posthouse.Reminder, 0, len(list))
 	for _, p := range list {
 		if err != nil {
 			break
 		}
 		var r posthouse.Reminder
-		r, err = rem.EndReminder(ctx, tenant, p.ID, reason)
+		r, err = rem.EndReminder(ctx, v, p.ID, reason)
 		if posthouse.CodeOf(err) == posthouse.CodeNotFound { // pruned meanwhile, or not the caller's to see
 			err = nil
 			continue

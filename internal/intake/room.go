@@ -10,17 +10,17 @@ import (
 )
 
 // reserve makes room for a submission in the quotas that it counts against. done is to be told what became of it.
-func (in *Intake) reserve(ctx context.Context, sub *work.Submission) (done func(outcome work.Outcome, err error), err error) {
+func (in *Intake) reserve(ctx context.Context, sub *work.Submission, payer work.Payer) (done func(outcome work.Outcome, err error), err error) {
 	nothing := func(work.Outcome, error) {}
 	if in.o.Quotas == nil {
 		return nothing, nil
 	}
-	release, err := in.o.Quotas.Reserve(ctx, sub.Tenant, openOf(sub, nil))
+	release, err := in.o.Quotas.Reserve(ctx, sub.Tenant, payer, openOf(sub, nil))
 	if err != nil {
 		return nothing, err
 	}
 	calls := callsOf(sub, nil)
-	back, err := in.o.Quotas.MentionAll(ctx, sub.Tenant, calls)
+	back, err := in.o.Quotas.MentionAll(ctx, sub.Tenant, payer, calls)
 	if err != nil {
 		if release != nil {
 			release(0)
@@ -30,8 +30,8 @@ func (in *Intake) reserve(ctx context.Context, sub *work.Submission) (done func(
 	if release == nil && back == nil {
 		return nothing, nil
 	}
-	if p := work.PayerOf(ctx); p.Open > 0 {
-		sub.Payer = p.Key
+	if payer.Open > 0 {
+		sub.Payer = payer.Key
 	}
 	return func(outcome work.Outcome, err error) {
 		open, called := openOf(sub, nil), calls
@@ -80,7 +80,7 @@ func openOf(sub *work.Submission, accepted []posthouse.Accepted) int {
 
 // admit makes room for a letter. One that finds none waits in the outbox.
 func (r *Relay) admit(ctx context.Context, l *letter, sub *work.Submission) error {
-	done, err := r.Intake.reserve(ctx, sub)
+	done, err := r.Intake.reserve(ctx, sub, work.Payer{})
 	switch code := posthouse.CodeOf(err); {
 	case err == nil:
 		l.submission, l.done = sub, done

@@ -15,7 +15,7 @@ const MaxMentionAll = 1_000_000
 
 // MentionAll makes room for n messages of a tenant that call everybody, within 24 hours, and of the key that pays for the caller;
 // or says which of both has none. back gives back those that were not stored; it is nil where there is no quota.
-func (q *Quotas) MentionAll(ctx context.Context, tenant string, n int) (back func(n int), err error) {
+func (q *Quotas) MentionAll(ctx context.Context, tenant string, p work.Payer, n int) (back func(n int), err error) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -27,7 +27,6 @@ func (q *Quotas) MentionAll(ctx context.Context, tenant string, n int) (back fun
 	if most := q.ofTenant(tenant).MentionAll; most > 0 {
 		bounds = append(bounds, limit.Bound{Key: tenants, Windows: day(most)})
 	}
-	p := work.PayerOf(ctx)
 	if p.MentionAll > 0 {
 		bounds = append(bounds, limit.Bound{Key: "mention_all key " + p.Key, Windows: day(p.MentionAll)})
 	}

@@ -97,7 +97,7 @@ func TestOpenDeliveriesAreCountedBeforeTheyAreStored(t *testing.T) {
 		s := &fakeStore{quotas: map[string]posthouse.Quota{"bank": {Open: 10}}}
 		q := known(t, s)
 		s.open.Store(4)
-		first, err := q.Reserve(t.Context(), "bank", 6)
+		first, err := q.Reserve(t.Context(), "bank", work.Payer{}, 6)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestOpenDeliveriesAreCountedBeforeTheyAreStored(t *testing.T) {
 // reserve stores n.
 func reserve(t *testing.T, q *quota.Quotas, n int) error {
 	t.Helper()
-	done, err := q.Reserve(t.Context(), "bank", n)
+	done, err := q.Reserve(t.Context(), "bank", work.Payer{}, n)
 	if done != nil {
 		done(n)
 	}
@@ -148,14 +148,14 @@ func TestAKeyPaysForItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := known(t, &fakeStore{})
-		ctx := work.WithPayer(t.Context(), work.Payer{Key: "k1", Open: 2})
-		if _, err := q.Reserve(ctx, "bank", 2); err != nil {
+		payer := work.Payer{Key: "k1", Open: 2}
+		if _, err := q.Reserve(t.Context(), "bank", payer, 2); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := q.Reserve(ctx, "bank", 1); boundOf(t, err).Name != "k1" {
+		if _, err := q.Reserve(t.Context(), "bank", payer, 1); boundOf(t, err).Name != "k1" {
 			t.Errorf("got %v", err)
 		}
-		if done, err := q.Reserve(t.Context(), "bank", 1); done != nil || err != nil {
+		if done, err := q.Reserve(t.Context(), "bank", work.Payer{}, 1); done != nil || err != nil {
 			t.Errorf("without a quota something is counted: %v", err)
 		}
 	})
@@ -237,7 +237,7 @@ func BenchmarkWithoutAQuota(b *testing.B) {
 	key := posthouse.Key{ID: "k1", Tenant: "bank"}
 	for b.Loop() {
 		_ = q.Request(b.Context(), key)
-		_, _ = q.Reserve(b.Context(), "bank", 1)
+		_, _ = q.Reserve(b.Context(), "bank", work.Payer{}, 1)
 	}
 }
 
@@ -250,7 +250,7 @@ func BenchmarkWithQuotas(b *testing.B) {
 	key := posthouse.Key{ID: "k1", Tenant: "bank"}
 	for b.Loop() {
 		_ = q.Request(b.Context(), key)
-		if done, err := q.Reserve(b.Context(), "bank", 1); err == nil {
+		if done, err := q.Reserve(b.Context(), "bank", work.Payer{}, 1); err == nil {
 			done(0)
 		}
 	}

@@ -45,8 +45,8 @@ type bound struct {
 
 // Reserve makes room for n deliveries of a tenant, and of the key that pays for the caller, or says which of both has none.
 // done is to be told how many of them were stored; it is nil where there is no quota.
-func (q *Quotas) Reserve(ctx context.Context, tenant string, n int) (done func(stored int), err error) {
-	bounds := q.bounds(ctx, tenant)
+func (q *Quotas) Reserve(ctx context.Context, tenant string, payer work.Payer, n int) (done func(stored int), err error) {
+	bounds := q.bounds(tenant, payer)
 	if len(bounds) == 0 || n == 0 {
 		return nil, nil
 	}
@@ -68,12 +68,12 @@ func (q *Quotas) Reserve(ctx context.Context, tenant string, n int) (done func(s
 }
 
 // bounds are the quotas of open deliveries that a caller's messages count against.
-func (q *Quotas) bounds(ctx context.Context, tenant string) []bound {
+func (q *Quotas) bounds(tenant string, p work.Payer) []bound {
 	var list []bound
 	if most := q.ofTenant(tenant).Open; most > 0 {
 		list = append(list, bound{holder{posthouse.BoundOfTenant, tenant, tenant}, most})
 	}
-	if p := work.PayerOf(ctx); p.Open > 0 {
+	if p.Open > 0 {
 		list = append(list, bound{holder{posthouse.BoundOfKey, tenant, p.Key}, p.Open})
 	}
 	return list

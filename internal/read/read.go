@@ -9,35 +9,19 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Reader reads what is shown. All of its fields are required.
+// Reader reads what is shown, as far as each caller sees it.
 type Reader struct {
 	Messages   Messages
 	Deliveries Deliveries
 	History    History
-	Explainer  Explainer
+	explainer  Explainer
 }
 
-// Messages reads messages.
-type Messages interface {
-	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
-	Messages(ctx context.Context, f work.Filter) (list []work.Summary, next string, err error)
-	// MessagesOf reads those of deliveries; one that is not there is missing.
-	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
-}
-
-// Deliveries reads deliveries.
-type Deliveries interface {
-	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
-	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
-	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
-	Stopped(ctx context.Context, tenant string, state posthouse.State, most int) ([]work.Stopped, error)
-}
-
-// History reads what became of deliveries.
-type History interface {
-	EventPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Event, next string, err error)
-	AttemptPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Attempt, next string, err error)
-	Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error)
+// New is a reader of what is stored.
+func New(messages StoredMessages, deliveries StoredDeliveries, history StoredHistory, explainer Explainer) Reader {
+	m := Messages{messages}
+	d := Deliveries{deliveries, m}
+	return Reader{Messages: m, Deliveries: d, History: History{history, d}, explainer: explainer}
 }
 
 // Explainer says why a delivery waits.
@@ -50,16 +34,16 @@ const most = 1000
 
 // Message reads a message with a page of its deliveries. What was told for a duplicate leads to the message it is
 // one of.
-func (r Reader) Message(ctx context.Context, tenant, id, cursor string, limit int) (wire.Message, error) {
-	m, recipients, err := r.Messages.Message(ctx, tenant, id)
+func (r Reader) Message(ctx context.Context, v work.Viewer, id, cursor string, limit int) (wire.Message, error) {
+	m, recipients, err := r.Messages.Message(ctx, v, id)
 	if err != nil {
 		return wire.Message{}, err
 	}
 	out := wire.Message{Message: Hidden(m), Recipients: recipients}
-	if out.Deliveries, out.Next, err = r.Deliveries.DeliveriesOf(ctx, tenant, m.ID, cursor, limit); err != nil {
+	if out.Deliveries, out.Next, err = r.Deliveries.DeliveriesOf(ctx, v, m.ID, cursor, limit); err != nil {
 		return out, err
 	}
-	out.Counts, err = r.Counts(ctx, tenant, m.ID)
+	out.Counts, err = r.Counts(ctx, v, m.ID)
 	return out, err
 }
 
@@ -67,8 +51,8 @@ func (r Reader) Message(ctx context.Context, tenant, id, cursor string, limit in
 const mostStopped = 10_000
 
 // Stopped counts what is in a state by channel and reason, of the newest.
-func (r Reader) Stopped(ctx context.Context, tenant string, state posthouse.State) (wire.Stopped, error) {
-	list, err := r.Deliveries.Stopped(ctx, tenant, state, mostStopped)
+func (r Reader) Stopped(ctx context.Context, v work.Viewer, state posthouse.State) (wire.Stopped, error) {
+	list, err := r.Deliveries.Stopped(ctx, v, state, mostStopped)
 	out := wire.Stopped{Groups: make([]wire.StoppedGroup, len(list))}
 	for i, g := range list {
 		out.Groups[i] = wire.StoppedGroup{Channel: g.Channel, Reason: g.Reason, N: g.Count}
@@ -111,7 +95,7 @@ func (r Reader) Told(ctx context.Context, f work.Filter) (list []Told, next stri
 		if err != nil {
 			return nil, "", err
 		}
-		messages, err := r.Messages.MessagesOf(ctx, f.Tenant, found)
+		messages, err := r.Messages.MessagesOf(ctx, work.Viewer{Tenant: f.Tenant, Sight: f.Sight}, found)
 		told := make([]Told, len(found))
 		for i := range found {
 			told[i] = Told{found[i], messages[found[i].Message]}
@@ -127,16 +111,16 @@ type Told struct {
 }
 
 // Counts says how the deliveries of a message stand.
-func (r Reader) Counts(ctx context.Context, tenant, message string) (wire.Counts, error) {
+func (r Reader) Counts(ctx context.Context, v work.Viewer, message string) (wire.Counts, error) {
 	counts := wire.Counts{}
-	err := r.Each(ctx, tenant, message, func(d *posthouse.Delivery) { counts[d.State]++ })
+	err := r.Each(ctx, v, message, func(d *posthouse.Delivery) { counts[d.State]++ })
 	return counts, err
 }
 
 // Each visits all deliveries of a message.
-func (r Reader) Each(ctx context.Context, tenant, message string, visit func(d *posthouse.Delivery)) error {
+func (r Reader) Each(ctx context.Context, v work.Viewer, message string, visit func(d *posthouse.Delivery)) error {
 	for cursor := ""; ; {
-		list, next, err := r.Deliveries.DeliveriesOf(ctx, tenant, message, cursor, most)
+		list, next, err := r.Deliveries.DeliveriesOf(ctx, v, message, cursor, most)
 		if err != nil {
 			return err
 		}
@@ -159,12 +143,12 @@ func Hidden(m posthouse.Message) posthouse.Message {
 }
 
 // Explain says why a delivery waits and until when, or why it ended as it did.
-func (r Reader) Explain(ctx context.Context, tenant, id string) (wire.Explanation, error) {
-	d, err := r.Deliveries.Delivery(ctx, tenant, id)
+func (r Reader) Explain(ctx context.Context, v work.Viewer, id string) (wire.Explanation, error) {
+	d, err := r.Deliveries.Delivery(ctx, v, id)
 	if err != nil {
 		return wire.Explanation{}, err
 	}
-	x := r.Explainer.Explain(ctx, d)
+	x := r.explainer.Explain(ctx, d)
 	out := wire.Explanation{Delivery: x.Delivery, State: x.State, Summary: x.Summary, Waits: make([]wire.Wait, len(x.Waits))}
 	for i, w := range x.Waits {
 		out.Waits[i] = wire.Wait(w)

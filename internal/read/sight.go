@@ -7,94 +7,134 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Sighted is a reader whose parts keep to what their caller sees (work.SightOf). What is hidden is answered as what is
-// not there.
-func Sighted(r Reader) Reader {
-	m := sightedMessages{r.Messages}
-	d := sightedDeliveries{r.Deliveries, m}
-	r.Messages, r.Deliveries, r.History = m, d, sightedHistory{r.History, d}
-	return r
+// StoredMessages are messages as they are stored, whoever asks.
+type StoredMessages interface {
+	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
+	// Messages keeps to the sight of its filter.
+	Messages(ctx context.Context, f work.Filter) (list []work.Summary, next string, err error)
+	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
 }
 
-type sightedMessages struct{ under Messages }
+// StoredDeliveries are deliveries as they are stored, whoever asks.
+type StoredDeliveries interface {
+	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
+	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
+	// Deliveries keeps to the sight of its filter.
+	Deliveries(ctx context.Context, f work.Filter) (list []posthouse.Delivery, next string, err error)
+	Stopped(ctx context.Context, tenant string, state posthouse.State, most int) ([]work.Stopped, error)
+}
 
-func (s sightedMessages) Message(ctx context.Context, tenant, id string) (posthouse.Message, int, error) {
-	m, recipients, err := s.under.Message(ctx, tenant, id)
-	if err == nil && !work.SightOf(ctx).Covers(m.Channel, m.Kind) {
+// StoredHistory is what became of deliveries as it is stored, whoever asks.
+type StoredHistory interface {
+	EventPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Event, next string, err error)
+	AttemptPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Attempt, next string, err error)
+	Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error)
+}
+
+// Messages reads messages as far as a viewer sees them. What is hidden is answered as what is not there.
+type Messages struct{ stored StoredMessages }
+
+// Message is one, and how many recipients it has.
+func (s Messages) Message(ctx context.Context, v work.Viewer, id string) (posthouse.Message, int, error) {
+	m, recipients, err := s.stored.Message(ctx, v.Tenant, id)
+	if err == nil && !v.Sight.Covers(m.Channel, m.Kind) {
 		return posthouse.Message{}, 0, posthouse.Errorf(posthouse.CodeNotFound, "there is no message %q", id)
 	}
 	return m, recipients, err
 }
 
-func (s sightedMessages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
-	f.Sight = work.SightOf(ctx)
-	return s.under.Messages(ctx, f)
+// Messages lists what a filter selects of what it sees.
+func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
+	return s.stored.Messages(ctx, f)
 }
 
-// MessagesOf reads those of deliveries that the caller has been shown.
-func (s sightedMessages) MessagesOf(ctx context.Context, tenant string, list []posthouse.Delivery) (map[string]posthouse.Message, error) {
-	return s.under.MessagesOf(ctx, tenant, list)
+// MessagesOf reads those of deliveries; one that is not there, or is hidden, is missing.
+func (s Messages) MessagesOf(ctx context.Context, v work.Viewer, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error) {
+	found, err := s.stored.MessagesOf(ctx, v.Tenant, deliveries)
+	for id, m := range found {
+		if !v.Sight.Covers(m.Channel, m.Kind) {
+			delete(found, id)
+		}
+	}
+	return found, err
 }
 
-type sightedDeliveries struct {
-	under    Deliveries
-	messages sightedMessages
+// Deliveries reads deliveries as far as a viewer sees them.
+type Deliveries struct {
+	stored   StoredDeliveries
+	messages Messages
 }
 
-func (s sightedDeliveries) Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error) {
-	d, err := s.under.Delivery(ctx, tenant, id)
-	if err != nil || work.SightOf(ctx).Whole() {
+// Delivery is one.
+func (s Deliveries) Delivery(ctx context.Context, v work.Viewer, id string) (posthouse.Delivery, error) {
+	d, err := s.stored.Delivery(ctx, v.Tenant, id)
+	if err != nil || v.Sight.Whole() {
 		return d, err
 	}
-	if _, _, err := s.messages.Message(ctx, tenant, d.Message); err != nil {
+	if _, _, err := s.messages.Message(ctx, v, d.Message); err != nil {
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %q", id)
 	}
 	return d, nil
 }
 
-func (s sightedDeliveries) DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) ([]posthouse.Delivery, string, error) {
-	if !work.SightOf(ctx).Whole() {
-		if _, _, err := s.messages.Message(ctx, tenant, message); err != nil {
+// DeliveriesOf reads those of a message.
+func (s Deliveries) DeliveriesOf(ctx context.Context, v work.Viewer, message, cursor string, limit int) ([]posthouse.Delivery, string, error) {
+	if !v.Sight.Whole() {
+		if _, _, err := s.messages.Message(ctx, v, message); err != nil {
 			return nil, "", err
 		}
 	}
-	return s.under.DeliveriesOf(ctx, tenant, message, cursor, limit)
+	return s.stored.DeliveriesOf(ctx, v.Tenant, message, cursor, limit)
 }
 
-func (s sightedDeliveries) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
-	f.Sight = work.SightOf(ctx)
-	return s.under.Deliveries(ctx, f)
+// Deliveries lists what a filter selects of what it sees.
+func (s Deliveries) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
+	return s.stored.Deliveries(ctx, f)
 }
 
-// Stopped is not for those who see a part: its address is closed to them.
-func (s sightedDeliveries) Stopped(ctx context.Context, tenant string, state posthouse.State, most int) ([]work.Stopped, error) {
-	return s.under.Stopped(ctx, tenant, state, most)
+// Stopped counts over all channels and kinds, so it counts nothing for a viewer that sees a part.
+func (s Deliveries) Stopped(ctx context.Context, v work.Viewer, state posthouse.State, most int) ([]work.Stopped, error) {
+	if !v.Sight.Whole() {
+		return nil, nil
+	}
+	return s.stored.Stopped(ctx, v.Tenant, state, most)
 }
 
-type sightedHistory struct {
-	History
-	deliveries sightedDeliveries
+// History reads what became of deliveries that a viewer sees.
+type History struct {
+	stored     StoredHistory
+	deliveries Deliveries
 }
 
-// seen is an error where the caller does not see a delivery.
-func (s sightedHistory) seen(ctx context.Context, tenant, delivery string) error {
-	if work.SightOf(ctx).Whole() {
+// seen is an error where the viewer does not see a delivery.
+func (s History) seen(ctx context.Context, v work.Viewer, delivery string) error {
+	if v.Sight.Whole() {
 		return nil
 	}
-	_, err := s.deliveries.Delivery(ctx, tenant, delivery)
+	_, err := s.deliveries.Delivery(ctx, v, delivery)
 	return err
 }
 
-func (s sightedHistory) EventPage(ctx context.Context, tenant, delivery, cursor string, limit int) ([]posthouse.Event, string, error) {
-	if err := s.seen(ctx, tenant, delivery); err != nil {
+// EventPage is a page of the events of a delivery.
+func (s History) EventPage(ctx context.Context, v work.Viewer, delivery, cursor string, limit int) ([]posthouse.Event, string, error) {
+	if err := s.seen(ctx, v, delivery); err != nil {
 		return nil, "", err
 	}
-	return s.History.EventPage(ctx, tenant, delivery, cursor, limit)
+	return s.stored.EventPage(ctx, v.Tenant, delivery, cursor, limit)
 }
 
-func (s sightedHistory) AttemptPage(ctx context.Context, tenant, delivery, cursor string, limit int) ([]posthouse.Attempt, string, error) {
-	if err := s.seen(ctx, tenant, delivery); err != nil {
+// AttemptPage is a page of the attempts of a delivery.
+func (s History) AttemptPage(ctx context.Context, v work.Viewer, delivery, cursor string, limit int) ([]posthouse.Attempt, string, error) {
+	if err := s.seen(ctx, v, delivery); err != nil {
 		return nil, "", err
 	}
-	return s.History.AttemptPage(ctx, tenant, delivery, cursor, limit)
+	return s.stored.AttemptPage(ctx, v.Tenant, delivery, cursor, limit)
+}
+
+// Log is a page of a log, newest first: for a viewer that sees a part, of one delivery alone.
+func (s History) Log(ctx context.Context, f work.LogFilter) ([]work.Line, string, error) {
+	if err := s.seen(ctx, work.Viewer{Tenant: f.Tenant, Sight: f.Sight}, f.Delivery); err != nil {
+		return nil, "", err
+	}
+	return s.stored.Log(ctx, f)
 }

@@ -10,19 +10,19 @@ import (
 )
 
 // Story tells a delivery's whole life in one answer.
-func (r Reader) Story(ctx context.Context, tenant, id string) (s wire.Story, err error) {
-	if s.Delivery, err = r.Deliveries.Delivery(ctx, tenant, id); err != nil {
+func (r Reader) Story(ctx context.Context, v work.Viewer, id string) (s wire.Story, err error) {
+	if s.Delivery, err = r.Deliveries.Delivery(ctx, v, id); err != nil {
 		return s, err
 	}
-	if s.Message, _, err = r.Messages.Message(ctx, tenant, s.Delivery.Message); err != nil {
+	if s.Message, _, err = r.Messages.Message(ctx, v, s.Delivery.Message); err != nil {
 		return s, err
 	}
 	s.Message = Hidden(s.Message)
 	var behind, rest string // where more follows
-	if s.Events, behind, err = r.Events(ctx, tenant, id); err != nil {
+	if s.Events, behind, err = r.Events(ctx, v, id); err != nil {
 		return s, err
 	}
-	if s.Attempts, rest, err = r.attempts(ctx, tenant, id); err != nil {
+	if s.Attempts, rest, err = r.attempts(ctx, v, id); err != nil {
 		return s, err
 	}
 	for _, part := range []struct {
@@ -30,7 +30,7 @@ func (r Reader) Story(ctx context.Context, tenant, id string) (s wire.Story, err
 		into *[]wire.Line
 	}{{wire.ReceiveLog, &s.Received}, {wire.SendLog, &s.HandedOut}, {wire.ReportLog, &s.Reported}} {
 		behind += rest
-		if *part.into, rest, err = r.about(ctx, part.log, &s); err != nil {
+		if *part.into, rest, err = r.about(ctx, v, part.log, &s); err != nil {
 			return s, err
 		}
 	}
@@ -40,23 +40,23 @@ func (r Reader) Story(ctx context.Context, tenant, id string) (s wire.Story, err
 }
 
 // Events reads what happened to a delivery, as much as a story has room for.
-func (r Reader) Events(ctx context.Context, tenant, id string) (list []posthouse.Event, next string, err error) {
+func (r Reader) Events(ctx context.Context, v work.Viewer, id string) (list []posthouse.Event, next string, err error) {
 	weight := func(e *posthouse.Event) int { return 512 + len(e.Request) + len(e.Response) + len(e.Error) }
 	return Gather("", most, weight, func(cursor string, limit int) ([]posthouse.Event, string, error) {
-		return r.History.EventPage(ctx, tenant, id, cursor, limit)
+		return r.History.EventPage(ctx, v, id, cursor, limit)
 	})
 }
 
-func (r Reader) attempts(ctx context.Context, tenant, id string) (list []posthouse.Attempt, next string, err error) {
+func (r Reader) attempts(ctx context.Context, v work.Viewer, id string) (list []posthouse.Attempt, next string, err error) {
 	weight := func(a *posthouse.Attempt) int { return 512 + len(a.Request) + len(a.Response) + len(a.Error) }
 	return Gather("", most, weight, func(cursor string, limit int) ([]posthouse.Attempt, string, error) {
-		return r.History.AttemptPage(ctx, tenant, id, cursor, limit)
+		return r.History.AttemptPage(ctx, v, id, cursor, limit)
 	})
 }
 
 // about reads the lines of a log about a delivery, oldest first. Of a sensitive message they have no texts.
-func (r Reader) about(ctx context.Context, log wire.Log, s *wire.Story) ([]wire.Line, string, error) {
-	lines, next, err := r.log(ctx, work.LogFilter{Tenant: s.Delivery.Tenant, Log: log, Delivery: s.Delivery.ID, Limit: most})
+func (r Reader) about(ctx context.Context, v work.Viewer, log wire.Log, s *wire.Story) ([]wire.Line, string, error) {
+	lines, next, err := r.log(ctx, work.LogFilter{Tenant: v.Tenant, Sight: v.Sight, Log: log, Delivery: s.Delivery.ID, Limit: most})
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,7 +82,7 @@ func (r Reader) log(ctx context.Context, f work.LogFilter) ([]wire.Line, string,
 		f.Cursor, f.Limit = cursor, limit
 		list, next, err := r.History.Log(ctx, f)
 		if err == nil {
-			err = r.complete(ctx, f.Tenant, list)
+			err = r.complete(ctx, work.Viewer{Tenant: f.Tenant, Sight: f.Sight}, list)
 		}
 		return list, next, err
 	})
@@ -92,7 +92,7 @@ func (r Reader) log(ctx context.Context, f work.LogFilter) ([]wire.Line, string,
 // reports it takes what agents sent along about sensitive messages, and about those that are deleted before the log is:
 // nobody can say any more what they were. None of the former is kept any more, but what was kept before lies there until it
 // is pruned.
-func (r Reader) complete(ctx context.Context, tenant string, lines []wire.Line) error {
+func (r Reader) complete(ctx context.Context, v work.Viewer, lines []wire.Line) error {
 	var of []posthouse.Delivery
 	for _, l := range lines {
 		if l.Log == wire.SendLog || l.Log == wire.ReportLog && len(l.Request) > 0 {
@@ -102,7 +102,7 @@ func (r Reader) complete(ctx context.Context, tenant string, lines []wire.Line) 
 	if len(of) == 0 {
 		return nil
 	}
-	messages, err := r.Messages.MessagesOf(ctx, tenant, of)
+	messages, err := r.Messages.MessagesOf(ctx, v, of)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func told(t *testing.T, s *Store, ids ...string) []string {
 
 func listed(t *testing.T, s *Store, f work.Filter) (list []string) {
 	t.Helper()
-	f.Tenant = "t1"
+	f.Tenant, f.Sight = "t1", work.SeeAll()
 	for {
 		found, next, err := s.Messages.Deliveries(t.Context(), f)
 		if err != nil {

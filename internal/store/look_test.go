@@ -35,7 +35,7 @@ func TestAListThatLooksThroughFewRowsLosesNothing(t *testing.T) {
 			{States: []posthouse.State{posthouse.Failed}}, {States: []posthouse.State{posthouse.Failed}, Channel: "c1"}, {States: []posthouse.State{posthouse.Failed, posthouse.Expired}},
 			{States: []posthouse.State{posthouse.Delivered}}, {States: []posthouse.State{posthouse.Unknown}}, {States: []posthouse.State{posthouse.Sent, posthouse.Pending}, Channel: "c1"}, {},
 		} {
-			f.Tenant, f.Limit = "t1", 3
+			f.Tenant, f.Sight, f.Limit = "t1", work.SeeAll(), 3
 			want := pages(t, f, deliveries, deliveryID)
 			f.Look = 2
 			if diff := cmp.Diff(want, pages(t, f, deliveries, deliveryID)); diff != "" {
@@ -49,11 +49,11 @@ func TestAListThatLooksThroughFewRowsLosesNothing(t *testing.T) {
 				t.Errorf("messages of %+v (-all +looked):\n%s", f, diff)
 			}
 		}
-		list, next, err := deliveries(work.Filter{Tenant: "t1", Channel: "rare", Look: 5})
+		list, next, err := deliveries(work.Filter{Sight: work.SeeAll(), Tenant: "t1", Channel: "rare", Look: 5})
 		if len(list) != 0 || next == "" || err != nil {
 			t.Errorf("a look through 5 rows finds %d, leads on to %q, %v; what it wants lies behind more", len(list), next, err)
 		}
-		if list, next, err = deliveries(work.Filter{Tenant: "t1", Channel: "rare", Look: 500}); len(list) != 1 || list[0].ID != rare[0] || next != "" || err != nil {
+		if list, next, err = deliveries(work.Filter{Sight: work.SeeAll(), Tenant: "t1", Channel: "rare", Look: 500}); len(list) != 1 || list[0].ID != rare[0] || next != "" || err != nil {
 			t.Errorf("a look through all finds %d, leads on to %q, %v", len(list), next, err)
 		}
 	})
@@ -94,7 +94,7 @@ func TestDeliveriesAreFoundByAddressAndProvidersID(t *testing.T) {
 			{"ref-sent", nil, sent[1:2]}, {"ref-sent", []posthouse.State{posthouse.Sent}, sent[1:2]}, {"ref-sent", []posthouse.State{posthouse.Pending}, nil},
 			{"p-3", []posthouse.State{posthouse.Sent, posthouse.Pending}, sent[2:]}, {"nobody", nil, nil},
 		} {
-			list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "t1", KnownAs: c.known, States: c.states, Look: 100})
+			list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "t1", KnownAs: c.known, States: c.states, Look: 100})
 			var got []string
 			for _, d := range list {
 				got = append(got, d.ID)

@@ -74,23 +74,23 @@ func TestListsFilterAndPageOverBothTables(t *testing.T) {
 			filter work.Filter
 			want   []string
 		}{
-			"all":              {work.Filter{}, mine},
-			"a channel":        {work.Filter{Channel: "c2"}, other},
-			"a kind":           {work.Filter{Kind: "order"}, slices.Concat(sent, failed, open)},
-			"a kind and ref":   {work.Filter{Kind: "order", Ref: "1"}, slices.Concat(sent[:3], failed, open)},
-			"a ref and space":  {work.Filter{Ref: "1 "}, nil},
-			"a ref alone":      {work.Filter{Ref: "2"}, sent[3:]},
-			"a user":           {work.Filter{User: "u1"}, user1(mine)},
-			"an open state":    {work.Filter{States: []posthouse.State{posthouse.Pending}}, slices.Concat(other, open)},
-			"tried before":     {work.Filter{States: []posthouse.State{posthouse.Pending, posthouse.Failed}, Tried: work.TriedBefore}, slices.Concat(failed, other[:1])},
-			"never tried":      {work.Filter{States: []posthouse.State{posthouse.Pending}, Tried: work.NeverTried}, slices.Concat(other[1:], open)},
-			"a settled state":  {work.Filter{States: []posthouse.State{posthouse.Failed}}, failed},
-			"states of both":   {work.Filter{States: []posthouse.State{posthouse.Failed, posthouse.Pending}, Kind: "order"}, slices.Concat(failed, open)},
-			"a state not ours": {work.Filter{States: []posthouse.State{"' OR 1=1 --"}}, nil},
-			"since":            {work.Filter{Since: cut}, open},
-			"until":            {work.Filter{Until: cut}, slices.Concat(sent, failed, other)},
-			"all at once":      {work.Filter{Channel: "c1", Kind: "order", Ref: "1", User: "u1", Since: cut, States: []posthouse.State{posthouse.Pending}}, open[:1]},
-			"nothing":          {work.Filter{Channel: "c9"}, nil},
+			"all":              {work.Filter{Sight: work.SeeAll()}, mine},
+			"a channel":        {work.Filter{Sight: work.SeeAll(), Channel: "c2"}, other},
+			"a kind":           {work.Filter{Sight: work.SeeAll(), Kind: "order"}, slices.Concat(sent, failed, open)},
+			"a kind and ref":   {work.Filter{Sight: work.SeeAll(), Kind: "order", Ref: "1"}, slices.Concat(sent[:3], failed, open)},
+			"a ref and space":  {work.Filter{Sight: work.SeeAll(), Ref: "1 "}, nil},
+			"a ref alone":      {work.Filter{Sight: work.SeeAll(), Ref: "2"}, sent[3:]},
+			"a user":           {work.Filter{Sight: work.SeeAll(), User: "u1"}, user1(mine)},
+			"an open state":    {work.Filter{Sight: work.SeeAll(), States: []posthouse.State{posthouse.Pending}}, slices.Concat(other, open)},
+			"tried before":     {work.Filter{Sight: work.SeeAll(), States: []posthouse.State{posthouse.Pending, posthouse.Failed}, Tried: work.TriedBefore}, slices.Concat(failed, other[:1])},
+			"never tried":      {work.Filter{Sight: work.SeeAll(), States: []posthouse.State{posthouse.Pending}, Tried: work.NeverTried}, slices.Concat(other[1:], open)},
+			"a settled state":  {work.Filter{Sight: work.SeeAll(), States: []posthouse.State{posthouse.Failed}}, failed},
+			"states of both":   {work.Filter{Sight: work.SeeAll(), States: []posthouse.State{posthouse.Failed, posthouse.Pending}, Kind: "order"}, slices.Concat(failed, open)},
+			"a state not ours": {work.Filter{Sight: work.SeeAll(), States: []posthouse.State{"' OR 1=1 --"}}, nil},
+			"since":            {work.Filter{Sight: work.SeeAll(), Since: cut}, open},
+			"until":            {work.Filter{Sight: work.SeeAll(), Until: cut}, slices.Concat(sent, failed, other)},
+			"all at once":      {work.Filter{Sight: work.SeeAll(), Channel: "c1", Kind: "order", Ref: "1", User: "u1", Since: cut, States: []posthouse.State{posthouse.Pending}}, open[:1]},
+			"nothing":          {work.Filter{Sight: work.SeeAll(), Channel: "c9"}, nil},
 		} {
 			for _, limit := range []int{2, 3, 1000} {
 				f := c.filter
@@ -124,7 +124,7 @@ func TestMessagesCountTheirDeliveriesByState(t *testing.T) {
 		items := claim(t, s, 2)
 		record(t, s, step(items[0].Delivery, posthouse.EventSent, posthouse.Sent), step(items[1].Delivery, posthouse.EventFail, posthouse.Failed))
 		accept(t, s, entry(1))
-		list, _, err := s.Messages.Messages(t.Context(), work.Filter{Tenant: "t1"})
+		list, _, err := s.Messages.Messages(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "t1"})
 		if err != nil || len(list) != 2 {
 			t.Fatal(list, err)
 		}
@@ -150,7 +150,7 @@ func TestOpenDeliveriesAreFoundByRefAndMessage(t *testing.T) {
 		settle(t, s, posthouse.EventSent, posthouse.Sent)
 		open := accept(t, s, entry(2, named("order", "1")), entry(1, named("order", "1")))
 		other := accept(t, s, entry(1, named("order", "2")))
-		got, err := s.Messages.ByRef(t.Context(), work.Filter{Tenant: "t1", Kind: "order", Ref: "1"})
+		got, err := s.Messages.ByRef(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "t1", Kind: "order", Ref: "1"})
 		slices.Sort(got)
 		if diff := cmp.Diff(open, got); err != nil || diff != "" {
 			t.Errorf("ByRef: %v (-want +got):\n%s", err, diff)
@@ -168,7 +168,7 @@ func TestDeliveriesOfAMessageComeInOrder(t *testing.T) {
 		items := claim(t, s, 3)
 		record(t, s, step(items[1].Delivery, posthouse.EventSent, posthouse.Sent))
 		accept(t, s, entry(2))
-		got := pages(t, work.Filter{Limit: 3}, func(f work.Filter) ([]posthouse.Delivery, string, error) {
+		got := pages(t, work.Filter{Sight: work.SeeAll(), Limit: 3}, func(f work.Filter) ([]posthouse.Delivery, string, error) {
 			return s.Messages.DeliveriesOf(t.Context(), "t1", posthouse.MessageID(ids[0]), f.Cursor, f.Limit)
 		}, func(d posthouse.Delivery) string { return d.ID })
 		if diff := cmp.Diff(ids, got); diff != "" {
@@ -295,8 +295,8 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 				t.Errorf("%s of another tenant = %v, want not_found", name, err)
 			}
 		}
-		f := work.Filter{Tenant: other}
-		byUser := work.Filter{Tenant: other, User: "u1", Kind: "k", Ref: "r"}
+		f := work.Filter{Sight: work.SeeAll(), Tenant: other}
+		byUser := work.Filter{Sight: work.SeeAll(), Tenant: other, User: "u1", Kind: "k", Ref: "r"}
 		for name, empty := range map[string]func() (int, error){
 			"DeliveriesOf": func() (int, error) {
 				l, _, err := s.Messages.DeliveriesOf(ctx, other, message, "", 10)
@@ -307,7 +307,7 @@ func TestTenantsSeeNothingOfEachOther(t *testing.T) {
 			"Messages":     func() (int, error) { l, _, err := s.Messages.Messages(ctx, f); return len(l), err },
 			"Messages 2":   func() (int, error) { l, _, err := s.Messages.Messages(ctx, byUser); return len(l), err },
 			"ByRef": func() (int, error) {
-				l, err := s.Messages.ByRef(ctx, work.Filter{Tenant: other, Kind: "k", Ref: "r"})
+				l, err := s.Messages.ByRef(ctx, work.Filter{Sight: work.SeeAll(), Tenant: other, Kind: "k", Ref: "r"})
 				return len(l), err
 			},
 			"OpenOf":    func() (int, error) { l, err := s.Messages.OpenOf(ctx, other, []string{message}); return len(l), err },
@@ -398,7 +398,7 @@ func TestListsOfAnAccount(t *testing.T) {
 		}
 		pinned := accept(t, s, entry(2, each(func(d *posthouse.Delivery) { d.Account, d.Pinned = "a", true })))
 		for _, limit := range []int{1, 100} {
-			f := work.Filter{Tenant: "t1", Account: "a", Limit: limit}
+			f := work.Filter{Sight: work.SeeAll(), Tenant: "t1", Account: "a", Limit: limit}
 			got := pages(t, f, func(f work.Filter) ([]posthouse.Delivery, string, error) {
 				return s.Messages.Deliveries(t.Context(), f)
 			},

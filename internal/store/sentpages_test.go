@@ -54,7 +54,7 @@ func TestPagesOfWhatWasSentLoseNothingAtTheirBounds(t *testing.T) {
 				at := posthouse.IDTime(id)
 				return f.Kind != "" && kind[id] != f.Kind || !f.Since.IsZero() && at.Before(f.Since) || !f.Until.IsZero() && !at.Before(f.Until) || before != "" && id >= before
 			})
-			f.Tenant, f.States = "t1", []posthouse.State{posthouse.Sent}
+			f.Tenant, f.Sight, f.States = "t1", work.SeeAll(), []posthouse.State{posthouse.Sent}
 			if before != "" {
 				f.Cursor = page.Cursor("deliveries", before)
 			}

@@ -39,7 +39,7 @@ func TestBucketsAreThoseOfTheStatistics(t *testing.T) {
 // counted looks at every delivery of channel c1.
 func counted(t testing.TB, s *Store) (w work.Tally) {
 	t.Helper()
-	list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "t1", Channel: "c1", Limit: 1000})
+	list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "t1", Channel: "c1", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Call is one request on its way through: who asks, and what is wrong with it so far.
@@ -59,6 +60,15 @@ func (c *Call) Still() error { return c.again() }
 
 // Tenant is the caller's.
 func (c *Call) Tenant() string { return c.Key.Tenant }
+
+// Sight is what the caller sees.
+func (c *Call) Sight() work.Sight { return SightOf(c.Key) }
+
+// Caller is on whose behalf something is handed in.
+func (c *Call) Caller() work.Caller { return CallerOf(c.Key) }
+
+// Viewer is the caller that reads.
+func (c *Call) Viewer() work.Viewer { return work.Viewer{Tenant: c.Tenant(), Sight: c.Sight()} }
 
 // Refuse notes a problem: as many as are listed, and one more, so that it is said that there are more.
 func (c *Call) Refuse(path, format string, args ...any) {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"path"
 	"strings"
 
@@ -50,22 +49,20 @@ func Matches(patterns []string, action string) bool {
 	return false
 }
 
-// SightOf is what a key sees.
+// SightOf is what a key sees: nothing, where it is no key.
 func SightOf(key posthouse.Key) work.Sight {
-	return work.Sight{Channels: key.Channels, Kinds: key.Kinds}
+	if key.Scope == "" {
+		return work.Sight{}
+	}
+	return work.See(key.Channels, key.Kinds)
 }
 
-// Seen is a request on behalf of a key: what serves it sees what the key is narrowed to, and what it hands in counts
-// against the key's quota.
-func Seen(r *http.Request, key posthouse.Key) *http.Request {
-	if key.Quota.Open+key.Quota.MentionAll > 0 {
-		r = r.WithContext(work.WithPayer(r.Context(), work.Payer{Key: key.ID, Open: key.Quota.Open, MentionAll: key.Quota.MentionAll}))
+// CallerOf is on whose behalf something is handed in with a key: it sees what the key is narrowed to, and counts against the key's
+// quota.
+func CallerOf(key posthouse.Key) work.Caller {
+	return work.Caller{
+		Sight:      SightOf(key),
+		Payer:      work.Payer{Key: key.ID, Open: key.Quota.Open, MentionAll: key.Quota.MentionAll},
+		MentionAll: key.May(posthouse.GrantMentionAll),
 	}
-	if !key.May(posthouse.GrantMentionAll) {
-		r = r.WithContext(work.Quietly(r.Context()))
-	}
-	if s := SightOf(key); !s.Whole() {
-		return r.WithContext(work.WithSight(r.Context(), s))
-	}
-	return r
 }

@@ -154,7 +154,7 @@ func (r Route) ByAgent() Route {
 }
 
 // Sighted opens the route to keys that are narrowed to channels or kinds: its handler, or what it reads by, keeps to what
-// work.SightOf says.
+// Call.Sight says.
 func (r Route) Sighted() Route {
 	r.sight = true
 	return r

@@ -103,7 +103,6 @@ func (d *door) admit(r Route, c *Call) (err error) {
 	if err := r.admits(c); err != nil {
 		return err
 	}
-	c.Request = Seen(c.Request, c.Key)
 	return nil
 }
 

@@ -131,7 +131,10 @@ const (
 
 // LogFilter selects lines of a log, newest first. Tenant is required; Delivery or the times narrow it.
 type LogFilter struct {
-	Tenant       string
+	Tenant string
+	// Sight is what the caller sees. Lines are of no message that could be looked at for all of them, so who sees a part gets those of
+	// one delivery alone. Defaults to nothing.
+	Sight        Sight
 	Log          Log
 	Delivery     string
 	Agent        string

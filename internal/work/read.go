@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Filter selects messages or deliveries. Empty fields select all; Tenant is required.
+// Filter selects messages or deliveries. Empty fields select all, but for Tenant and Sight, which are required.
 type Filter struct {
 	Tenant  string
 	Channel string
@@ -14,7 +14,7 @@ type Filter struct {
 	Ref     string
 	User    string
 	States  []posthouse.State
-	// Sight is what the caller sees at all. Defaults to everything.
+	// Sight is what the caller sees at all. Defaults to nothing.
 	Sight Sight
 	// Tried narrows which pending deliveries a list of deliveries has.
 	Tried Tried

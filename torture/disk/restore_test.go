@@ -129,7 +129,7 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 func openWork(t *testing.T, h *house.House) (out restored) {
 	t.Helper()
 	st := h.Store(t)
-	list, _, err := st.Messages.Deliveries(t.Context(), work.Filter{Tenant: posthouse.DefaultTenant, States: []posthouse.State{posthouse.Pending, posthouse.Sending}, Limit: 1000})
+	list, _, err := st.Messages.Deliveries(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: posthouse.DefaultTenant, States: []posthouse.State{posthouse.Pending, posthouse.Sending}, Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

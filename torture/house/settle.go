@@ -76,7 +76,7 @@ func (h *House) Settle(t testing.TB, may ...posthouse.State) {
 // Stories tells of some open deliveries how they came to be open.
 func (h *House) Stories(t testing.TB, st *store.Store, most int) string {
 	list, _, err := st.Messages.Deliveries(t.Context(), work.Filter{
-		Tenant: posthouse.DefaultTenant, States: []posthouse.State{posthouse.Pending, posthouse.Sending, posthouse.Unknown, posthouse.Quarantined}, Limit: most,
+		Tenant: posthouse.DefaultTenant, Sight: work.SeeAll(), States: []posthouse.State{posthouse.Pending, posthouse.Sending, posthouse.Unknown, posthouse.Quarantined}, Limit: most,
 	})
 	if err != nil {
 		return err.Error()

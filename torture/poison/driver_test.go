@@ -181,7 +181,7 @@ func drain(t *testing.T, db house.Database, messages int, spoil bool) drained {
 // misplaced lists what is not in the state it should be in.
 func misplaced(t *testing.T, st *store.Store, d *drained) (list []string) {
 	t.Helper()
-	f := work.Filter{Tenant: posthouse.DefaultTenant, Limit: 1000}
+	f := work.Filter{Sight: work.SeeAll(), Tenant: posthouse.DefaultTenant, Limit: 1000}
 	for {
 		page, next, err := st.Messages.Deliveries(t.Context(), f)
 		if err != nil {

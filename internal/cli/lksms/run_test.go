@@ -198,7 +198,7 @@ func tasksAre(t *testing.T, s *store.Store) {
 		"task_20231201_007": "failed no_retry tries 1 attempts 1 12 2023-12-01T02:02:06Z 空号",
 	}
 	got := map[string]string{}
-	list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Tenant: "default", Kind: "sms", Limit: 100})
+	list, _, err := s.Messages.Deliveries(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "default", Kind: "sms", Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	if len(seen) != 6 || seen[2] != "sms_tasks 8/8" {
 		t.Errorf("progress = %q", seen)
 	}
-	list, _, err := o.To.Messages.Deliveries(t.Context(), work.Filter{Tenant: "default", Limit: 10})
+	list, _, err := o.To.Messages.Deliveries(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "default", Limit: 10})
 	if err != nil || len(list) != 0 {
 		t.Errorf("a dry run stored %d deliveries, %v", len(list), err)
 	}

@@ -225,7 +225,7 @@ func lawful(t *testing.T, s *store.Store) {
 
 func messagesOf(t *testing.T, s *store.Store) (list []posthouse.Message) {
 	t.Helper()
-	found, _, err := s.Messages.Messages(t.Context(), work.Filter{Tenant: "default", Limit: 100})
+	found, _, err := s.Messages.Messages(t.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "default", Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ type Channels interface {
 
 // Quotas make room for deliveries of a tenant, or are an error of code quota.
 type Quotas interface {
-	Reserve(ctx context.Context, tenant string, n int) (done func(stored int), err error)
+	Reserve(ctx context.Context, tenant string, payer work.Payer, n int) (done func(stored int), err error)
 }
 
 // Options are what decisions work on. All of them are required.

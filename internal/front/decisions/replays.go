@@ -26,7 +26,7 @@ func (d Options) replayRoutes() []web.Route {
 }
 
 func (d Options) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
-	old, err := d.Read.Deliveries.Delivery(c.Context(), c.Tenant(), c.PathValue("id"))
+	old, err := d.Read.Deliveries.Delivery(c.Context(), c.Viewer(), c.PathValue("id"))
 	if err != nil {
 		return wire.Replayed{}, err
 	}
@@ -48,7 +48,7 @@ func (d Options) replay(c *web.Call, in wire.Replay) (wire.Replayed, error) {
 // withRoom replays where the quotas have room for one delivery. A replay of many may go beyond them: an admin has decided
 // so, and the next count sees it.
 func (d Options) withRoom(c *web.Call, replay func() error) error {
-	done, err := d.Quotas.Reserve(c.Context(), c.Tenant(), 1)
+	done, err := d.Quotas.Reserve(c.Context(), c.Tenant(), c.Caller().Payer, 1)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (d Options) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll, er
 	}
 	f := work.Filter{
 		Tenant: c.Tenant(), Channel: in.Channel, Kind: in.Kind, Ref: in.Ref, User: in.User,
-		States: in.States, Since: in.Since, Until: in.Until, Account: in.Account, Reason: in.Reason, Sight: work.SightOf(c.Context()),
+		States: in.States, Since: in.Since, Until: in.Until, Account: in.Account, Reason: in.Reason, Sight: c.Sight(),
 	}
 	if in.DryRun {
 		c.Unchanged()

@@ -43,7 +43,7 @@ func (d Options) resolveAll(c *web.Call, in wire.ResolveAll) (wire.ResolvedAll, 
 	}
 	f := work.Filter{
 		Tenant: c.Tenant(), Channel: in.Channel, Kind: in.Kind, Ref: in.Ref, User: in.User, Account: in.Account, Reason: in.Reason,
-		States: in.States, Since: in.Since, Until: in.Until, Sight: work.SightOf(c.Context()),
+		States: in.States, Since: in.Since, Until: in.Until, Sight: c.Sight(),
 	}
 	if in.DryRun {
 		c.Unchanged()
@@ -179,7 +179,7 @@ func (d Options) resolve(c *web.Call, in wire.Resolve) (posthouse.Delivery, erro
 	if err := c.Wrong(); err != nil {
 		return posthouse.Delivery{}, err
 	}
-	if _, err := d.Read.Deliveries.Delivery(c.Context(), c.Tenant(), c.PathValue("id")); err != nil {
+	if _, err := d.Read.Deliveries.Delivery(c.Context(), c.Viewer(), c.PathValue("id")); err != nil {
 		return posthouse.Delivery{}, err
 	}
 	c.Asked(in, 1)

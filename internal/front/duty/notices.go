@@ -76,7 +76,7 @@ func (f front) send(c *web.Call, in wire.NewNotice) (out wire.NoticeSent, err er
 		return out, c.Wrong()
 	}
 	answer, err := f.Accepter.Accept(c.Context(), intake.Request{
-		Tenant: c.Tenant(), Endpoint: "notices", Key: c.Once.Key, Hash: c.Once.Hash,
+		Tenant: c.Tenant(), Caller: c.Caller(), Endpoint: "notices", Key: c.Once.Key, Hash: c.Once.Hash,
 		Drafts: []posthouse.Draft{{
 			Channel: channel, Kind: kind, Source: "notices", Content: &posthouse.Content{Text: in.Content},
 			To: []posthouse.Recipient{{User: in.UserID, Type: rule.RecipientType(in.UserType)}},
@@ -120,14 +120,14 @@ func view(d *posthouse.Delivery, m *posthouse.Message) wire.Notice {
 func (f front) get(c *web.Call) (out wire.Notice, err error) {
 	id := c.PathValue("id")
 	missing := posthouse.Errorf(posthouse.CodeNotFound, "there is no notice %.80q", id)
-	d, err := f.Reader.Deliveries.Delivery(c.Context(), c.Tenant(), id)
+	d, err := f.Reader.Deliveries.Delivery(c.Context(), c.Viewer(), id)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return out, missing
 	}
 	if err != nil {
 		return out, err
 	}
-	m, _, err := f.Reader.Messages.Message(c.Context(), c.Tenant(), d.Message)
+	m, _, err := f.Reader.Messages.Message(c.Context(), c.Viewer(), d.Message)
 	if err == nil && m.Kind != kind {
 		err = missing
 	}
@@ -135,7 +135,7 @@ func (f front) get(c *web.Call) (out wire.Notice, err error) {
 }
 
 func (f front) list(c *web.Call) (out wire.Page[wire.Notice], err error) {
-	by := work.Filter{Tenant: c.Tenant(), Kind: kind, User: c.Query.Get("userId")}
+	by := work.Filter{Tenant: c.Tenant(), Sight: c.Sight(), Kind: kind, User: c.Query.Get("userId")}
 	if word := c.Query.Get("status"); word != "" {
 		if by.States, by.Tried = statesOf(word); by.States == nil {
 			c.Refuse("query.status", "is %.60q: want pending, success, failure, stopped or a state such as suppressed", word)

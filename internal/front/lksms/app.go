@@ -94,7 +94,7 @@ func (d *apps) calledBy(c *call, h posthouse.Handout) string {
 	if h.Kind != kind || h.Ref == "" {
 		return h.Delivery
 	}
-	if t, err := d.brought(c.Context(), c.who.tenant, h.Ref); err != nil || t.ID != h.Delivery {
+	if t, err := d.brought(c.Context(), c.who.viewer(), h.Ref); err != nil || t.ID != h.Delivery {
 		return h.Delivery // its sender's own word, and of several tasks
 	}
 	return h.Ref
@@ -201,7 +201,7 @@ func (d *apps) named(c *call, task string) (string, error) {
 	if posthouse.ValidID(task) {
 		return task, nil
 	}
-	t, err := d.brought(c.Context(), c.who.tenant, task)
+	t, err := d.brought(c.Context(), c.who.viewer(), task)
 	return t.ID, err
 }
 
@@ -215,7 +215,7 @@ func (d *apps) hand(c *call, r work.Report) (answer, error) {
 	case posthouse.ReportDone, posthouse.ReportEvidence:
 		return answer{}, nil
 	case posthouse.ReportMissing:
-		t, _, err := d.find(c.Context(), c.who.tenant, r.Delivery)
+		t, _, err := d.find(c.Context(), c.who.viewer(), r.Delivery)
 		switch {
 		case err != nil:
 			return answer{}, err

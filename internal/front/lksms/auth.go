@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // caller is who asks: the shared pair, or a key.
@@ -32,6 +33,17 @@ func (c caller) may(r route, channel string) error {
 	}
 	return nil
 }
+
+// behalf is what the caller sees and pays by. The shared pair sees everything, and calls nobody but those it names.
+func (c caller) behalf() work.Caller {
+	if c.shared {
+		return work.Caller{Sight: work.SeeAll()}
+	}
+	return web.CallerOf(c.key)
+}
+
+// viewer is the caller that reads.
+func (c caller) viewer() work.Viewer { return work.Viewer{Tenant: c.tenant, Sight: c.behalf().Sight} }
 
 // mayBe reports whether the caller may act as an app.
 func (c caller) mayBe(app string) bool { return c.shared || c.key.Agent == app }

@@ -83,7 +83,7 @@ func (d *door) numbered(c *call, task string) (string, error) {
 	if task == "" {
 		return "", nil
 	}
-	t, _, err := d.find(c.Context(), c.who.tenant, task)
+	t, _, err := d.find(c.Context(), c.who.viewer(), task)
 	if errors.Is(err, errNoTask) || posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return task, nil
 	}
@@ -96,7 +96,7 @@ func (d *door) inTheDocumentsWords(c *call, lines []work.Line) error {
 	for i := range lines {
 		of[i].Message = posthouse.MessageID(lines[i].Delivery)
 	}
-	messages, err := d.Reader.Messages.MessagesOf(c.Context(), c.who.tenant, of)
+	messages, err := d.Reader.Messages.MessagesOf(c.Context(), c.who.viewer(), of)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func filter(c *call, log work.Log) (f work.LogFilter, err error) {
 	if app := query.Get("app_id"); clipped(app, len(app)) != app {
 		return f, malformed("app_id is %.60q, which is no text: it is not valid UTF-8, or holds the character U+0000", app)
 	}
-	f = work.LogFilter{Tenant: c.who.tenant, Log: log, Delivery: query.Get("task_id"), Agent: query.Get("app_id"), Cursor: query.Get("cursor"), Limit: 50}
+	f = work.LogFilter{Tenant: c.who.tenant, Sight: c.who.viewer().Sight, Log: log, Delivery: query.Get("task_id"), Agent: query.Get("app_id"), Cursor: query.Get("cursor"), Limit: 50}
 	if query.Has("limit") {
 		if f.Limit, err = strconv.Atoi(query.Get("limit")); err != nil || f.Limit < 1 || f.Limit > 1000 {
 			return f, malformed("limit is %.60q: want a whole number from 1 to 1000", query.Get("limit"))
@@ -171,11 +171,11 @@ type row struct {
 
 // story tells everything about a task in one answer.
 func (d records) story(c *call) (answer, error) {
-	t, m, err := d.find(c.Context(), c.who.tenant, c.PathValue("task_id"))
+	t, m, err := d.find(c.Context(), c.who.viewer(), c.PathValue("task_id"))
 	if err != nil {
 		return answer{}, err
 	}
-	events, _, err := d.Reader.Events(c.Context(), c.who.tenant, t.ID)
+	events, _, err := d.Reader.Events(c.Context(), c.who.viewer(), t.ID)
 	if err != nil {
 		return answer{}, err
 	}
@@ -184,7 +184,7 @@ func (d records) story(c *call) (answer, error) {
 		log  work.Log
 		into *[]work.Line
 	}{{work.ReceiveLog, &out.Received}, {work.SendLog, &out.Handed}, {work.ReportLog, &out.Reported}} {
-		lines, _, err := d.Reader.Lines(c.Context(), work.LogFilter{Tenant: c.who.tenant, Log: part.log, Delivery: t.ID, Limit: 1000})
+		lines, _, err := d.Reader.Lines(c.Context(), work.LogFilter{Tenant: c.who.tenant, Sight: c.who.viewer().Sight, Log: part.log, Delivery: t.ID, Limit: 1000})
 		if err != nil {
 			return answer{}, err
 		}

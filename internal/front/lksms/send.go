@@ -93,7 +93,7 @@ func (d sends) readSend(c *call) (in sendBody, req intake.Request, err error) {
 		err = refuse(http.StatusBadRequest, "the Idempotency-Key is no text of 1 to 255 printable ASCII characters")
 	}
 	hash := sha256.Sum256(body)
-	return in, intake.Request{Tenant: c.who.tenant, Endpoint: endpoint, Key: key, Hash: hex.EncodeToString(hash[:])}, err
+	return in, intake.Request{Tenant: c.who.tenant, Caller: c.who.behalf(), Endpoint: endpoint, Key: key, Hash: hex.EncodeToString(hash[:])}, err
 }
 
 // before answers a repeat of a request that was taken in, as far as its Idempotency-Key tells. It is asked
@@ -128,7 +128,7 @@ func (d sends) again(c *call, a posthouse.Accepted) (answer, error) {
 	if a.DuplicateOf != "" {
 		return answer{}, errTaken
 	}
-	m, _, err := d.Reader.Messages.Message(c.Context(), c.who.tenant, a.ID)
+	m, _, err := d.Reader.Messages.Message(c.Context(), c.who.viewer(), a.ID)
 	if err != nil {
 		return answer{}, err
 	}

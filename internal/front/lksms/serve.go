@@ -113,7 +113,6 @@ func (d *door) run(methods map[string]route, c *call) (out answer, err error) {
 		if err := c.who.may(r, d.Channel); err != nil {
 			return answer{}, err
 		}
-		c.Request = web.Seen(c.Request, c.who.key)
 	}
 	if err := c.checkNote(r); err != nil {
 		return answer{}, err

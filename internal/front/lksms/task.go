@@ -33,7 +33,7 @@ type taskView struct {
 }
 
 func (d records) task(c *call) (answer, error) {
-	t, m, err := d.find(c.Context(), c.who.tenant, c.PathValue("task_id"))
+	t, m, err := d.find(c.Context(), c.who.viewer(), c.PathValue("task_id"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -63,13 +63,13 @@ func (d *door) at(t time.Time) string { return t.In(d.TimeZone).Format("2006-01-
 var errNoTask = &refusal{http.StatusNotFound, "there is no task of this task_id"}
 
 // find reads a task by its number, or by the one it had on the server that it was brought over from.
-func (d *door) find(ctx context.Context, tenant, id string) (t posthouse.Delivery, m posthouse.Message, err error) {
+func (d *door) find(ctx context.Context, v work.Viewer, id string) (t posthouse.Delivery, m posthouse.Message, err error) {
 	ours := posthouse.ValidID(id)
 	if ours {
-		t, err = d.Reader.Deliveries.Delivery(ctx, tenant, id)
+		t, err = d.Reader.Deliveries.Delivery(ctx, v, id)
 	}
 	if !ours || posthouse.CodeOf(err) == posthouse.CodeNotFound { // a former number may look like one of ours
-		t, err = d.brought(ctx, tenant, id)
+		t, err = d.brought(ctx, v, id)
 	}
 	if err != nil {
 		return t, m, err
@@ -77,16 +77,16 @@ func (d *door) find(ctx context.Context, tenant, id string) (t posthouse.Deliver
 	if t.Channel != d.Channel {
 		return t, m, errNoTask
 	}
-	m, _, err = d.Reader.Messages.Message(ctx, tenant, t.Message)
+	m, _, err = d.Reader.Messages.Message(ctx, v, t.Message)
 	return t, m, err
 }
 
 // brought finds a task by its former number.
-func (d *door) brought(ctx context.Context, tenant, id string) (posthouse.Delivery, error) {
+func (d *door) brought(ctx context.Context, v work.Viewer, id string) (posthouse.Delivery, error) {
 	if id == "" || len(id) > 50 || clipped(id, 50) != id {
 		return posthouse.Delivery{}, errNoTask
 	}
-	list, _, err := d.Reader.Deliveries.Deliveries(ctx, work.Filter{Tenant: tenant, Channel: d.Channel, Kind: kind, Ref: id, Limit: 1})
+	list, _, err := d.Reader.Deliveries.Deliveries(ctx, work.Filter{Tenant: v.Tenant, Sight: v.Sight, Channel: d.Channel, Kind: kind, Ref: id, Limit: 1})
 	if err == nil && len(list) == 0 {
 		err = errNoTask
 	}

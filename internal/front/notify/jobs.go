@@ -9,13 +9,14 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
 // Options are what the front works on. All are required.
 type Options struct {
 	// Jobs are the document's functions, for one request.
-	Jobs func(web.Once) flow.Jobs
+	Jobs func(work.Caller, web.Once) flow.Jobs
 	// Zone is that of times that name none.
 	Zone *time.Location
 }
@@ -53,7 +54,7 @@ func (f front) enqueue(c *web.Call, in wire.NewJob) (wire.JobMade, error) {
 	if err := c.Wrong(); err != nil {
 		return wire.JobMade{}, err
 	}
-	made, err := f.Jobs(c.Once).Enqueue(c.Context(), c.Tenant(), job)
+	made, err := f.Jobs(c.Caller(), c.Once).Enqueue(c.Context(), c.Tenant(), job)
 	if made.Existing {
 		c.Status = http.StatusOK
 	}
@@ -67,7 +68,7 @@ func (f front) update(c *web.Call, in wire.JobStatus) (wire.JobsChanged, error) 
 	if err := c.Wrong(); err != nil {
 		return wire.JobsChanged{}, err
 	}
-	n, err := f.Jobs(web.Once{}).UpdateStatus(c.Context(), c.Tenant(), change)
+	n, err := f.Jobs(c.Caller(), web.Once{}).UpdateStatus(c.Context(), c.Tenant(), change)
 	c.Asked(in, n)
 	return wire.JobsChanged{Changed: n}, err
 }
@@ -79,13 +80,13 @@ func (f front) remove(c *web.Call, in wire.JobDelete) (wire.JobsChanged, error) 
 	if err := c.Wrong(); err != nil {
 		return wire.JobsChanged{}, err
 	}
-	n, err := f.Jobs(web.Once{}).DeleteByBiz(c.Context(), c.Tenant(), change)
+	n, err := f.Jobs(c.Caller(), web.Once{}).DeleteByBiz(c.Context(), c.Tenant(), change)
 	c.Asked(in, n)
 	return wire.JobsChanged{Changed: n}, err
 }
 
 func (f front) get(c *web.Call) (wire.Job, error) {
-	return f.Jobs(web.Once{}).Job(c.Context(), c.Tenant(), c.PathValue("id"))
+	return f.Jobs(c.Caller(), web.Once{}).Job(c.Context(), c.Tenant(), c.PathValue("id"))
 }
 
 func (f front) list(c *web.Call) (out wire.Page[wire.Job], err error) {
@@ -95,7 +96,7 @@ func (f front) list(c *web.Call) (out wire.Page[wire.Job], err error) {
 	if filter.Cursor, filter.Limit, err = c.Page(); err != nil {
 		return out, err
 	}
-	return f.Jobs(web.Once{}).JobsOf(c.Context(), c.Tenant(), filter)
+	return f.Jobs(c.Caller(), web.Once{}).JobsOf(c.Context(), c.Tenant(), filter)
 }
 
 // numbers reads numbers of the document from the query, with commas between them.

@@ -19,6 +19,9 @@ const byRange = "substr(id, 1) DESC"
 
 // Deliveries lists what the filter selects, newest first, and returns the next page's cursor.
 func (s Messages) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
+	if !f.Sight.Sees {
+		return nil, "", nil
+	}
 	before, err := page.ID("deliveries", f.Cursor)
 	if err != nil {
 		return nil, "", err
@@ -152,6 +155,9 @@ func (s Messages) messagesBefore(ctx context.Context, f work.Filter, before stri
 // deliveries stand, and returns the next page's cursor. With User, Account or States a message is
 // listed when at least one of its deliveries fits.
 func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
+	if !f.Sight.Sees {
+		return nil, "", nil
+	}
 	before, err := page.ID("messages", f.Cursor)
 	if err != nil {
 		return nil, "", err
@@ -260,6 +266,9 @@ func (s Messages) MessagesOf(ctx context.Context, tenant string, deliveries []po
 
 // ByRef lists the open deliveries of the messages with a filter's kind and ref, at most 100,000.
 func (s Messages) ByRef(ctx context.Context, f work.Filter) ([]string, error) {
+	if !f.Sight.Sees {
+		return nil, nil
+	}
 	const most = 100_000
 	list, err := s.messagesBefore(ctx, f, "", most)
 	if err != nil {
