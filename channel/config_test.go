@@ -244,5 +244,5 @@ func ExampleType_Validate() {
 	// Output:
 	// config.url: is missing; give an http or https URL without a user name in it, such as https://example.com/send
 	// config.size: 500 is not allowed; give a whole number from 1 to 100
-	// config.sise: there is no setting of this name; did you mean size? Known are size, url
+	// config.sise: there is no setting of this name; did you mean size?
 }

@@ -35,7 +35,7 @@ func ExampleType() {
 	fmt.Println(result.Class)
 	// Output:
 	// config.window is missing; give one line of text
-	// config.windw there is no setting of this name; did you mean window? Known are times, window
+	// config.windw there is no setting of this name; did you mean window?
 	// north: DINNER! DINNER!
 	// ok
 }

@@ -6,23 +6,21 @@ import (
 	"strings"
 )
 
-// UnknownName says that a name is not one of those known, the nearest ones first. What names
+// UnknownName says that a name is not one of those known, and names the nearest three, or all where none is near. What names
 // the kind of thing, such as "setting" or "variable".
 func UnknownName(what, name string, known []string) string {
 	all := slices.Sorted(slices.Values(known))
 	if len(all) == 0 {
 		return fmt.Sprintf("there is no %s of this name, and none is known", what)
 	}
-	list := strings.Join(all, ", ")
-	if near := nearest(name, all); len(near) > 0 {
-		return fmt.Sprintf("there is no %s of this name; did you mean %s? Known are %s",
-			what, strings.Join(near, " or "), list)
+	if near := Nearest(name, all); len(near) > 0 {
+		return fmt.Sprintf("there is no %s of this name; did you mean %s?", what, strings.Join(near, " or "))
 	}
-	return fmt.Sprintf("there is no %s of this name; known are %s", what, list)
+	return fmt.Sprintf("there is no %s of this name; known are %s", what, strings.Join(all, ", "))
 }
 
-// nearest are the names at most a third of their letters away, closest first, three at most.
-func nearest(name string, known []string) []string {
+// Nearest are the names at most a third of their letters away, closest first, three at most.
+func Nearest(name string, known []string) []string {
 	type candidate struct {
 		name string
 		away int

@@ -51,7 +51,7 @@ func (o Options) shell() *shell.Shell {
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, sh *shell.Shell, args []string) int {
 	root := root(sh)
-	root.SetArgs(args)
+	root.SetArgs(former(args))
 	root.SetIn(sh.In)
 	root.SetOut(sh.Out)
 	root.SetErr(sh.Err)
@@ -76,6 +76,10 @@ func root(sh *shell.Shell) *cobra.Command {
 	root.SetFlagErrorFunc(shell.FlagFault)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.AddCommand(manCommand())
+	if agents, _, err := root.Find([]string{"agent"}); err == nil {
+		agents.AddCommand(local.AgentRun(sh))
+	}
+	inChapters(root)
 	completing(root, closedSets())
 	readable(root, sh.Columns())
 	return root

@@ -146,7 +146,7 @@ var operationsBefore = map[string]func(*guideReader){
 }
 
 // When an agent was last heard of is written every few seconds.
-var agentsBefore = map[string]func(*guideReader){"$ posthouse agents list": func(r *guideReader) {
+var agentsBefore = map[string]func(*guideReader){"$ posthouse agent list": func(r *guideReader) {
 	r.until("seen", func() bool {
 		page, err := r.api.Agents.List(r.Context(), client.Filter{})
 		return err == nil && !page.Items[0].LastSeenAt.IsZero()

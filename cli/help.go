@@ -13,7 +13,9 @@ import (
 
 // readable wraps the help of all commands at so many columns.
 func readable(root *cobra.Command, columns int) {
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(columns)))
+	usage := strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(columns))
+	// Former words of commands go on, and are shown to nobody who does not use them.
+	root.SetUsageTemplate(formerWords.ReplaceAllLiteralString(usage, ""))
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		cmd.Long = wrapped(cmd.Long, columns)
@@ -32,6 +34,9 @@ func readable(root *cobra.Command, columns int) {
 		_, _ = io.WriteString(out, fitted(page.String(), columns))
 	})
 }
+
+// formerWords is the part of the usage that lists aliases.
+var formerWords = regexp.MustCompile(`(?s)\{\{if gt \(len \.Aliases\) 0\}\}.*?\{\{end\}\}`)
 
 // fitted breaks the lines of a help page that are too long, behind their first column where they have one. Examples stay as
 // they are: they are there to be copied.

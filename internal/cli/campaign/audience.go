@@ -16,7 +16,7 @@ import (
 func audienceCreate(sh *shell.Shell) *cobra.Command {
 	var draft wire.AudienceDraft
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make an empty list", Args: shell.Takes("NAME"),
+		Use: "add NAME", Aliases: []string{"create"}, Short: "Make an empty list", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			draft.Name = args[0]
 			a, err := c.Audiences.Create(ctx, draft)

@@ -38,9 +38,9 @@ func create(sh *shell.Shell) *cobra.Command {
 	var text, payload, deadline, file string
 	var how people
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make a campaign, and import its people where a file is named", Args: shell.Takes("NAME"),
-		Example: `  posthouse campaign create coupon-a --channel wechat --template coupon --audience people.csv
-  posthouse campaign create news --channel mail --text "We have moved" --list customers`,
+		Use: "add NAME", Aliases: []string{"create"}, Short: "Make a campaign, and import its people where a file is named", Args: shell.Takes("NAME"),
+		Example: `  posthouse campaign add coupon-a --channel wechat --template coupon --audience people.csv
+  posthouse campaign add news --channel mail --text "We have moved" --list customers`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&draft.Channel, "channel", "", "the `NAME` of the channel that sends")

@@ -21,7 +21,7 @@ const agentHelp = `Run a sender app: it fetches what is to be sent from a server
 came of it. The phone is a file that each message is written to, standard output where none is named, or one of the
 simulator's, whose page shows what was sent. The source of this command is a reference for authors of real apps.
 
-The protocol native (/v1/agents) needs the agent's own key: posthouse agents add phone-1 --channel sms prints one. The protocol sms is
+The protocol native (/v1/agents) needs the agent's own key: posthouse agent add phone-1 --channel sms prints one. The protocol sms is
 the SMS front door's (/api/v1/sms), with its user and password or with an API key.
 
 The journal makes sure that nothing is sent twice, however the app ends: what was under way when it died is reported as
@@ -37,14 +37,15 @@ type sender struct {
 	capabilities        []string
 }
 
-func agentCommand(sh *shell.Shell) *cobra.Command {
+// AgentRun is the command of a sender app. It stands beside those that set up what it is for.
+func AgentRun(sh *shell.Shell) *cobra.Command {
 	f := &sender{Shell: sh}
 	cmd := sh.Calling(&cobra.Command{
-		Use: "agent", Short: "Run a sender app that fetches, sends and reports, as a phone does",
+		Use: "run", Short: "Run a sender app that fetches, sends and reports, as a phone does",
 		Long: agentHelp,
-		Example: `  posthouse agent --app-id phone-1 --key ph_… --phone http://127.0.0.1:8090
-  posthouse agent --app-id phone-1 --protocol sms --user sms --password … --out sent.jsonl
-  posthouse agent --app-id phone-1 --failure-rate 0.2 --unknown-rate 0.05 --pace 4s --once`,
+		Example: `  posthouse agent run --app-id phone-1 --key ph_… --phone http://127.0.0.1:8090
+  posthouse agent run --app-id phone-1 --protocol sms --user sms --password … --out sent.jsonl
+  posthouse agent run --app-id phone-1 --failure-rate 0.2 --unknown-rate 0.05 --pace 4s --once`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	})
@@ -94,7 +95,7 @@ func (f *sender) run(cmd *cobra.Command) (err error) {
 	defer release()
 	switch err := app.Run(ctx); {
 	case posthouse.CodeOf(err) == posthouse.CodeForbidden:
-		return shell.Hint(err, "give the agent's own key: posthouse agents key "+shellword.Quote(f.o.ID)+" makes one")
+		return shell.Hint(err, "give the agent's own key: posthouse agent key "+shellword.Quote(f.o.ID)+" makes one")
 	case err != nil:
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 // Processes are the commands that run until they are stopped.
 func Processes(sh *shell.Shell) []*cobra.Command {
-	return []*cobra.Command{serveCommand(sh), demoCommand(sh), simulateCommand(sh), agentCommand(sh)}
+	return []*cobra.Command{serveCommand(sh), demoCommand(sh), simulateCommand(sh)}
 }
 
 // Tools are the commands that work on a database.

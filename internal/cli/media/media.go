@@ -85,7 +85,7 @@ func mediaList(sh *shell.Shell) *cobra.Command {
 func mediaGet(sh *shell.Shell) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "get ID", Short: "Show what is known of a file, or write it to --out", Args: shell.Takes("ID"),
+		Use: "show ID", Aliases: []string{"get"}, Short: "Show what is known of a file, or write it to --out", Args: shell.Takes("ID"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if out == "-" {
 				return c.Media.Content(ctx, args[0], sh.Out)

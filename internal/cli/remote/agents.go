@@ -20,9 +20,11 @@ import (
 )
 
 func agentsGroup(sh *shell.Shell) *cobra.Command {
-	return sh.Calling(shell.Group("agents", "The phones and programs that fetch messages and send them themselves",
+	g := sh.Calling(shell.Group("agent", "The phones and programs that fetch messages and send them themselves",
 		agentsList(sh), agentsShow(sh), agentsAdd(sh), agentsSet(sh), agentsLimits(sh),
 		agentsPause(sh), agentsDrain(sh), agentsResume(sh), agentsReassign(sh), agentsKey(sh), agentsDelete(sh)))
+	g.Aliases = []string{"agents"}
+	return g
 }
 
 func agentsList(sh *shell.Shell) *cobra.Command {
@@ -162,8 +164,8 @@ func agentsAdd(sh *shell.Shell) *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use: "add AGENT --channel CHANNELS", Short: "Register an agent and make its key; it is shown this once", Args: shell.Takes("AGENT"),
-		Example: `  posthouse agents add phone-1 --channel sms --name "柜台手机"
-  posthouse agents add phone-2 --channel sms,alerts --capability operator=cmcc --limits 1/4s,30/1h`,
+		Example: `  posthouse agent add phone-1 --channel sms --name "柜台手机"
+  posthouse agent add phone-2 --channel sms,alerts --capability operator=cmcc --limits 1/4s,30/1h`,
 	}
 	f.describe(cmd.Flags())
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
@@ -302,7 +304,7 @@ func agentsDelete(sh *shell.Shell) *cobra.Command {
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			err := c.Agents.Delete(ctx, args[0])
 			if posthouse.CodeOf(err) == posthouse.CodeConflict {
-				err = shell.Hint(err, fmt.Sprintf("posthouse agents drain %s lets it finish; posthouse agents reassign %s takes what it holds", shellword.Quote(args[0]), shellword.Quote(args[0])))
+				err = shell.Hint(err, fmt.Sprintf("posthouse agent drain %s lets it finish; posthouse agent reassign %s takes what it holds", shellword.Quote(args[0]), shellword.Quote(args[0])))
 			}
 			if err != nil {
 				return err

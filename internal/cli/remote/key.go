@@ -109,7 +109,7 @@ func keyAdd(sh *shell.Shell) *cobra.Command {
 		return sh.Show(k, func() { showSecret(sh, k.Secret) })
 	})
 	cmd.Flags().StringVar((*string)(&key.Scope), "scope", string(posthouse.ScopeSend), "what it may do, a `SCOPE`: read, send (and read), admin (everything); or agent (fetch and report)")
-	cmd.Flags().StringVar(&key.Agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agents list")
+	cmd.Flags().StringVar(&key.Agent, "agent", "", "whose key it is, of the scope agent: an `ID` of posthouse agent list")
 	cmd.Flags().StringVar(&key.Note, "note", "", "a `NOTE` for people")
 	cmd.Flags().StringVar(&expires, "expires", "", "when it ends by itself, a `TIME` such as 90d (from now) or 2027-01-01")
 	cmd.Flags().StringSliceVar(&key.Channels, "channel", nil, "the only `CHANNELS` that it sees and touches, with commas between")
@@ -186,7 +186,7 @@ func checkKey(key wire.Key) error {
 	agents := key.Scope == posthouse.ScopeAgent
 	switch {
 	case agents && key.Agent == "":
-		return shell.Usagef("--agent is missing: whose key it is; posthouse agents list names them")
+		return shell.Usagef("--agent is missing: whose key it is; posthouse agent list names them")
 	case !agents && key.Agent != "":
 		return shell.Usagef("--agent goes with --scope agent")
 	}
@@ -195,7 +195,7 @@ func checkKey(key wire.Key) error {
 
 func keyRevoke(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "End a key", Args: shell.Takes("ID"),
+		Use: "delete ID", Aliases: []string{"revoke"}, Short: "End a key", Args: shell.Takes("ID"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Keys.Revoke(ctx, args[0]); err != nil {
 				return err

@@ -52,7 +52,9 @@ func outboxRetry(sh *shell.Shell) *cobra.Command {
 }
 
 func outboxDrop(sh *shell.Shell) *cobra.Command {
-	return ofRows(sh, "drop ROW…", "Delete rejected rows: what they hold is not sent", "deleted", client.Outbox.Drop)
+	cmd := ofRows(sh, "delete ROW…", "Delete rejected rows: what they hold is not sent", "deleted", client.Outbox.Drop)
+	cmd.Aliases = []string{"drop"}
+	return cmd
 }
 
 // ofRows is a command that does something to each row it is given.

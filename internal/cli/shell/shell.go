@@ -2,7 +2,9 @@ package shell
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,24 +50,34 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 			return cmd.Help()
 		}
 		var names []string
-		for _, c := range commands {
-			names = append(names, c.Name())
+		for _, c := range g.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name())
+			}
 		}
 		_, path, _ := strings.Cut(cmd.CommandPath()+" ", " ")
-		return Usagef("%s%q: %s", path, args[0], channel.UnknownName("command", args[0], names))
+		return Usagef("%s%q: %s", path, args[0], unknown("command", args[0], names, cmd))
 	}
 	return g
 }
 
-// FlagFault names the flags there are where one is not known.
+// FlagFault names the nearest flags where one is not known.
 func FlagFault(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) || missing.GetSpecifiedShortnames() != "" {
 		return Usagef("%w", err)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return Usagef("--%s: %s", unknown.GetSpecifiedName(), channel.UnknownName("flag", unknown.GetSpecifiedName(), names))
+	return Usagef("--%s: %s", missing.GetSpecifiedName(), unknown("flag", missing.GetSpecifiedName(), names, cmd))
+}
+
+// unknown names what is nearest to a name that is not known, and else where all are: there may be many.
+func unknown(what, name string, names []string, cmd *cobra.Command) string {
+	if slices.Sort(names); len(channel.Nearest(name, names)) > 0 {
+		return channel.UnknownName(what, name, names)
+	}
+	return fmt.Sprintf("there is no %s of this name: %s --help lists them", what, cmd.CommandPath())
 }
 
 // Takes says which arguments a command wants, all of them required.
