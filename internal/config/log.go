@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/lmittmann/tint"
@@ -40,7 +41,7 @@ func (c Config) secrets() []string {
 
 type cleaner struct{ redactor *channel.Redactor }
 
-// attr cleans every text of a log line, and what is logged as an error or by its String.
+// attr cleans every text of a log line, and what is logged as an error or by its String. Durations have their units.
 func (c cleaner) attr(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
@@ -50,6 +51,8 @@ func (c cleaner) attr(_ []string, a slog.Attr) slog.Attr {
 	case error:
 		a.Value = slog.StringValue(c.text(v.Error()))
 	case slog.Level:
+	case time.Duration: // with its unit, which a number in JSON does not have
+		a.Value = slog.StringValue(v.Round(time.Microsecond).String())
 	case fmt.Stringer:
 		if a.Value.Kind() == slog.KindAny {
 			a.Value = slog.StringValue(c.text(v.String()))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse/server"
 )
@@ -69,6 +70,18 @@ func TestLogIsJSONUnlessOnATerminal(t *testing.T) {
 		}
 		if !test.terminal && strings.Contains(out.String(), "\x1b") {
 			t.Errorf("%s: colours in a pipe: %q", name, &out)
+		}
+	}
+}
+
+func TestDurationsInTheLogHaveTheirUnits(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"json", "text"} {
+		var out strings.Builder
+		c := Config{LogFormat: format}
+		c.Logger(&out, false).Info("ended", "took", 11*time.Millisecond+345*time.Nanosecond, "wait", 90*time.Second)
+		if got := strings.ReplaceAll(out.String(), `"`, ""); !strings.Contains(strings.ReplaceAll(got, ":", "="), "took=11ms") || !strings.Contains(got, "1m30s") {
+			t.Errorf("%s: %s", format, out.String())
 		}
 	}
 }

@@ -159,6 +159,18 @@ func afterLate(byID map[string]*done, found []posthouse.Delivery, now time.Time)
 	return changes
 }
 
+// levelOf is the level at which the end of an attempt is logged: usual is one of many that went well, of which a busy channel would
+// log nothing else, and a delivery that will not be tried again is worth a look.
+func levelOf(after posthouse.State, usual bool) slog.Level {
+	switch {
+	case after == posthouse.Failed, after == posthouse.Expired, after == posthouse.Undelivered:
+		return slog.LevelWarn
+	case usual:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
 // report says in the log and the metrics how an attempt ended.
 func (ds *deliveries) report(d *done, c *work.Change, took time.Duration) {
 	r, after := d.route, &c.After
@@ -171,10 +183,7 @@ func (ds *deliveries) report(d *done, c *work.Change, took time.Duration) {
 	if r.Settings.Every > 0 {
 		r.ranOne(ok)
 	}
-	level := slog.LevelInfo
-	if ok && r.Settings.Every == 0 {
-		level = slog.LevelDebug // a busy channel would log nothing else
-	}
+	level := levelOf(after.State, ok && r.Settings.Every == 0)
 	ctx := context.Background()
 	if !ds.log.Enabled(ctx, level) {
 		return

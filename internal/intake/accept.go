@@ -303,7 +303,7 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 	}
 	everybody := r.Everybody(&told, to)
 	if everybody != "" {
-		if err := by.MayMentionAll(p.Path+everybody); err != nil {
+		if err := by.MayMentionAll(p.Path + everybody); err != nil {
 			return work.Entry{}, err
 		}
 	}
