@@ -220,6 +220,7 @@ func (c *checker) readLog(ctx context.Context) error {
 		if err := checkTimes(&e); err != nil {
 			return err
 		}
+		c.judgeDeadline(&e)
 		events = append(events, e)
 	}
 	if len(events) > 0 {
@@ -238,12 +239,20 @@ func checkTimes(e *posthouse.Event) error {
 	for _, f := range []struct {
 		name string
 		t    time.Time
-	}{{"lease_until", e.LeaseUntil}, {"due", e.Due}, {"deadline", e.Deadline}} {
+	}{{"lease_until", e.LeaseUntil}, {"due", e.Due}} {
 		if !f.t.IsZero() && scan.OutOfRange(f.t) {
 			return timeFault(e, f.name, f.t)
 		}
 	}
 	return nil
+}
+
+// judgeDeadline holds that a deadline is one that a caller can have given (I20): with another the delivery would never start, and never
+// expire.
+func (c *checker) judgeDeadline(e *posthouse.Event) {
+	if !e.Deadline.IsZero() && scan.OutOfRange(e.Deadline) {
+		c.fail(timely, e.Delivery, line("%s at %s", e.Type, stampText(e.At)), "its deadline is %s, which no caller can have given", stampText(e.Deadline))
+	}
 }
 
 func timeFault(e *posthouse.Event, name string, t time.Time) error {

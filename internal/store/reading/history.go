@@ -275,13 +275,13 @@ func (s History) prunedSince(ctx context.Context, list []posthouse.Event, rows m
 const lastSecond = 253402300799
 
 // dated refuses times that no row of ours has: before 1970, or none where one must be, or so late that they can
-// not be written.
+// not be written. A deadline is a column of the delivery and not of its events: who judges the log says what is wrong with it.
 func dated(e *posthouse.Event) error {
 	for _, x := range []struct {
 		column string
 		at     time.Time
 		needed bool
-	}{{"at", e.At, true}, {"lease_until", e.LeaseUntil, false}, {"due_at", e.Due, false}, {"deadline", e.Deadline, false}} {
+	}{{"at", e.At, true}, {"lease_until", e.LeaseUntil, false}, {"due_at", e.Due, false}} {
 		if x.at.IsZero() && !x.needed {
 			continue
 		}
