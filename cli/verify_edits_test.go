@@ -61,6 +61,8 @@ var edits = []struct {
 	{"a whole message with a key", "DELETE FROM EVENTS WHERE tenant = 'default' AND substr(delivery, 1, 22) = (SELECT substr(id, 1, 22) FROM posthouse_messages WHERE ref = 'busy'); " +
 		"DELETE FROM posthouse_settled WHERE substr(id, 1, 22) = (SELECT substr(id, 1, 22) FROM posthouse_messages WHERE ref = 'busy'); DELETE FROM posthouse_messages WHERE ref = 'busy'", true},
 	{"nothing", "SELECT 1", false},
+	{"the row of a dedup key", "DELETE FROM posthouse_dedup", false},
+	{"the kept answers of keys", "DELETE FROM posthouse_idempotency", false},
 	{"a whole message with its key", "DELETE FROM posthouse_idempotency WHERE owner = (SELECT id FROM posthouse_messages WHERE ref = 'plain'); DELETE FROM EVENTS WHERE substr(delivery, 1, 22) = (SELECT substr(id, 1, 22) FROM posthouse_messages WHERE ref = 'plain'); " +
 		"DELETE FROM posthouse_queue WHERE substr(id, 1, 22) = (SELECT substr(id, 1, 22) FROM posthouse_messages WHERE ref = 'plain'); DELETE FROM posthouse_messages WHERE ref = 'plain'", false},
 	{"a text", "UPDATE posthouse_messages SET content = replace(content, 'hello', 'other')", false},
