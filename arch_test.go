@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -410,10 +411,21 @@ type source struct {
 	set  *token.FileSet
 }
 
-// sources reads every Go file of the module, in order of their paths. Nested
-// modules and folders that the go command ignores are left out.
+// sources are every Go file of the module, in order of their paths. Nested modules and folders that the go command ignores are
+// left out. The tests share them, and change none.
 func sources(t *testing.T) []source {
 	t.Helper()
+	files, err := parsedOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+var parsedOnce = sync.OnceValues(parse)
+
+// parse reads them.
+func parse() ([]source, error) {
 	var files []source
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -433,10 +445,7 @@ func sources(t *testing.T) []source {
 		files = append(files, source{file, p, path.Dir(p), strings.HasSuffix(p, "_test.go"), set})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return files, err
 }
 
 func ignored(dir string) bool {

@@ -10,10 +10,10 @@
 //	sender      calls the driver, with the lease and the time-out guarded
 //	gatekeeper  parks accounts that their provider refuses
 //	recorder    has results written in small batches, fenced by token
-//	operator    takes people's word
+//	permits     gives back what the limiter counted and nobody used
 //	explainer   says why a delivery is where it is
 //
-// Package inquire has those that ask providers what became of what they were handed, package usher who is next in a line, package rescue what
+// Package decide has the operator, who takes people's word. Package inquire has those that ask providers what became of what they were handed, package usher who is next in a line, package rescue what
 // nobody else will move.
 // Package upkeep has those that move nothing: they count, and delete what is old.
 //

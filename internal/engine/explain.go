@@ -29,7 +29,8 @@ type Explanation struct {
 	Delivery string          `json:"delivery"`
 	State    posthouse.State `json:"state"`
 	Summary  string          `json:"summary"`
-	// Waits are all the causes that hold it, the longest first to end last.
+	// Waits are all the causes that hold it, in the order in which a send would meet them: its own time and turn, then its
+	// channel, its accounts, and the limits.
 	Waits []Wait `json:"waits"`
 }
 

@@ -19,7 +19,7 @@ const (
 // BizType is the number that the document has for a kind (section 1.1).
 type BizType int
 
-// The business types. The biz_id of NodeDone and NodeTimeout is a node's id, that of the others a task's.
+// The business types. The biz_id of BizNodeDone and BizNodeTimeout is a node's id, that of the others a task's.
 const (
 	BizTaskCreated BizType = iota
 	BizNodeDone

@@ -48,8 +48,8 @@ func Decide(p Profile, class posthouse.Class, before int, after time.Duration, r
 // the time for which the provider remembers the key, less a fifth of it for
 // clocks that differ.
 //
-// FirstStart is when the delivery's first attempt began, zero before it did.
-// Timeout bounds one attempt. A window of 0 is a provider without a key: the
+// firstStart is when the delivery's first attempt began, zero before it did.
+// timeout bounds one attempt. A window of 0 is a provider without a key: the
 // policy retry then accepts a second copy, so the answer is true. A provider
 // that never forgets has the longest window there is.
 func MayResend(now, firstStart time.Time, window, timeout time.Duration) bool {

@@ -79,7 +79,7 @@ type move struct{ from, to *sqldb.Table }
 // moves are those there are. A settled delivery is not opened again.
 var moves = []move{{layout.Queue, layout.Queue}, {layout.Queue, layout.Settled}, {layout.Settled, layout.Settled}}
 
-// apply writes changes whose rows must all still be as expected, with their events. It is errStale
+// apply writes changes whose rows must all still be as expected, with their events. It is ErrStale
 // where one is not.
 func (t settling) apply(now int64, changes []work.Change) error {
 	return t.applyFlown(now, changes, nil)
@@ -299,7 +299,7 @@ func (t settling) lockOwnRows(sel work.Selection, ids []string) ([]posthouse.Del
 	return found, nil
 }
 
-// notID finds what a caller may have taken for an id; see idOnly.
+// notID finds what a caller may have taken for an id; see layout.IDOnly.
 func notID(id string) bool { return !posthouse.ValidID(id) }
 
 // overdue are the conditions that the rescuer and the inquirer look for, by the database's clock, and their indexes.

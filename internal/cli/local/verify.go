@@ -91,8 +91,8 @@ func (d *durationFlag) Set(text string) error {
 	return nil
 }
 
-// runVerify prints the report. Whatever keeps it from one is wrong usage: exit code 1 says that a
-// promise is broken, and nothing else.
+// run prints the report. An error on the way to it is wrong usage: exit code 1 says that a promise is
+// broken, and nothing else.
 func (f *verifying) run(cmd *cobra.Command) error {
 	if f.events != "" && cmd.Flags().Changed("dsn") {
 		return shell.Usagef("--events and --dsn: give one of them")

@@ -75,7 +75,7 @@ func MessageOfSole(id string) string {
 // IDList is ids as a JSON array: they are plain letters.
 func IDList(ids []string) string { return `["` + strings.Join(ids, `","`) + `"]` }
 
-// ReadList is what idList wrote.
+// ReadList reads what IDList wrote.
 func ReadList(text string) []string {
 	text = strings.NewReplacer(`"`, "", " ", "").Replace(strings.Trim(text, "[]"))
 	if text == "" {

@@ -29,7 +29,7 @@ func LaneNumber(p posthouse.Priority, pulled, again bool) int64 {
 // laneOf follows from the row alone: whoever writes a row writes its lane.
 func laneOf(d *posthouse.Delivery) int64 { return LaneNumber(d.Priority, d.Pulled, d.Tries > 0) }
 
-// ReadLane is what laneNumber made of a priority, and of nonsense a pushed lane of priority normal.
+// ReadLane is what LaneNumber made of a priority, and of nonsense a pushed lane of priority normal.
 func ReadLane(n int64) (p posthouse.Priority, pulled, again bool) {
 	if n < 0 || n >= laneAgain+lanePulled || int(n%lanePulled) >= len(posthouse.Priorities()) {
 		return posthouse.Normal, false, false

@@ -8,7 +8,7 @@ import (
 // SendLog has hand-outs to agents.
 var SendLog = sqldb.NewTable("posthouse_send_log", "delivery", "token#", "tenant", "at#", "agent", "claim_id?", "request?")
 
-// ReportLog begins with the key of a report, as byKeys wants it.
+// ReportLog begins with the key of a report, as a look-up by keys wants it.
 var ReportLog = sqldb.NewTable("posthouse_report_log", "tenant", "agent", "report_id", "id", "at#", "delivery", "token#?",
 	"outcome", "code?", "error?", "retry#?", "ref?", "request?", "answer", "state?")
 

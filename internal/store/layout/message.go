@@ -30,7 +30,7 @@ func MessageValues(e *work.Entry) []any {
 	}
 }
 
-// ScanMessage reads the columns of messagesTable, and how many recipients there were.
+// ScanMessage reads the columns of Messages, and how many recipients there were.
 func ScanMessage(scan func(...any) error) (*posthouse.Message, int, error) {
 	var m posthouse.Message
 	var priority, notBefore, deadline, created int64

@@ -50,7 +50,7 @@ func GuardOf(d *posthouse.Delivery) sqldb.Guard {
 	return sqldb.Guard{ID: d.ID, Version: d.Version, Token: d.Token, State: d.State}
 }
 
-// MutableRows are the values of changed deliveries for mutableTable.
+// MutableRows are the values of changed deliveries for Mutable.
 func MutableRows(after []*posthouse.Delivery) [][]any {
 	rows := make([][]any, len(after))
 	for i, d := range after {

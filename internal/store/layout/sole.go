@@ -24,7 +24,7 @@ var (
 		"account?", "class?", "code?", "ref?", "request?", "response?")
 )
 
-// SoleValues are the columns that a message has beside those of messageValues: empty but where it carries its delivery.
+// SoleValues are the columns that a message has beside those of MessageValues: empty but where it carries its delivery.
 func SoleValues(e *work.Entry, clean bool) []any {
 	if !clean {
 		return []any{"", "", "", "", "", "", int64(0), int64(0), int64(0)}
@@ -42,7 +42,7 @@ func DueValues(d *posthouse.Delivery) []any {
 	return []any{d.Tenant, d.Channel, sqldb.PriorityNumber(d.Priority), sqldb.Micros(d.DueAt), d.ID}
 }
 
-// ScanClean reads the columns of cleanTable: a message and its delivery as it was accepted.
+// ScanClean reads the columns of Clean: a message and its delivery as it was accepted.
 func ScanClean(scan sqldb.Scanner) (*posthouse.Message, *posthouse.Delivery, error) {
 	var d posthouse.Delivery
 	var due, sole int64
@@ -106,7 +106,7 @@ func AcceptEvent(d *posthouse.Delivery) posthouse.Event {
 	}
 }
 
-// StartOf is the second event of a delivery that was clean when it was claimed; acceptEvent is the first.
+// StartOf is the second event of a delivery that was clean when it was claimed; AcceptEvent is the first.
 func StartOf(d *posthouse.Delivery, account string, startedAt, leaseUntil, epoch int64, owner string) posthouse.Event {
 	return posthouse.Event{
 		Delivery: d.ID, Message: d.Message, Version: 2, Tenant: d.Tenant, At: sqldb.TimeOf(startedAt), Type: posthouse.EventStart,

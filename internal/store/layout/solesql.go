@@ -63,7 +63,7 @@ func SoleColumns(d *sqldb.Dialect) string {
 	return strings.Join(values, ", ")
 }
 
-// SoleList are the columns of cleanTable of an alias.
+// SoleList are the columns of Clean of an alias.
 func SoleList(alias string) string { return prefixed(alias, Clean) }
 
 func prefixed(alias string, tab *sqldb.Table) string {

@@ -21,7 +21,7 @@ func Cursor(list, key string) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32([]byte(text), crc32.ChecksumIEEE([]byte(text))))
 }
 
-// Key is the key in a cursor, empty for the empty cursor. It refuses what cursorAfter did
+// Key is the key in a cursor, empty for the empty cursor. It refuses what Cursor did
 // not make for this list.
 func Key(list, cursor string) (string, error) {
 	if cursor == "" {

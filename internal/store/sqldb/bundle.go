@@ -113,9 +113,9 @@ func (b *Bundle) Amend(tab, sets *Table, guards []Guard, after [][]any) {
 }
 
 // ErrStale says that a row was no longer what its change expected: nothing of the bundle may stay.
-var ErrStale = errors.New("a delivery has moved on")
+var ErrStale = errors.New("the delivery changed since it was read")
 
-// Run writes a bundle. After errStale the transaction must be undone.
+// Run writes a bundle. After ErrStale the transaction must be undone.
 func (t *Tx) Run(b Bundle) error {
 	if !t.DB.Dialect.Parted {
 		b = slices.DeleteFunc(b, func(s member) bool { return s.table != nil && s.table.Parted })

@@ -57,7 +57,7 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// Plain is a text for a column of plain letters: nothing in place of others, as idOnly.
+// Plain returns a text for a column of plain letters, and nothing in place of a text with others.
 func Plain(text string) string {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {

@@ -63,7 +63,7 @@ var MySQL = &Dialect{
 	unlockSchema: "SELECT RELEASE_LOCK(LEFT(CONCAT('posthouse.', DATABASE()), 64))",
 }
 
-// openMySQL opens one kind of pool twice. clientFoundRows: a guarded update must count the
+// openMySQL opens one kind of pool twice. ClientFoundRows: a guarded update must count the
 // rows it matched. READ COMMITTED: the default's gap locks make claims deadlock.
 func openMySQL(ctx context.Context, dsn string, _ *slog.Logger) (p pools, err error) {
 	config, err := mysqlConfig(dsn)
