@@ -26,7 +26,7 @@ func (r rosters) overrideRoutes() []web.Route {
 		"Change who is on duty on single dates from today on, or have two users swap, and say who is on duty then. The rest of the roster stays.", overrideBody, r.override).Guarded())
 }
 
-// override changes dates of a roster as it is now, whoever else changes it meanwhile.
+// override changes dates of a roster as it is now, also while others change it.
 func (r rosters) override(c *web.Call, in wire.Override) (wire.Overridden, error) {
 	if n := len(in.Dates) + len(in.Clear); n > maxOverrides {
 		c.Refuse("dates", "and clear name %d dates: at most %d are allowed", n, maxOverrides)

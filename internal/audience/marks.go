@@ -11,7 +11,7 @@ type Marks struct {
 	n    int64 // of them
 }
 
-// NewMarks marks nobody of so many members.
+// NewMarks makes marks of so many members, none of them set.
 func NewMarks(members int64) *Marks { return &Marks{bits: make([]uint64, members/64+1)} }
 
 // Mark marks a member.
@@ -31,7 +31,7 @@ func (m *Marks) Len() int64 { return m.n }
 // MarkMembers is how many members the marks of one stretch are for.
 const MarkMembers = 1 << 16
 
-// Stretches calls each for the stretches in which somebody is marked, in order, with a bit for each member from first on.
+// Stretches calls each for the stretches with a marked member, in order, with a bit for each member from first on.
 func (m *Marks) Stretches(each func(first int64, marks []byte) error) error {
 	const words = MarkMembers / 64
 	for at := 0; at < len(m.bits); at += words {

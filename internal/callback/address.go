@@ -20,7 +20,7 @@ const Path = "/v1/callbacks/"
 // addressLength is that of 160 random bits.
 const addressLength = 32
 
-// NewAddress makes an address that nobody can guess.
+// NewAddress makes an address that cannot be guessed.
 func NewAddress() string {
 	b := make([]byte, addressLength*5/8)
 	_, _ = rand.Read(b) // it never fails: the program would end

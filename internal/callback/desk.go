@@ -48,7 +48,7 @@ type Consents interface {
 	Hear(ctx context.Context, tenant, channel string, told []channel.Consent) error
 }
 
-// Feed hands on what providers tell that is no receipt, to whoever follows what happens.
+// Feed hands on what providers tell that is no receipt, to the followers of the feed.
 type Feed interface {
 	// Tell writes what is not known yet by its id, and says how many that were: none where nobody follows.
 	Tell(ctx context.Context, now time.Time, list []work.Told) (told int, err error)
@@ -66,19 +66,19 @@ type Options struct {
 	Book      Book
 	// Channel is an open channel, nil where there is none of this name.
 	Channel func(tenant, name string) *state.Channel
-	// Members takes what became of members of campaigns. Defaults to nobody: there are none.
+	// Members takes what became of members of campaigns. Defaults to none.
 	Members Members
-	// Consents takes who wants to be reached, or no more. Defaults to nobody: it is not kept.
+	// Consents takes who wants to be reached, or no more. Defaults to none: it is not kept.
 	Consents Consents
-	// Feed takes what else providers tell, and Messages finds which delivery it is about. Defaults to nobody: it is not kept.
+	// Feed takes what else providers tell, and Messages finds which delivery it is about. Defaults to none: it is not kept.
 	Feed     Feed
 	Messages Messages
 	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
 	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
-	// AgainMember does so with a member of a campaign, once however often it is told. Defaults to nothing: nobody is.
+	// AgainMember does so with a member of a campaign, once however often it is told. Defaults to none.
 	AgainMember func(ctx context.Context, of work.Undelivered) error
 	// Evidence takes what was told of an address by a ref that nobody knows: a member of a campaign may be meant whose worker was lost
-	// before it could keep the ref. rest means none. Defaults to nobody.
+	// before it could keep the ref. rest means none. Defaults to none.
 	Evidence func(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.NewsOfMembers, err error)
 	// Rate is how many calls a second one address takes; more are slowed down. Defaults to DefaultRate.
 	Rate int
@@ -230,7 +230,7 @@ func sleep(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// sampled is a line of the log that anybody can cause: it is written once a minute, with how often it was meant.
+// sampled is a line of the log that strangers can cause: it is written once a minute, with how often it was meant.
 type sampled struct {
 	mu   sync.Mutex
 	last time.Time

@@ -15,7 +15,7 @@ import (
 type desk struct {
 	mu      sync.Mutex
 	waiting []*told
-	busy    bool // somebody writes
+	busy    bool // a write is under way
 }
 
 // told is what one callback has to write.
@@ -27,7 +27,7 @@ type told struct {
 // mostTogether bounds the reports of one transaction.
 const mostTogether = 500
 
-// together writes reports with those of other callbacks: who finds nobody writing does it for all who come meanwhile.
+// together writes reports in groups: a callback that finds no write under way writes for all that come meanwhile.
 func (d *Desk) together(ctx context.Context, list []work.Heard) error {
 	mine := &told{list: list, done: make(chan error, 1)}
 	d.desk.mu.Lock()
@@ -46,7 +46,7 @@ func (d *Desk) together(ctx context.Context, list []work.Heard) error {
 	}
 }
 
-// writeAll writes until nobody waits.
+// writeAll writes until nothing waits.
 func (d *Desk) writeAll(ctx context.Context) {
 	for {
 		d.desk.mu.Lock()

@@ -70,7 +70,7 @@ type Options struct {
 	Lists     Lists
 	Templates Templates
 	Importer  *Importer
-	// Suppressed knows to whom nothing is sent. Defaults to nobody.
+	// Suppressed knows to whom nothing is sent. Defaults to none.
 	Suppressed OptedOut
 	// Channel is an open channel, nil for none of that name.
 	Channel func(tenant, name string) *state.Channel

@@ -52,7 +52,7 @@ func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool
 	var wrong []error
 	for _, c := range list {
 		again, err := s.step(ctx, now, c)
-		if posthouse.CodeOf(err) == posthouse.CodeConflict { // somebody else was first
+		if posthouse.CodeOf(err) == posthouse.CodeConflict { // another process was first
 			again, err = false, nil
 		}
 		if err != nil { // it keeps the others waiting for nothing

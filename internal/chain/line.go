@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// digest is a hash of a value's JSON, 128 bits of it: nobody finds another value with the same.
+// digest is a hash of a value's JSON, 128 bits of it: no other value with the same can be found.
 func digest(v any) string {
 	text, _ := json.Marshal(v) // plain values: cannot fail
 	sum := sha256.Sum256(text)

@@ -69,7 +69,7 @@ type Again interface {
 	ReplayOnce(ctx context.Context, now time.Time, tenant string, ids []string, forceNew bool, since time.Time) ([]work.Replay, error)
 }
 
-// Amend changes a plan as it stands, whoever else writes it.
+// Amend changes a plan as it stands, also while others write it.
 type Amend func(ctx context.Context, tenant string, kind work.PlanType, id string, amend func(p *work.Plan) (bool, error)) (work.Plan, error)
 
 // Courses carries decisions about many out, a step each time that the planner asks. Any process makes the next step, so that

@@ -21,7 +21,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// MaxRecipients is how many recipients a message can have where nobody says otherwise. MostRecipients is how many one can
+// MaxRecipients is how many recipients a message can have by default. MostRecipients is how many one can
 // have at all: what one commit takes.
 const (
 	MaxRecipients  = 1000

@@ -51,7 +51,7 @@ type Limiter interface {
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
 }
 
-// DefaultKeep is how long settled deliveries are kept where nobody says otherwise.
+// DefaultKeep is how long settled deliveries are kept by default.
 const DefaultKeep = 90 * 24 * time.Hour
 
 // Options makes an engine. Stores, Rosters and Limiter are required.

@@ -20,7 +20,7 @@ type poller struct {
 	every  time.Duration
 }
 
-// run looks for what nobody in this process announced: retries that came due, work that another
+// run looks for what this process did not announce: retries that came due, work that another
 // process accepted. One query serves all channels.
 func (p *poller) run(ctx context.Context) {
 	for tick := 0; p.life.Pause(life.Spread(p.every)); tick++ {

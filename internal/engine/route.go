@@ -196,7 +196,7 @@ func (r *route) vacate(account string, n int) {
 	r.nudge()
 }
 
-// leave is vacate where no slot comes free that the dispatcher does not know of.
+// leave frees the slots without waking the dispatcher, which knows of them.
 func (r *route) leave(account string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -90,7 +90,7 @@ func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *p
 	return list, len(places), nil
 }
 
-// bar says of the members that were started to whom of them nothing is sent: who was suppressed before that was stored.
+// bar ends the started members that were suppressed before their start was stored.
 func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts []*part) {
 	if r.Settings.Exempt(st.Campaign.Kind) {
 		return

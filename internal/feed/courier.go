@@ -28,7 +28,7 @@ type teller interface {
 }
 
 // Courier tells subscribers, for as long as Run runs. Each subscription is served by one process at a time, which holds its lease,
-// at its own pace: one that does not answer holds up nobody else.
+// at its own pace: one that does not answer holds up no other.
 type Courier struct {
 	Ledger Ledger
 	Log    *Log
@@ -49,7 +49,7 @@ type serving struct {
 
 const (
 	courierEvery = time.Second
-	// courierLease is how long nobody serves a subscription whose process was killed.
+	// courierLease is how long a subscription waits whose process was killed.
 	courierLease = 60 * time.Second
 	renewEvery   = 15 * time.Second
 	// noteEvery is how much time may pass until the place is written down: what was told since then is told again after a crash.
@@ -92,7 +92,7 @@ func (c *Courier) Run(ctx context.Context) {
 	}
 }
 
-// heed ends the round of a subscription that somebody has changed: it may wait for what happens next, or for its next try, and what
+// heed ends the round of a subscription that was changed: it may wait for what happens next, or for its next try, and what
 // was asked for is to begin at once.
 func (c *Courier) heed(sub *work.Subscription) {
 	c.mu.Lock()

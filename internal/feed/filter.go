@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Filter says which events somebody wants. An empty list is all of them.
+// Filter selects events. An empty list is all of them.
 type Filter struct {
 	// Tenant is the only one whose events are seen; empty for a program that embeds the server.
 	Tenant string
@@ -38,7 +38,7 @@ func (f *Filter) wantsType(e *posthouse.FeedEvent) bool {
 	})
 }
 
-// CheckType says what is wrong with a type that somebody wants, empty for nothing.
+// CheckType returns what is wrong with a wanted type, or nothing.
 func CheckType(want string) string {
 	sort, what, more := strings.Cut(want, ".")
 	switch {

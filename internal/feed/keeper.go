@@ -8,7 +8,7 @@ import (
 
 // Journal is the store's feed, for those who keep it.
 type Journal interface {
-	// Look finds out whether anybody follows the feed.
+	// Look finds out whether the feed has a follower.
 	Look(ctx context.Context) error
 	// Sequence gives positions to what has none, and returns how many rows that were.
 	Sequence(ctx context.Context, now time.Time) (int, error)

@@ -151,7 +151,7 @@ func (l *Log) page(ctx context.Context, grown chan struct{}, after posthouse.Fee
 	}
 	l.reading.Lock()
 	defer l.reading.Unlock()
-	if p, found = l.kept(row); found { // somebody else has read it meanwhile
+	if p, found = l.kept(row); found { // another reader has read it meanwhile
 		return p, true, nil
 	}
 	if p, found, err = l.read(ctx, row); err == nil && found {

@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 )
 
-// Sealer seals what nobody who reads the database may see.
+// Sealer seals what a reader of the database must not see.
 type Sealer interface {
 	Seal(plain, aad string) (string, error)
 	Open(text, aad string) (string, error)

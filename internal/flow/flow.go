@@ -47,7 +47,7 @@ type Post interface {
 	Submit(ctx context.Context, s Submission) ([]posthouse.Accepted, error)
 	// Withdraw cancels what of messages has not started.
 	Withdraw(ctx context.Context, tenant string, messages []string) error
-	// Misaddressed are those of recipients whom a channel cannot reach, by their place, and why.
+	// Misaddressed are those of recipients that a channel cannot reach, by their place, and why.
 	Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error)
 	// EndReminder ends a reminder if it is open, and cancels what of its last message has not started.
 	EndReminder(ctx context.Context, tenant, id, reason string) error
@@ -186,7 +186,7 @@ func groups(events []posthouse.TaskEvent) [][]int {
 	return out
 }
 
-// safely makes an error of a panic, which would end the process from here: a resolver may be anybody's.
+// safely makes an error of a panic, which would end the process from here: a resolver may be the caller's own code.
 func (f *Flow) safely(ctx context.Context, by work.Caller, tenant string, e posthouse.TaskEvent) (out wire.TaskOutcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {

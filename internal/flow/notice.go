@@ -24,7 +24,7 @@ const (
 // unlimited is the remainMin of a node that may take as long as it takes.
 const unlimited = "不限"
 
-// notice is one thing that somebody is to be told over one channel, as it follows from what is known.
+// notice is one message to be sent over one channel, as it follows from what is known.
 type notice struct {
 	// id tells it from all others of the task: its key, and a moment where another moment makes it another
 	// notice, such as that of a pass. words tells what it says, and to whom, from what it would say otherwise.

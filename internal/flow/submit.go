@@ -163,7 +163,7 @@ func (t *taking) report(out *wire.TaskOutcome) {
 	}
 }
 
-// adopt enters the messages that stood for a dedup key already: somebody else has told that.
+// adopt enters the messages that stood for a dedup key already: another caller has sent them.
 func (t *taking) adopt(ctx context.Context, accepted []posthouse.Accepted) error {
 	drafts := t.submission(nil).Drafts
 	found := false

@@ -25,7 +25,7 @@ type accepter struct {
 
 type submission struct {
 	work   *work.Submission
-	result chan submitted // capacity 1: nobody waits for a caller that left
+	result chan submitted // capacity 1: a caller that left blocks nothing
 }
 
 type submitted struct {

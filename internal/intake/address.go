@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Misaddressed are those of recipients whom a channel cannot reach, by their place, and why: they have no
+// Misaddressed are those of recipients that a channel cannot reach, by their place, and why: they have no
 // address that it takes, such as a phone number.
 func (in *Intake) Misaddressed(ctx context.Context, tenant, channel string, to []posthouse.Recipient) (map[int]string, error) {
 	r := in.o.Channels.Channel(tenant, channel)

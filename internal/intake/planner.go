@@ -121,7 +121,7 @@ func (pl *Planner) advance(ctx context.Context, p work.Plan) bool {
 	case ctx.Err() != nil || pl.Life.Stopped():
 		return false
 	case posthouse.CodeOf(err) == posthouse.CodeConflict:
-		pl.Metrics.Plans.WithLabelValues(string(p.Type), "stale").Inc() // somebody else was faster: it is done, or ended
+		pl.Metrics.Plans.WithLabelValues(string(p.Type), "stale").Inc() // another process was faster: it is done, or ended
 		return true
 	}
 	return pl.putOffPlan(ctx, p, err)

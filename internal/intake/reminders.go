@@ -29,11 +29,11 @@ type Reminders struct {
 	Withdraw func(ctx context.Context, tenant string, ids []string) error
 }
 
-// amendTries is how often a plan is read again because somebody else wrote it: each time means that the
+// amendTries is how often a plan is read again because another writer was faster: each time means that the
 // other got on.
 const amendTries = 100
 
-// AmendPlan changes a plan as it stands, whoever else writes it: after each conflict it is read and amended
+// AmendPlan changes a plan as it stands, also while others write it: after each conflict it is read and amended
 // again. amend returns false to leave it as it is. What is returned is the plan as amend left it.
 func (rem *Reminders) AmendPlan(ctx context.Context, tenant string, kind work.PlanType, id string, amend func(p *work.Plan) (bool, error)) (work.Plan, error) {
 	for try := 1; ; try++ {

@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/people"
 )
 
-// Grant says that whoever has a value of the role claim has a role in a tenant.
+// Grant gives people with a value of the role claim a role in a tenant.
 type Grant struct {
 	Value  string
 	Tenant string
@@ -30,7 +30,7 @@ func ParseGrant(text string) (g Grant, err error) {
 	return g, nil
 }
 
-// claims are what a provider says of somebody.
+// claims are a provider's statements about a person.
 type claims map[string]any
 
 // at is a claim, or one within another, such as realm_access.roles; a name with dots of its own comes first.
@@ -69,7 +69,7 @@ func (c claims) word(name string) string {
 	return text
 }
 
-// identity is what somebody's claims are worth here.
+// identity makes an identity of a person's claims.
 func (p *Provider) identity(subject string, said claims) (people.Identity, error) {
 	who := people.Identity{Subject: p.o.Issuer + " " + subject, Name: said.word(p.o.NameClaim), Title: said.word("name"), Roles: map[string]posthouse.Role{}}
 	if who.Name == "" {

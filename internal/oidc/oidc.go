@@ -1,4 +1,4 @@
-// Package oidc asks an OpenID provider who somebody is: by an authorisation code with PKCE, a state and a nonce, all bound to the
+// Package oidc signs people in by an OpenID provider: by an authorisation code with PKCE, a state and a nonce, all bound to the
 // browser that began (OpenID Connect Core 1.0, RFC 7636). What the provider says of a person becomes an identity with roles.
 //
 // It knows no pages and keeps nothing: what a sign-in has to remember is sealed, and the browser carries it.
@@ -179,7 +179,7 @@ func (p *Provider) flowOf(carried, state string) (f flow, err error) {
 	return f, nil
 }
 
-// ask adds what the provider says of somebody beyond the token, where the token lacks a claim that is needed.
+// ask reads the claims from the provider that the token lacks.
 func (p *Provider) ask(ctx context.Context, known *oidc.Provider, source oauth2.TokenSource, subject string, said claims) error {
 	if said.has(p.o.NameClaim) && said.has(p.o.RoleClaim) || known.UserInfoEndpoint() == "" {
 		return nil

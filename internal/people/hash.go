@@ -32,7 +32,7 @@ const (
 type hasher struct {
 	cost  cost
 	slots chan struct{}
-	empty string // the hash of a password that nobody has
+	empty string // the hash of a password that no person has
 }
 
 func newHasher() *hasher {

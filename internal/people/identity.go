@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Identity is who somebody is by the word of an identity provider.
+// Identity is a person as an identity provider describes it.
 type Identity struct {
 	// Subject is what never changes: the provider and its own id of the person.
 	Subject string
@@ -22,7 +22,7 @@ type Identity struct {
 	Roles map[string]posthouse.Role
 }
 
-// Guests keeps people whom a provider knows.
+// Guests keeps the people that a provider knows.
 type Guests interface {
 	// MeetPerson finds the person of a subject, or makes one, and gives it title and roles; before is nil for a new one. An error of
 	// code conflict says that somebody else has the name.

@@ -53,7 +53,7 @@ type Options struct {
 	RequireTOTP bool
 	// Gate slows down those who guess.
 	Gate *web.Gate
-	// Book is told who came in and went. Defaults to nobody.
+	// Book is told who came in and went. Defaults to none.
 	Book web.Book
 	// Log defaults to slog.Default().
 	Log *slog.Logger
@@ -67,7 +67,7 @@ const (
 	HalfFor  = 10 * time.Minute // a sign-in that wants a code yet
 )
 
-// How somebody came in, as the audit log says it.
+// The ways to sign in, by their names in the audit log.
 const (
 	byPassword = "password"
 	byLink     = "link"
@@ -108,7 +108,7 @@ var errWrong = posthouse.Errorf(posthouse.CodeUnauthorized, "the name or the pas
 // errLink is of a link that is over.
 var errLink = posthouse.Errorf(posthouse.CodeUnauthorized, "the link was used already, or is too old: an administrator makes another (posthouse people link NAME)")
 
-// Attempt is what somebody shows to sign in.
+// Attempt is the credentials of one sign-in.
 type Attempt struct {
 	Name, Password string
 	// Code is a one-time code or a recovery code, which lets a password be judged where there were too many wrong ones; it is not used up.
@@ -146,7 +146,7 @@ func (d *Desk) SignIn(ctx context.Context, a Attempt) (Entry, error) {
 	return in, nil
 }
 
-// vouched reports whether somebody who signs in has shown already, by something else than the password, to be the person.
+// vouched reports whether the person was proven by something other than the password.
 func (d *Desk) vouched(ctx context.Context, p posthouse.Person, a Attempt) (bool, error) {
 	if p.Name == "" || p.Disabled {
 		return false, nil
@@ -191,7 +191,7 @@ func (d *Desk) Link(ctx context.Context, name string) (token string, ends time.T
 	return token, p.EndsAt, err
 }
 
-// WhoseLink is the name of the person whom a link lets in.
+// WhoseLink returns the name of the person that a link signs in.
 func (d *Desk) WhoseLink(ctx context.Context, link string) (string, error) {
 	name, found, err := d.o.Links.PassOf(ctx, work.PassLink, markOf(link))
 	if err == nil && !found {
@@ -326,7 +326,7 @@ func (d *Desk) note(ctx context.Context, p posthouse.Person, address, action str
 	}
 }
 
-// newToken is what lets in: 256 bits that nobody can guess.
+// newToken makes a secret of 256 bits, which cannot be guessed.
 func newToken() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails

@@ -63,7 +63,7 @@ var errCode = posthouse.Errorf(posthouse.CodeUnauthorized, "the code is wrong, o
 // errHalf is of a sign-in that took too long.
 var errHalf = posthouse.Errorf(posthouse.CodeNotFound, "the sign-in is over: begin it again")
 
-// errHeld is for a person of whom too many codes were wrong.
+// errHeld answers a person with too many wrong codes.
 var errHeld = web.Faultf(http.StatusTooManyRequests, posthouse.CodeUnauthorized, "too many wrong codes: only a recovery code is taken for a day")
 
 // Held reports whether an error says that of a person too many codes were wrong.

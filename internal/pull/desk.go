@@ -51,7 +51,7 @@ func (dk *Desk) Returned(list []posthouse.Delivery) {
 	dk.permits.giveBack(unsent)
 }
 
-// Attend looks, while agents wait, for what nobody in this process announced: what came due, and what another
+// Attend looks, while agents wait, for what this process did not announce: what came due, and what another
 // process accepted.
 func (dk *Desk) Attend(ctx context.Context) {
 	for dk.o.Life.Pause(dk.stride(dk.o.Poll)) {

@@ -14,7 +14,7 @@ type lines struct {
 	lines map[state.Key][]*waiter // who may be handed something of a channel, longest waiting first
 	all   map[*waiter]bool
 
-	closed chan struct{} // nobody waits any more
+	closed chan struct{} // no agent waits any more
 	close  sync.Once
 }
 
@@ -97,7 +97,7 @@ func (w *waiter) nudge() {
 	}
 }
 
-// awaited lists the channels that somebody waits for.
+// awaited lists the channels that agents wait for.
 func (d *lines) awaited() []state.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()

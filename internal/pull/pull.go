@@ -62,12 +62,12 @@ type Options struct {
 	Contents *content.Contents
 	Channels Channels
 	Limiter  Limiter
-	// Sieve finds those to whom nothing is sent.
+	// Sieve finds the suppressed recipients.
 	Sieve   *suppress.Sieve
 	Life    *life.Life
 	Log     *slog.Logger
 	Metrics *metrics.Metrics
-	// Poll is how often the database is asked for what nobody in this process announced.
+	// Poll is how often the database is asked for what this process did not announce.
 	Poll time.Duration
 	// Owner names this process.
 	Owner string

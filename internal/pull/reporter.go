@@ -30,7 +30,7 @@ type Reporter struct {
 // reported is what one agent reported at once.
 type reported struct {
 	list   []work.Report
-	result chan answered // capacity 1: nobody waits for an agent that left
+	result chan answered // capacity 1: an agent that left blocks nothing
 }
 
 type answered struct {

@@ -120,7 +120,7 @@ func (q *Quotas) ofTenant(tenant string) posthouse.Quota { return (*q.tenants.Lo
 // idle is how long a count is remembered after its last use.
 const idle = time.Minute
 
-// forget drops the counts that nobody has asked for of late, and those of tenants without a quota.
+// forget drops the counts that were not used of late, and those of tenants without a quota.
 func (q *Quotas) forget(tenants map[string]posthouse.Quota, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

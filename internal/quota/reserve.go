@@ -23,10 +23,10 @@ const (
 type count struct {
 	mu       sync.Mutex
 	open     int           // as last read, and what was reserved since
-	reserved int           // of which nobody knows yet whether they were stored
+	reserved int           // not known yet to be stored or not
 	at       time.Time     // when it was read
 	took     time.Duration // to read it
-	used     time.Time     // when somebody asked last
+	used     time.Time     // when it was asked for last
 }
 
 func (c *count) idle(now time.Time) bool {

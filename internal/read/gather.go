@@ -13,7 +13,7 @@ const (
 	maxPart   = 64
 )
 
-// usual is the length of a page where nobody says otherwise.
+// usual is the length of a page by default.
 const usual = 50
 
 // Gather reads a page in parts, until it has so many entries or holds PageBytes. size is about what an entry holds;

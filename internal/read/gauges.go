@@ -37,7 +37,7 @@ type Gauges struct {
 	Rates KeptRates
 }
 
-// gauge is a window before anybody has looked how full it is.
+// gauge is a window whose use is not known yet.
 type gauge struct {
 	wire.Window
 	key   string // ascends

@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// StoredMessages are messages as they are stored, whoever asks.
+// StoredMessages are messages as they are stored, for every viewer.
 type StoredMessages interface {
 	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
 	// Messages keeps to the sight of its filter.
@@ -15,7 +15,7 @@ type StoredMessages interface {
 	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
 }
 
-// StoredDeliveries are deliveries as they are stored, whoever asks.
+// StoredDeliveries are deliveries as they are stored, for every viewer.
 type StoredDeliveries interface {
 	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
 	DeliveriesOf(ctx context.Context, tenant, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
@@ -24,7 +24,7 @@ type StoredDeliveries interface {
 	Stopped(ctx context.Context, tenant string, state posthouse.State, most int) ([]work.Stopped, error)
 }
 
-// StoredHistory is what became of deliveries as it is stored, whoever asks.
+// StoredHistory is what became of deliveries as it is stored, for every viewer.
 type StoredHistory interface {
 	EventPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Event, next string, err error)
 	AttemptPage(ctx context.Context, tenant, delivery, cursor string, limit int) (list []posthouse.Attempt, next string, err error)

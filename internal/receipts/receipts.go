@@ -44,12 +44,12 @@ type Members struct {
 	fresh map[channelOf]map[string]block // by run: a block never changes
 }
 
-// New makes one that knows nobody yet.
+// New makes one that knows no member yet.
 func New(s Store, segments Segments, order Order) *Members {
 	return &Members{store: s, segments: segments, order: order, fresh: map[channelOf]map[string]block{}}
 }
 
-// told is a member of whom a receipt tells.
+// told is the member that a receipt is about.
 type told struct {
 	campaign string
 	seq      int64

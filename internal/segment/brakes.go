@@ -48,7 +48,7 @@ func (b *brakes) take(ctx context.Context, campaign string, max int) (int, error
 	return int(n), nil
 }
 
-// back gives back what nobody was started by.
+// back returns what started no member.
 func (b *brakes) back(campaign string, n int) {
 	b.Lock()
 	defer b.Unlock()

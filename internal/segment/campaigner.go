@@ -98,7 +98,7 @@ func (c *Campaigner) await() (woken, on bool) {
 	}
 }
 
-// mark rouses the lanes that have somebody to send to.
+// mark wakes the lanes that have a member to send to.
 func (c *Campaigner) mark(ctx context.Context) error {
 	h := c.holder
 	lanes, err := h.Store.DueLanes(ctx, time.Now())

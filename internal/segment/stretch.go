@@ -46,7 +46,7 @@ type lock chan struct{}
 
 func newLock() lock { return make(lock, 1) }
 
-// Lock waits until nobody has it, and takes it.
+// Lock waits until it is free, and takes it.
 func (l lock) Lock() { l <- struct{}{} }
 
 // Unlock gives it back.
@@ -83,14 +83,14 @@ func (st *Stretch) pick(now time.Time, by string, max int) []int {
 	return places
 }
 
-// ready reports whether somebody may be sent to now by an account.
+// ready reports whether an account may send to a member now.
 func (st *Stretch) ready(now time.Time, by string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return len(st.pick(now, by, 1)) > 0
 }
 
-// resting reports whether the campaign's brake lets nobody start.
+// resting reports whether the campaign's brake holds all starts.
 func (st *Stretch) resting(now time.Time) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -115,7 +115,7 @@ func (st *Stretch) pins(now time.Time) (list []work.Pin) {
 	return list
 }
 
-// waits reports whether somebody is to be sent to in this pass, now or later. The stretch is locked.
+// waits reports whether this pass has a member left to send to. The stretch is locked.
 func (st *Stretch) waits() bool {
 	m := st.outcomes()
 	for i := st.from; i < campaign.Len(&st.seg); i++ {

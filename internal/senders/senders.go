@@ -20,13 +20,13 @@ import (
 // Interval is how often a state is stepped at most.
 const Interval = 100 * time.Millisecond
 
-// The bounds where nobody says otherwise.
+// The default bounds.
 const (
 	DefaultMin   = 4
 	perProcessor = 4 * 64
 )
 
-// DefaultMax is the upper bound where nobody says otherwise: 256 for each processor.
+// DefaultMax is the upper bound by default: 256 for each processor.
 func DefaultMax() int { return perProcessor * runtime.GOMAXPROCS(0) }
 
 const (

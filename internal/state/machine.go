@@ -50,7 +50,7 @@ const leastRateWait = time.Second
 // step collects the events of one change.
 type step struct {
 	change work.Change
-	past   work.Failures // before it; nil where nobody has asked
+	past   work.Failures // before it; nil where it was not read
 	// elsewhere says that another account could send it at once.
 	elsewhere bool
 }
@@ -118,7 +118,7 @@ func AfterResult(s *Settings, item *work.Item, r channel.Result, now time.Time) 
 	return step.change
 }
 
-// before is how many failures come before one of a class. Where nobody knows the classes of those, all of them do.
+// before is how many failures come before one of a class. Where their classes are not known, all of them do.
 func (s *step) before(set *Settings, class posthouse.Class, tries int) int {
 	if s.past == nil {
 		return tries
@@ -170,7 +170,7 @@ func (s *step) afterRefusal(set *Settings, r channel.Result, now time.Time) {
 // arrived: resend gives it the reason unknown, and a later refusal does not take it away.
 func Doubtful(d posthouse.Delivery) bool { return d.Reason == string(posthouse.ClassUnknown) }
 
-// again puts the delivery back to pending for another try, unless somebody asked to cancel it
+// again puts the delivery back to pending for another try, unless its cancellation was asked for
 // or its deadline comes first.
 func (s *step) again(kind posthouse.EventType, reason string, due time.Time, describe func(*posthouse.Event)) {
 	d := &s.change.After
@@ -387,7 +387,7 @@ func AfterEvidence(d posthouse.Delivery, r channel.Result) (work.Change, bool) {
 	e := step.to(posthouse.EventEvidence, state, "late_result")
 	step.describe(e, r)
 	if d.State == posthouse.Sending && d.StartedAt.IsZero() {
-		e.Attempt = 0 // handed to somebody who has not begun: no attempt ends
+		e.Attempt = 0 // handed to an agent that has not begun: no attempt ends
 	}
 	return step.change, true
 }

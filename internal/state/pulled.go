@@ -147,7 +147,7 @@ func lateProof(d posthouse.Delivery, r *work.Report) (work.Change, bool) {
 }
 
 // AfterTaken takes a started hand-out from an agent that does not come back (T13): nobody knows whether it left. What failed before,
-// past, is nil where nobody has asked.
+// past, is nil where it was not read.
 func AfterTaken(s *Settings, d posthouse.Delivery, past work.Failures, why string, now time.Time) work.Change {
 	step := begin(d)
 	step.past = past

@@ -21,7 +21,7 @@ const (
 
 // Fit makes a result one that can be kept: a class that there is, and texts that every database stores.
 // One that cannot be stored would keep all others of its batch from being recorded. One that says nothing gets words for it:
-// whoever has to decide on what is unknown sees why it is.
+// the person who decides about an unknown sees why it is one.
 func Fit(r *channel.Result) {
 	if !r.Class.Valid() {
 		if r.Class = posthouse.ClassUnknown; r.Code == "" && r.Error == "" {

@@ -16,7 +16,7 @@ type Asked interface {
 	Suppressed(ctx context.Context, now time.Time, tenant, channel string, addresses []string) (map[string]string, error)
 }
 
-// Sieve says to whom nothing may be sent of those for whom something has started. It asks the database after the start is
+// Sieve reports which started recipients are suppressed. It asks the database after the start is
 // stored, each time: a suppression that was stored before the start is always found, whichever process stored it.
 type Sieve struct {
 	Asked Asked

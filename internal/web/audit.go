@@ -24,7 +24,7 @@ type Audit interface {
 // NoteHeader is where a caller says why it changes something.
 const NoteHeader = "X-Posthouse-Note"
 
-// DefaultAuditKeep is how long the audit log is kept where nobody says otherwise.
+// DefaultAuditKeep is how long the audit log is kept by default.
 const DefaultAuditKeep = 400 * 24 * time.Hour
 
 const (
@@ -120,7 +120,7 @@ func (c *Call) noteOf() string {
 
 // Book writes the audit log. The zero value writes nothing.
 type Book struct {
-	// Store keeps the lines. Defaults to nobody.
+	// Store keeps the lines. Defaults to none.
 	Store Audit
 	// Keep is how long. Defaults to DefaultAuditKeep; negative keeps all.
 	Keep time.Duration

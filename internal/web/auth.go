@@ -79,7 +79,7 @@ func NewGate(o GateOptions) *Gate {
 	return g
 }
 
-// The credentials that somebody may show.
+// The kinds of credentials.
 const (
 	apiKeys   = "API keys"
 	passwords = "passwords"
@@ -125,7 +125,7 @@ func isCalendar(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, CalendarSuffix)
 }
 
-// Key is the key that somebody at an address shows as its text.
+// Key verifies the text of a key that came from an address.
 func (g *Gate) Key(ctx context.Context, shown, address string) (posthouse.Key, error) {
 	id, text, ok := secret.ParseKey(strings.TrimSpace(shown))
 	if !ok {

@@ -27,7 +27,7 @@ type failures struct {
 	since time.Time
 }
 
-// mark tells what somebody showed from other things, without being it.
+// mark identifies a credential without holding it.
 type mark = [sha256.Size]byte
 
 const (

@@ -118,7 +118,7 @@ func (c *Call) Wrong() error {
 	return posthouse.Invalid(cannotAccept, c.problems)
 }
 
-// checkPath answers a path with a name in it that nothing has: no database could even look it up.
+// checkPath rejects names that cannot exist: no database could look them up.
 func (c *Call) checkPath() error {
 	if odd := draft.Unkept(c.URL.Path); odd != "" {
 		return posthouse.Errorf(posthouse.CodeNotFound, "there is nothing at %.200q: the path %s", c.URL.Path, odd)

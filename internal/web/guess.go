@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Guess is a user name and the password that somebody shows for it.
+// Guess is a user name with a password to try.
 type Guess struct {
 	// Of is where it comes from.
 	Of Peer
@@ -25,7 +25,7 @@ func (g Guess) mark() mark {
 	return sha256.Sum256(append(user[:], password[:]...))
 }
 
-// user is the place of guesses of somebody who was vouched for.
+// user is the place of guesses for a user who was right before.
 func (g Guess) user() string {
 	sum := sha256.Sum256([]byte(g.User))
 	return "\x00" + string(sum[:])

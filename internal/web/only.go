@@ -22,7 +22,7 @@ func (r Route) Guarded() Route {
 // Tag answers the state of the thing that was read or stored.
 func (c *Call) Tag(tag string) { c.Writer.Header().Set("ETag", `"`+tag+`"`) }
 
-// readOnly reads for which state a write is meant, and refuses to leave that out where nobody looks at it.
+// readOnly reads the states that a write expects, and refuses the headers where the handler ignores them.
 func (c *Call) readOnly(r Route) {
 	if c.Method == http.MethodGet || len(c.Header[ifMatch])+len(c.Header[ifNone]) == 0 {
 		return

@@ -13,8 +13,8 @@ type Use struct {
 	Scope posthouse.Scope
 	// Action is its name, such as messages.create.
 	Action string
-	// Sight says whether whoever serves it keeps to the channels and kinds that the key is narrowed to. What does not is
-	// closed to such keys.
+	// Sight says whether the handler keeps to the channels and kinds of the key. One that does not is closed to narrowed
+	// keys.
 	Sight bool
 	// Whole wants a key that is not narrowed at all: what makes keys, or else a narrowed one would make itself another.
 	Whole bool

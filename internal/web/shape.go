@@ -84,7 +84,7 @@ var (
 // wantTime is what a time of a body or a query must be.
 const wantTime = "a time such as 2026-10-01T08:30:00+08:00"
 
-// errYear is the error of a time that is one, but of a year that nobody means.
+// errYear is the error of a time with a year out of range.
 var errYear = fmt.Errorf("want a time of the years %d to %d in UTC", posthouse.FirstYear, posthouse.LastYear)
 
 // wants says what is allowed for the types that say no more by themselves.

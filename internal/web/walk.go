@@ -262,7 +262,7 @@ func (w *walker) another(s *Shape, n, mark int) error {
 	return w.unlooked("has too many entries: all lists of a request have at most %d together", maxObjects)
 }
 
-// unlooked is the error of a list that nobody looks at any further.
+// unlooked is the error of a list that is not read any further.
 func (w *walker) unlooked(format string, args ...any) error {
 	return posthouse.Invalid(cannotAccept, []posthouse.Problem{{Path: string(w.path), Message: fmt.Sprintf(format, args...)}})
 }

@@ -23,7 +23,7 @@ type Options struct {
 	Version string
 	// Rates let requests pass. Defaults to all.
 	Rates Rates
-	// Audit is told who changed what. Defaults to nobody.
+	// Audit is told who changed what. Defaults to none.
 	Audit Book
 	// Terms describe types beyond what Go says of them. Defaults to none.
 	Terms Terms

@@ -5,7 +5,7 @@ import (
 )
 
 // CallbackAddress is an address at which a provider calls us on behalf of one channel, or one account of it. It says nothing of
-// whose it is, and nobody can guess it.
+// whose it is, and it cannot be guessed.
 type CallbackAddress struct {
 	Address, Tenant, Channel, Account string
 	CreatedAt                         time.Time

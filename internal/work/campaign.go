@@ -120,7 +120,7 @@ type NewsOfMembers struct {
 	Missed []Undelivered
 }
 
-// Undelivered is a member whom the provider says it did not reach, and why.
+// Undelivered is a member that the provider did not reach, and why.
 type Undelivered struct {
 	Campaign string
 	Seq      int64

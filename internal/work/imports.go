@@ -78,7 +78,7 @@ type NotifyTemplate struct {
 	Enabled                 bool
 }
 
-// NotifyUser is somebody whom the workflow system knows, or only a recipient's id.
+// NotifyUser is a user of the workflow system, or only a recipient's id.
 type NotifyUser struct {
 	ID, Username, Name string
 	Roles              []string

@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Only says for which state of a thing a write is meant; the zero value is for any. Whoever writes the thing looks within the
-// same transaction, so that nobody changes it between the look and the write.
+// Only lists the states of a thing that a write expects; the zero value expects any. The writer compares within its
+// transaction, so that the thing cannot change between the comparison and the write.
 type Only struct {
 	// Tags are the states. None is any.
 	Tags []string
@@ -40,7 +40,7 @@ func WithOnly(ctx context.Context, o Only) context.Context {
 	return context.WithValue(ctx, only{}, o)
 }
 
-// OnlyOf is for which states a write is meant: any, where nobody has said otherwise.
+// OnlyOf returns the states that the write expects: any by default.
 func OnlyOf(ctx context.Context) Only {
 	o, _ := ctx.Value(only{}).(Only)
 	return o

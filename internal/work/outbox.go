@@ -34,7 +34,7 @@ type Relay struct {
 // Rejection is a row of the outbox that cannot be accepted as things are.
 type Rejection struct {
 	Row      string
-	Failures int           // the row's, as it was read; another count means that somebody was faster
+	Failures int           // the row's, as it was read; another count means that another process was faster
 	Error    string        // for people
 	Wait     time.Duration // until it is tried again
 }

@@ -37,7 +37,7 @@ func LineOf(key string) string {
 	return base32.HexEncoding.EncodeToString(sum[:20])
 }
 
-// PinOf follows from the delivery alone: whoever writes a row writes its pin.
+// PinOf follows from the delivery alone: the writer of a row writes its pin.
 func PinOf(d *posthouse.Delivery) Pin {
 	switch {
 	case d.Line != "":

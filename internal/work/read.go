@@ -69,7 +69,7 @@ type Depth struct {
 	Count int
 	// Oldest is the earliest due time among them, zero where none has one.
 	Oldest time.Time
-	// Unreadable rows have a state or priority that nobody knows: no role will ever move them.
+	// Unreadable rows have a state or priority that this binary does not know: no role will ever move them.
 	Unreadable bool
 }
 

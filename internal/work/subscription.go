@@ -12,7 +12,7 @@ const (
 	SubscriptionPaused = "paused"
 )
 
-// Subscription is somebody who is told of what happens to deliveries, at an address.
+// Subscription is an address that gets the events of deliveries.
 type Subscription struct {
 	ID, Tenant string
 	Target

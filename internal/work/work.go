@@ -73,7 +73,7 @@ type Lane struct {
 type Item struct {
 	Delivery posthouse.Delivery
 	Message  *posthouse.Message
-	Past     Failures // nil where nobody has asked
+	Past     Failures // nil where it was not read
 	// Elsewhere says that another account could send it at once, after a refusal of the one that tried.
 	Elsewhere bool
 }
@@ -91,7 +91,7 @@ type Change struct {
 	Events []posthouse.Event
 	// Await is set where the provider is to be asked later what became of the delivery.
 	Await *Awaited
-	// Of is the delivery's message, where it is at hand: whoever is told of the change need not read it then.
+	// Of is the delivery's message, where it is at hand: those who get the change need not read it.
 	Of *posthouse.Message
 }
 
@@ -113,7 +113,7 @@ type Due string
 const (
 	LeaseLost    Due = "lease_lost"    // sending, and the lease has ended
 	PastDeadline Due = "past_deadline" // pending or not started, and the deadline has passed
-	HoldOver     Due = "hold_over"     // unknown, nobody is asked about it, and its due time has come
+	HoldOver     Due = "hold_over"     // unknown, without a query, and its due time has come
 	QueryDue     Due = "query_due"     // unknown, and it is time to ask its provider
 	Stranded     Due = "stranded"      // pending and due in a lane that is pinned to an account
 )

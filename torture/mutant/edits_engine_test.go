@@ -20,7 +20,11 @@ var lastRecipientLost = []overlay.Edit{{
 	seen := make(map[key]bool, len(to))
 	out := make([]posthouse.Recipient, 0, len(to))
 	for _, r := range to {
-		if k := (key{r.User, r.Address}); !seen[k] {
+		k := key{r.User, r.Address}
+		if k.user != "" && k.address != "" && ch.Names(k.user, k.address) {
+			k.user = ""
+		}
+		if !seen[k] {
 			seen[k] = true
 			out = append(out, r)
 		}

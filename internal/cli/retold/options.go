@@ -13,7 +13,7 @@ type Options struct {
 	DryRun bool
 	// Batch is how many rows are read and written at once. Defaults to a few hundred.
 	Batch int
-	// Progress is told how far a table is, after each batch. Defaults to nobody.
+	// Progress is told how far a table is, after each batch. Defaults to none.
 	Progress func(table string, read, of int)
 }
 

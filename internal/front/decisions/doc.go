@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Judge settles what nobody knows, and wakes who sends. The engine's roles satisfy it.
+// Judge settles unknown outcomes, and wakes the senders. The engine's roles satisfy it.
 type Judge interface {
 	Resolve(ctx context.Context, tenant, id string, r decide.Resolution) (posthouse.Delivery, error)
 	ResolveAll(ctx context.Context, tenant string, ids []string, r decide.Resolution, until time.Time) ([]posthouse.Delivery, error)

@@ -21,7 +21,7 @@ import (
 // resolvable are the states a decision is for.
 var resolvable = []posthouse.State{posthouse.Unknown, posthouse.Quarantined}
 
-// resolveStep is how many deliveries share a transaction, so that nobody waits long for it.
+// resolveStep is how many deliveries share a transaction, so that no other transaction waits long for it.
 const resolveStep = 500
 
 func (d Options) resolveRoutes() []web.Route {

@@ -47,13 +47,13 @@ func (d *apps) app(c *call, id string) (posthouse.Agent, error) {
 	return a, nil
 }
 
-// How many apps that nobody has registered are kept, and for how long after they were heard of last.
+// How many apps that were not registered are kept, and for how long after they were heard of last.
 const (
 	maxMet    = 1000
 	metUnseen = 30 * 24 * time.Hour
 )
 
-// meet keeps an app that nobody has registered: without limits, as the document has none.
+// meet keeps an app that was not registered: without limits, as the document has none.
 func (d *apps) meet(c *call, id string) (posthouse.Agent, error) {
 	a, err := d.Agents.MeetAgent(c.Context(), time.Now(), posthouse.Agent{
 		Tenant: c.who.tenant, ID: id, Channels: []string{d.Channel}, Limits: []posthouse.Limit{}, State: posthouse.AgentActive,

@@ -56,7 +56,7 @@ type Options struct {
 	TimeZone *time.Location
 	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
 	MaxBody int64
-	// Audit is told who changed what. Defaults to nobody.
+	// Audit is told who changed what. Defaults to none.
 	Audit web.Book
 	// Log defaults to slog.Default().
 	Log *slog.Logger

@@ -32,7 +32,7 @@ type Store interface {
 // Agents knows the apps.
 type Agents interface {
 	Agent(ctx context.Context, tenant, id string) (posthouse.Agent, error)
-	// MeetAgent keeps one that nobody has registered, unless there are so many. Those that were not heard of go first.
+	// MeetAgent keeps one that was not registered, unless there are so many. Those that were not heard of go first.
 	MeetAgent(ctx context.Context, now time.Time, a posthouse.Agent, most int, unseen time.Duration) (posthouse.Agent, error)
 	// Spoke reports whether one has reported anything since a time.
 	Spoke(ctx context.Context, tenant, id string, since time.Time) (bool, error)

@@ -114,8 +114,8 @@ func (d sends) before(c *call, req intake.Request) (_ answer, found bool, _ erro
 	return a, true, err
 }
 
-// orBefore answers what the key was answered, where another request with it was faster than this one: what it was
-// refused for may be that one's doing.
+// orBefore returns the stored answer if another request with the key won, which may have caused
+// the refusal of this one.
 func (d sends) orBefore(c *call, req intake.Request, refused error) (answer, error) {
 	if before, found, err := d.before(c, req); err != nil || found {
 		return before, err

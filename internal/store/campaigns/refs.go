@@ -83,7 +83,7 @@ func (s Refs) ReplaceRefs(ctx context.Context, now time.Time, old, fresh []work.
 				return err
 			}
 			if n != 1 {
-				return posthouse.Errorf(posthouse.CodeConflict, "somebody else was first")
+				return posthouse.Errorf(posthouse.CodeConflict, "changed meanwhile: read it again")
 			}
 		}
 		done = true

@@ -127,7 +127,7 @@ func removeUsers(t *sqldb.Tx, tenant string, ids []string) error {
 	return clearWords(t, tenant, ids)
 }
 
-// ChangeUser changes one user, whoever else writes it.
+// ChangeUser changes one user, also while others write it.
 func (s Users) ChangeUser(ctx context.Context, now time.Time, tenant, id string, change func(*posthouse.User)) (before, after posthouse.User, err error) {
 	err = s.db.Change(ctx, now, "change a user", func(t *sqldb.Tx) error {
 		u, found, err := sqldb.First(t.Query, readUser, "SELECT "+usersTable.List+" FROM posthouse_users WHERE tenant = ? AND id = ?"+t.DB.Dialect.Lock, tenant, id)
