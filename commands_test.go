@@ -17,7 +17,7 @@ func TestNamesInCommandsToCopyAreQuoted(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for _, file := range sources(t) {
-		if file.test {
+		if file.test || strings.HasPrefix(file.pkg, "internal/store") { // whose texts are names of locks
 			continue
 		}
 		file.inspect(func(n ast.Node) {
