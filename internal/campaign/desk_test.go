@@ -265,6 +265,36 @@ func TestASegmentIsOwnedByExactlyOneWorker(t *testing.T) {
 	})
 }
 
+// An owner whose lease has ended goes on as long as nobody has taken its segment. A repair that read the segment before, and comes after
+// the owner has left it again, would issue anew whom the owner has started meanwhile.
+func TestARepairOfWhatItsOwnerHasChangedSinceIsNone(t *testing.T) {
+	eachDB(t, func(t *testing.T, h *hall) {
+		h.spring(people(20), 20)
+		stored, _ := h.cut("spring")
+		h.run(&stored)
+		s := h.claim("slow", -time.Second)
+		read := h.left(1)[0]
+		void, issued := campaign.Repair(read, campaign.Terms{}, time.Now(), 0)
+		if err := campaign.Map(s.Outcomes).Step(0, campaign.Started); err != nil {
+			t.Fatal(err)
+		}
+		campaign.Count(&s)
+		if is, err := h.store.Segments.StartChunk(t.Context(), time.Now(), s, -time.Second); is != work.ChunkStarted || err != nil {
+			t.Fatalf("an owner whose segment nobody took: %v, %v", is, err)
+		}
+		if done, err := h.store.Segments.ReplaceSegment(t.Context(), time.Now(), read, void, issued); done || err != nil {
+			t.Errorf("a repair by the map of before: done %t, %v", done, err)
+		}
+		void, issued = campaign.Repair(h.left(1)[0], campaign.Terms{}, time.Now(), 0)
+		if done, err := h.store.Segments.ReplaceSegment(t.Context(), time.Now(), h.left(1)[0], void, issued); !done || err != nil {
+			t.Errorf("a repair by the map of now: done %t, %v", done, err)
+		}
+		if n := void.Counts[campaign.Unknown]; n != 1 {
+			t.Errorf("%d members are unknown, want the one who was started", n)
+		}
+	})
+}
+
 // CAMP-6, CAMP-7: a repair voids and issues in one step, once; whoever had the segment writes no more.
 func TestARepairIsDoneOnceAndFencesTheOwner(t *testing.T) {
 	eachDB(t, func(t *testing.T, h *hall) {

@@ -27,13 +27,15 @@ const (
 	queue
 	settled
 	lines
-	events // of the last transaction alone
+	segments
+	campaigns // which no step changes
+	events    // of the last transaction alone
 	tables
 )
 
 var tableNames = [tables]string{
 	"posthouse_meta", "posthouse_messages", "posthouse_due", "posthouse_flights", "posthouse_sent", "posthouse_queue", "posthouse_settled",
-	"posthouse_lines", "posthouse_transitions",
+	"posthouse_lines", "posthouse_segments", "posthouse_campaigns", "posthouse_transitions",
 }
 
 // rows are the contents of the tables. Rows are never changed in place once a state has them.
@@ -52,7 +54,7 @@ func (r *rows) text(b []byte, tables ...int) []byte {
 
 // mostText tells states apart: of a message only its last column (sole) ever changes, and events are of the last transaction alone.
 func (r *rows) mostText(b []byte) []byte {
-	b = r.text(b, meta, due, flights, sent, queue, settled, lines)
+	b = r.text(b, meta, due, flights, sent, queue, settled, lines, segments)
 	for _, row := range r[messages] {
 		b = rowText(b, row[len(row)-1:])
 	}
@@ -65,6 +67,8 @@ func rowText(b []byte, row []any) []byte {
 		case int64:
 			b = strconv.AppendInt(b, v, 36)
 		case string:
+			b = append(b, v...)
+		case []byte:
 			b = append(b, v...)
 		default:
 			b = fmt.Append(b, v)

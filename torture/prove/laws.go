@@ -98,6 +98,9 @@ func (m *model) stands(w *world) map[string]stand {
 // judge asks the laws of a step and of the state it leads to, and notes in the letterboxes what the log has said.
 func (m *model) judge(before *world, mv *move) *violation {
 	after := &mv.world
+	if m.scene.members > 0 {
+		return m.judgeMembers(after)
+	}
 	is, was := m.stands(after), m.stands(before)
 	if mv.wrote {
 		if v := m.judgeStep(before, mv, was, is); v != nil {
@@ -264,6 +267,9 @@ func (m *model) events(w *world) (map[string][]posthouse.Event, error) {
 // rests reports whether a state needs nobody but a person any more: each delivery has ended, waits for a person, or stands in line
 // behind one that does.
 func (m *model) rests(w *world) bool {
+	if m.scene.members > 0 {
+		return m.membersRest(w)
+	}
 	person, inLine := false, false
 	for _, s := range m.stands(w) {
 		switch {

@@ -21,6 +21,9 @@ func (m *model) normal(w *world) {
 	m.normalTimes(w)
 	m.normalNumbers(w)
 	m.normalFlights(w)
+	if m.scene.members > 0 {
+		m.normalSegments(w)
+	}
 	for _, table := range []int{flights, sent, queue, settled, lines} {
 		slices.SortFunc(w.rows[table], func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
 	}
@@ -268,6 +271,7 @@ func (m *model) pass(w *world, by int64) {
 		s.clamp(back, "due_at", "deadline", "started_at", "first_start_at", "lease_until")
 	})
 	m.edit(w, flights, func(s setter) { s.clamp(back, "started_at", "lease_until") })
+	m.edit(w, segments, func(s setter) { s.clamp(back, "lease_until") })
 	for _, list := range [][]int64{w.permits, w.starts} {
 		for i := range list {
 			list[i] -= by
@@ -275,6 +279,10 @@ func (m *model) pass(w *world, by int64) {
 	}
 	for p := range w.procs {
 		w.procs[p].own()
+		w.procs[p].stretch.leaseEnd -= by
+		for i := range w.procs[p].stretch.members {
+			w.procs[p].stretch.members[i].end -= by
+		}
 		if w.procs[p].permit != 0 {
 			w.procs[p].permit -= by
 		}

@@ -10,6 +10,7 @@ import (
 type scene struct {
 	name     string
 	about    string
+	members  int  // of a campaign with one segment, instead of messages
 	messages int  // each to one recipient, accepted at the beginning
 	slots    int  // how many deliveries a process has under way at most
 	line     bool // they have one ordering key
@@ -66,6 +67,14 @@ var shortScenes = []scene{{
 	name: "limit", about: "two deliveries of one lane, with a window that lets one through",
 	messages: 2, slots: 1, every: pause - lease, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{crashes: 1},
+}, {
+	name: "segment", about: "a campaign's segment of two members; an unknown is left to people",
+	members: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{crashes: 1},
+}, {
+	name: "owner", about: "a segment of one member, whose owner may stand still",
+	members: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
+	left: budget{crashes: 1, freezes: 1},
 }}
 
 // fullScenes are those of make prove: the same with more that goes wrong.
@@ -101,4 +110,12 @@ var fullScenes = []scene{{
 	name: "limit", about: "two deliveries of one lane, with a window that lets one through",
 	messages: 2, slots: 1, every: pause - lease, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{crashes: 2, cancels: 1, resolves: 1},
+}, {
+	name: "segment", about: "a campaign's segment of three members; an unknown is left to people",
+	members: 3, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
+	left: budget{crashes: 1, freezes: 1},
+}, {
+	name: "pair", about: "a segment of two members, sent to at once",
+	members: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{crashes: 1, freezes: 1},
 }}

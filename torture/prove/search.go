@@ -171,6 +171,23 @@ func (m *model) begin() error {
 		sub.Entries = append(sub.Entries, m.entry(i))
 		m.first = append(m.first, sub.Entries[i].Deliveries[0].ID)
 	}
+	err := m.accept(sub)
+	if err != nil {
+		return err
+	}
+	m.start = world{procs: []process{{life: 1, epoch: 1}, {life: 1, epoch: 1}}, boxes: make([]letterbox, max(m.scene.messages, m.scene.members)), left: m.scene.left}
+	if m.start.rows, err = m.db.read(m.ctx); err != nil {
+		return err
+	}
+	m.normal(&m.start)
+	return nil
+}
+
+// accept stores what a scene begins with.
+func (m *model) accept(sub *work.Submission) error {
+	if m.scene.members > 0 {
+		return m.beginCampaign()
+	}
 	out, err := m.db.Submissions.Accept(m.ctx, epoch0, []*work.Submission{sub})
 	if err == nil {
 		err = out[0].Err
@@ -178,11 +195,6 @@ func (m *model) begin() error {
 	if err != nil {
 		return fmt.Errorf("accept: %w", err)
 	}
-	m.start = world{procs: []process{{life: 1, epoch: 1}, {life: 1, epoch: 1}}, boxes: make([]letterbox, m.scene.messages), left: m.scene.left}
-	if m.start.rows, err = m.db.read(m.ctx); err != nil {
-		return err
-	}
-	m.normal(&m.start)
 	return nil
 }
 

@@ -86,12 +86,20 @@ func (m *model) moves(w *world) (list []move, err error) {
 		list[len(list)-1].wrote = true
 	}
 	for p := range w.procs {
+		if m.scene.members > 0 {
+			m.segmentMoves(w, p, add, write)
+			m.dies(w, p, add)
+			continue
+		}
 		m.claims(w, p, add, write)
 		m.calls(w, p, add)
 		m.results(w, p, write)
 		m.dies(w, p, add)
 	}
 	for _, p := range m.hands(w) {
+		if m.scene.members > 0 {
+			break
+		}
 		m.rescues(w, p, write)
 		m.people(w, p, write)
 	}
@@ -124,7 +132,7 @@ func (p *process) free() bool {
 			return false
 		}
 	}
-	return len(p.attempts) == 0 && p.permit == 0
+	return len(p.attempts) == 0 && p.permit == 0 && !p.stretch.held && len(p.stretch.left) == 0
 }
 
 func name(p int) string { return fmt.Sprintf("process %c", 'A'+p) }
@@ -406,7 +414,7 @@ func (m *model) dies(w *world, p int, add adder) {
 			return nil
 		})
 	}
-	if len(proc.attempts) == 0 && proc.epoch != m.epoch(w) {
+	if len(proc.attempts) == 0 && !proc.stretch.held && proc.epoch != m.epoch(w) {
 		add(name(p)+" sees that the database was restored, and begins anew", p, func(next *world) error {
 			restart(next)
 			return nil
@@ -548,6 +556,9 @@ func (m *model) passes(w *world, add adder) {
 	for _, row := range w.rows[flights] {
 		moments = append(moments, m.db.number(flights, row, "lease_until"))
 	}
+	for _, row := range w.rows[segments] {
+		moments = append(moments, m.db.number(segments, row, "lease_until"))
+	}
 	for _, at := range w.permits {
 		moments = append(moments, at+m.scene.every.Microseconds())
 	}
@@ -563,7 +574,7 @@ func (m *model) passes(w *world, add adder) {
 	by := next - now + moment.Microseconds()
 	frozen, words := 0, "time passes"
 	for p := range w.procs {
-		if w.procs[p].permit != 0 || slices.ContainsFunc(w.procs[p].attempts, func(a attempt) bool { return a.leaseEnd >= now && a.leaseEnd <= now+by }) {
+		if w.procs[p].permit != 0 || w.procs[p].stretch.held && w.procs[p].stretch.leaseEnd >= now && w.procs[p].stretch.leaseEnd <= now+by || slices.ContainsFunc(w.procs[p].attempts, func(a attempt) bool { return a.leaseEnd >= now && a.leaseEnd <= now+by }) {
 			frozen, words = frozen+1, words+"; "+name(p)+" stands still beyond its lease or its permit"
 		}
 	}

@@ -27,6 +27,7 @@ type process struct {
 	epoch    int64
 	attempts []attempt
 	memory   store.Memory
+	stretch  stretch
 	permit   int64 // when it was granted what it has not used; 0 for none
 }
 
@@ -107,6 +108,7 @@ func (p *process) text(b []byte) []byte {
 		b = fmt.Appendf(b, ";%d %d %d %d %s %s %d %d %s %d %d %d %s %d %d %t %d %s", a.phase, a.leaseEnd, a.end, a.verdict, a.class,
 			d.ID, d.Version, d.Token, d.State, d.Attempts, d.Tries, d.ClaimLosses, d.Reason, d.FirstStartAt.UnixMicro(), d.LeaseUntil.UnixMicro(), d.CancelRequested, d.Epoch, d.LeaseOwner)
 	}
+	b = p.stretch.text(append(b, ';'))
 	return fmt.Appendf(b, ";%v", p.memory) // whatever it will hold one day
 }
 

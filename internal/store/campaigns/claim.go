@@ -179,7 +179,8 @@ func (s Segments) Unsettled(ctx context.Context, campaign string) (bool, error) 
 }
 
 // ReplaceSegment ends a segment, mostly as void, and issues others in its place, in one transaction, where it is still as it
-// was read: the same token and status and, of a claimed one, a lease that has ended. false says that it is not.
+// was read: the same token, status and map of its members and, of a claimed one, a lease that has ended. Its owner may have gone on
+// after its lease, as long as nobody had taken the segment, and may have left it again: the map says so. false says that it is not.
 func (s Segments) ReplaceSegment(ctx context.Context, now time.Time, old, ended work.Segment, issued []work.Segment) (done bool, err error) {
 	err = s.db.Change(ctx, now, "repair a segment", func(t *sqldb.Tx) error {
 		at, err := t.Now()
@@ -191,8 +192,8 @@ func (s Segments) ReplaceSegment(ctx context.Context, now time.Time, old, ended 
 		if err != nil {
 			return err
 		}
-		n, err := t.Exec("UPDATE posthouse_segments SET "+assigned(segmentProgress)+" WHERE id = ? AND token = ? AND status = ? AND lease_until < ?",
-			append(step, old.ID, old.Token, int64(old.Status), at)...)
+		n, err := t.Exec("UPDATE posthouse_segments SET "+assigned(segmentProgress)+" WHERE id = ? AND token = ? AND status = ? AND outcomes = ? AND lease_until < ?",
+			append(step, old.ID, old.Token, int64(old.Status), old.Outcomes, at)...)
 		if done = err == nil && n == 1; !done {
 			return err
 		}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -16,7 +17,7 @@ type Tables struct {
 	Columns [][]string // of each table
 }
 
-// Rows are those of each table, as its columns stand. Texts are strings and numbers int64.
+// Rows are those of each table, as its columns stand. Texts are strings, numbers int64, and what holds bytes []byte.
 type Rows [][][]any
 
 // TablesOf are tables of a migrated database, for transactions at a time.
@@ -83,7 +84,7 @@ func (t *Tables) Read(ctx context.Context, known Rows) (Rows, error) {
 		for i, name := range t.names {
 			list := [][]any{}
 			err := x.Query("SELECT * FROM "+name, nil, func(scan func(...any) error) error {
-				row, err := readRow(scan, len(t.Columns[i]))
+				row, err := readRow(scan, t.Columns[i])
 				list = append(list, row)
 				return err
 			})
@@ -100,14 +101,17 @@ func (t *Tables) Read(ctx context.Context, known Rows) (Rows, error) {
 	return r, err
 }
 
-func readRow(scan func(...any) error, columns int) ([]any, error) {
-	row, into := make([]any, columns), make([]any, columns)
+// blobs are the columns that hold bytes, and no text.
+var blobs = []string{"outcomes", "noted", "via", "receipts"}
+
+func readRow(scan func(...any) error, columns []string) ([]any, error) {
+	row, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range row {
 		into[i] = &row[i]
 	}
 	err := scan(into...)
 	for i, v := range row {
-		if text, ok := v.([]byte); ok {
+		if text, ok := v.([]byte); ok && !slices.Contains(blobs, columns[i]) {
 			row[i] = string(text)
 		}
 	}
@@ -116,7 +120,16 @@ func readRow(scan func(...any) error, columns int) ([]any, error) {
 
 // same compares rows that stand in the same order.
 func same(a, b [][]any) bool {
-	return slices.EqualFunc(a, b, func(a, b []any) bool { return slices.Equal(a, b) })
+	return slices.EqualFunc(a, b, func(a, b []any) bool {
+		return slices.EqualFunc(a, b, func(a, b any) bool {
+			bytesA, is := a.([]byte)
+			bytesB, are := b.([]byte)
+			if is || are {
+				return is == are && bytes.Equal(bytesA, bytesB)
+			}
+			return a == b
+		})
+	})
 }
 
 // Hold locks all rows of tables for as long as the transaction lasts.
