@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -55,15 +56,12 @@ func (c Messages) SendJSON(ctx context.Context, key string, body []byte) (Sent, 
 	if err != nil {
 		return Sent{}, err
 	}
-	var out struct {
-		posthouse.Accepted
-		Messages []posthouse.Accepted `json:"messages"`
-	}
+	var out wire.Sent
 	if err := json.Unmarshal(answer.body, &out); err != nil {
 		return Sent{}, fmt.Errorf("the answer to a send is not what the API promises: %w", err)
 	}
-	if out.Messages == nil {
-		out.Messages = []posthouse.Accepted{out.Accepted}
+	if out.Messages == nil && out.Accepted != nil {
+		out.Messages = []posthouse.Accepted{*out.Accepted}
 	}
 	return Sent{Accepted: out.Messages, Replayed: answer.header.Get("Idempotent-Replay") == "true"}, nil
 }
@@ -81,6 +79,11 @@ func checkKey(key string) error {
 // Get reads a message with the first page of its deliveries.
 func (c Messages) Get(ctx context.Context, id string) (wire.Message, error) {
 	return c.Page(ctx, id, "", 0)
+}
+
+// Wait is Get once no delivery of the message waits or is being sent, or after a time of at most a minute.
+func (c Messages) Wait(ctx context.Context, id string, most time.Duration) (wire.Message, error) {
+	return get[wire.Message](ctx, c.api, path("messages", id), url.Values{"wait": {posthouse.Duration(most).String()}})
 }
 
 // Page is Get with a later page of deliveries. A limit of 0 means the server's, 50.

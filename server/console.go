@@ -83,7 +83,7 @@ func openConsole(s *Server) error {
 	}
 	pages, err := console.New(console.Options{
 		Provider: provider,
-		API:      s.handler, Desk: s.people, Clicks: s.store.Answers, Zone: s.zone, Sandbox: s.o.Sandbox, Version: s.o.Version, Log: s.o.Log,
+		API:      s.handler, Desk: s.people, Bodies: s.bodies, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Clicks: s.store.Answers, Zone: s.zone, Sandbox: s.o.Sandbox, Version: s.o.Version, Log: s.o.Log,
 	})
 	if err != nil {
 		return err

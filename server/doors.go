@@ -18,6 +18,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 		return err
 	}
 	s.proxies = &web.Proxies{Trusted: o.TrustedProxies, Log: o.Log}
+	s.bodies = web.NewBodies(o.MaxBodies, o.MaxBody, o.Log)
 	s.gate = web.NewGate(web.GateOptions{Keys: s.store.Keys, Log: o.Log, Metrics: o.Registry})
 	if err := openPeople(ctx, s); err != nil {
 		return err
@@ -33,11 +34,11 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if err := openConsole(s); err != nil {
 		return err
 	}
-	s.handler = s.proxies.Forwarded(s.handler)
+	s.handler = web.Outermost(s.proxies.Forwarded(s.handler))
 	if !o.NoListen {
 		s.api = s.doors.open("", o.Addr, s.handler)
 	}
-	if o.MetricsAddr != "" && o.MetricsAddr != MetricsOff {
+	if !o.metricsAtAddr() && o.MetricsAddr != MetricsOff {
 		only := http.NewServeMux()
 		only.Handle("GET /metrics", metricsHandler(o))
 		s.scrapes = s.doors.open("the metrics: ", o.MetricsAddr, only)
@@ -59,7 +60,7 @@ func openSMS(s *Server) error {
 	both.Handle("/health", door)
 	s.handler = both
 	if s.o.SMS.Addr != "" {
-		s.sms = s.doors.open("the SMS front door: ", s.o.SMS.Addr, s.proxies.Forwarded(door))
+		s.sms = s.doors.open("the SMS front door: ", s.o.SMS.Addr, web.Outermost(s.proxies.Forwarded(door)))
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	}
 	maps.Copy(said.Names, lksms.Names())
 	return web.New(web.Options{
-		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: said, Beside: lksms.Described(),
+		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: said, Beside: lksms.Described(),
 	}, s.routes())
 }
 
@@ -87,7 +88,7 @@ func (s *Server) SMSURL() string { return s.doors.url(s.sms) }
 // MetricsURL is where the metrics are served, once started; empty where they are not.
 func (s *Server) MetricsURL() string {
 	at := s.scrapes
-	if s.o.MetricsAddr == "" {
+	if s.o.metricsAtAddr() {
 		at = s.api
 	}
 	if url := s.doors.url(at); url != "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strings"
 	"time"
@@ -16,10 +17,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
-// MetricsOff as Options.MetricsAddr serves no metrics.
-const MetricsOff = "off"
+// What Options.MetricsAddr can be beside an address: MetricsOff serves no metrics, MetricsOpen serves them at the API's to everybody.
+const (
+	MetricsOff  = "off"
+	MetricsOpen = "open"
+)
+
+// metricsAtAddr reports whether the API's address has the metrics.
+func (o Options) metricsAtAddr() bool { return o.MetricsAddr == "" || o.MetricsAddr == MetricsOpen }
 
 // channelStates tells of each channel whether it sends now, as the database says at the moment of the scrape.
 type channelStates struct {
@@ -100,12 +108,24 @@ func metricsHandler(o Options) http.Handler {
 	})
 }
 
-// metricsHere is what /metrics of the API's address serves.
+// metricsHere is what /metrics of the API's address serves. They name the channels of all tenants, so without a token they are for what
+// runs on this machine and was not sent on by a proxy.
 func metricsHere(o Options) http.Handler {
-	if o.MetricsAddr == "" {
-		return metricsHandler(o)
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "metrics are not served here", http.StatusNotFound)
+	page := metricsHandler(o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !o.metricsAtAddr():
+			http.Error(w, "metrics are not served here", http.StatusNotFound)
+		case o.MetricsToken == "" && o.MetricsAddr != MetricsOpen && !fromHere(r):
+			http.Error(w, "the metrics are for scrapes of this machine alone: give the server metrics_token, or metrics_addr (an address of their own, or open)", http.StatusForbidden)
+		default:
+			page.ServeHTTP(w, r)
+		}
 	})
+}
+
+// fromHere reports whether a request comes from this machine, and through no proxy that says so.
+func fromHere(r *http.Request) bool {
+	at, err := netip.ParseAddr(web.AddressOf(r))
+	return err == nil && at.Unmap().IsLoopback() && !web.IsForwarded(r)
 }

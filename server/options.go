@@ -41,6 +41,9 @@ type Options struct {
 	// AnnounceLink is told of a link by which the first person signs in to the console, both made at the first start: the part
 	// behind the server's URL. Defaults to none: then there is nobody until somebody is made.
 	AnnounceLink func(path string)
+	// PublicURL is where browsers see the server, such as https://posthouse.example: where an OpenID provider sends them back to.
+	// Defaults to what each request says by its Host.
+	PublicURL string
 	// RequireTOTP lets people use the console only once they have set up one-time codes. Defaults to false.
 	RequireTOTP bool
 	// OIDC is an OpenID provider that people come in by. Defaults to none.
@@ -144,6 +147,8 @@ type Options struct {
 	KeepMedia time.Duration
 	// MaxBody bounds a request's body in bytes. Defaults to 4 MiB.
 	MaxBody int64
+	// MaxBodies bounds the bytes of all bodies that are in memory at once; one caller has a quarter. Defaults to 16 times MaxBody.
+	MaxBodies int64
 	// AcceptOnly serves the API and sends nothing. Defaults to false.
 	AcceptOnly bool
 	// NoMigrate refuses to start on an older schema instead of bringing it up. Defaults to false.
@@ -157,11 +162,12 @@ type Options struct {
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// MetricsAddr is where the metrics are served, and nothing else: then Addr has none. MetricsOff serves them
-	// nowhere. Defaults to /metrics at Addr.
+	// nowhere. Defaults to /metrics at Addr, for those who show MetricsToken; without one for scrapes of this machine alone, and
+	// with MetricsOpen for everybody.
 	MetricsAddr string
 	// CallbackRate is how many calls of providers a second one callback address takes; more are slowed down. Defaults to 10,000.
 	CallbackRate int
-	// MetricsToken is what a scrape shows as "Authorization: Bearer TOKEN". Defaults to none: anybody may read them.
+	// MetricsToken is what a scrape shows as "Authorization: Bearer TOKEN". Defaults to none.
 	MetricsToken string
 	// Registry holds the metrics. Defaults to a new one.
 	Registry *prometheus.Registry
@@ -175,6 +181,15 @@ type Options struct {
 
 // mostConnections is the default bound where files are many.
 const mostConnections = 10_000
+
+// maxStreams bounds the requests that stay open: half of the connections at most, so that the other half is for those that end.
+func (o Options) maxStreams() int {
+	const most = 500
+	if o.MaxConnections <= 0 {
+		return most
+	}
+	return min(most, max(o.MaxConnections/2, 1))
+}
 
 func (o Options) withDefaults() Options {
 	if o.Addr == "" {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -23,8 +25,14 @@ type Check struct {
 	Optional bool
 }
 
-// Readiness says whether the server can do its work, part by part.
+// Readiness says whether the server can do its work, part by part, with the channels of all tenants.
 func (s *Server) Readiness(ctx context.Context) []Check {
+	parts, channels := s.readiness(ctx)
+	return append(parts, channelChecks(channels)...)
+}
+
+// readiness are the parts of the server, and the channels of all tenants.
+func (s *Server) readiness(ctx context.Context) (parts []Check, channels []posthouse.Channel) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	var redis chan Check
@@ -49,9 +57,9 @@ func (s *Server) Readiness(ctx context.Context) []Check {
 	}
 	list, err := s.channels.All(ctx)
 	if err != nil {
-		return checks // the database's own check says so
+		return checks, nil // the database's own check says so
 	}
-	return append(checks, channelChecks(list)...)
+	return checks, list
 }
 
 // redisCheck names a Redis that is away. The limits hold without it.
@@ -86,14 +94,38 @@ func channelChecks(list []posthouse.Channel) []Check {
 	return out
 }
 
-// checks is Readiness for /readyz.
-func (s *Server) checks(ctx context.Context) []wire.Check {
-	list := s.Readiness(ctx)
+// checks is Readiness for /readyz. Who has a key learns of the channels that it sees, a stranger how many of all do not send.
+func (s *Server) checks(ctx context.Context, who posthouse.Key) []wire.Check {
+	list, channels := s.readiness(ctx)
+	if who.ID == "" || web.Permit(who, web.Use{Scope: posthouse.ScopeRead, Sight: true}) != nil {
+		list = append(list, counted(channels)...)
+	} else {
+		sight := web.SightOf(who)
+		list = append(list, channelChecks(slices.DeleteFunc(channels, func(ch posthouse.Channel) bool { return ch.Tenant != who.Tenant || !sight.Channel(ch.Name) }))...)
+	}
 	out := make([]wire.Check, len(list))
 	for i, c := range list {
 		out[i] = wire.Check(c)
 	}
 	return out
+}
+
+// counted says how many channels do not send now, and names none.
+func counted(list []posthouse.Channel) []Check {
+	count := map[posthouse.ChannelState]int{}
+	for _, ch := range list {
+		count[ch.State]++
+	}
+	var words []string
+	for _, state := range posthouse.ChannelStates() {
+		if n := count[state]; n > 0 && state != posthouse.ChannelOpen {
+			words = append(words, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return []Check{{Name: "channels", Optional: true, Detail: fmt.Sprintf("%d of %d do not send now: %s; a key names those of its tenant", len(list)-count[posthouse.ChannelOpen], len(list), strings.Join(words, ", "))}}
 }
 
 // unsafe names the database's unsafe settings.

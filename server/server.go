@@ -55,6 +55,7 @@ type Server struct {
 	suppressed *suppress.List
 	gate       *web.Gate
 	proxies    *web.Proxies
+	bodies     *web.Bodies
 	people     *people.Desk
 	handler    http.Handler
 	doors      doors

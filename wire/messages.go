@@ -12,9 +12,10 @@ type Send struct {
 	Messages []posthouse.Draft `json:"messages,omitempty"`
 }
 
-// Sent answers a list.
+// Sent answers one message by its fields, and a list by one entry for each.
 type Sent struct {
-	Messages []posthouse.Accepted `json:"messages"`
+	*posthouse.Accepted
+	Messages []posthouse.Accepted `json:"messages,omitempty" doc:"Of a list: what became of each message, in their order."`
 }
 
 // Message is a message with how its deliveries stand.

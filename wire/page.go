@@ -10,7 +10,7 @@ type Page[T any] struct {
 
 // Problem is an error as every address answers it, application/problem+json (RFC 9457).
 type Problem struct {
-	// Type is about:blank: Code says what kind of error it is.
+	// Type leads to a page of the server that says what Code means, and what to do then.
 	Type   string         `json:"type"`
 	Title  string         `json:"title" doc:"The HTTP status in words."`
 	Status int            `json:"status" doc:"The HTTP status."`
@@ -20,8 +20,8 @@ type Problem struct {
 	Problems []posthouse.Problem `json:"problems,omitempty" doc:"All that is wrong with the input, each with the path of its field."`
 	// Bound is the part of a quota that is used up, of the code quota.
 	Bound *posthouse.Bound `json:"bound,omitempty" doc:"The part of a quota that is used up, of the code quota."`
-	// ID is in the server's log beside the cause, of an internal error.
-	ID string `json:"id,omitempty" doc:"Stands in the server's log beside the cause of an internal error."`
+	// ID is the request's, in the header X-Request-Id and in the server's log too.
+	ID string `json:"id,omitempty" doc:"The id of the request, which the header X-Request-Id and the server's log have too."`
 }
 
 // Counts is how many deliveries there are in each state; a state without any is missing.

@@ -2,9 +2,9 @@ package api
 
 import (
 	"cmp"
+	"log/slog"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/read"
@@ -63,6 +63,10 @@ type Options struct {
 	Tasks Tasks
 	// Overviewer reads how sending goes.
 	Overviewer Overviewer
+	// MaxStreams bounds the requests that stay open. Defaults to 500.
+	MaxStreams int
+	// Log defaults to slog.Default().
+	Log *slog.Logger
 	// Gate forgets keys that are revoked.
 	Gate *web.Gate
 	// Actions are the names of all that a key can be narrowed to. Defaults to none.
@@ -80,10 +84,10 @@ func Routes(o Options) []web.Route {
 	deliveries := deliveries{o.Reader, o.Forms}
 	accounts := accounts{o.Accounts, o.Channels}
 	handouts := handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}
-	audit, streams := audit{o.Audit}, new(atomic.Int64)
+	audit, streams := audit{o.Audit}, newStreams(o.MaxStreams, o.Log)
 	return slices.Concat(
 		overview{o.Overviewer}.routes(),
-		messages{o.Reader, o.Sender, o.Reminds, o.Refs}.routes(),
+		messages{o.Reader, o.Sender, o.Reminds, o.Refs, streams}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
 		reveals{o.Contents}.routes(),
 		deliveries.routes(),

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
@@ -52,7 +51,7 @@ type campaigns struct {
 	tests    CampaignTests
 	channels Channels
 	sender   Sender
-	open     *atomic.Int64   // streams of this process
+	streams  *streams        // streams of this process
 	ending   <-chan struct{} // closed when the server stops
 }
 

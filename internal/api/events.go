@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,14 +19,12 @@ import (
 // events is the live stream.
 type events struct {
 	Events
-	open *atomic.Int64
+	streams *streams
 }
 
 const (
 	// heartbeat is how often a stream says that it lives.
 	heartbeat = 15 * time.Second
-	// maxStreams bounds the streams of one process.
-	maxStreams = 500
 	// slow is how long a reader may take for one part of a stream: it is told to come again then, which costs it nothing.
 	slow = 30 * time.Second
 	// wantedFor keeps the feed written for a reader that comes again.
@@ -71,20 +68,20 @@ func (e events) stream(c *web.Call) (any, error) {
 	if err := c.Wrong(); err != nil {
 		return nil, err
 	}
-	if e.open.Add(1) > maxStreams {
-		e.open.Add(-1)
-		return nil, posthouse.Errorf(posthouse.CodeUnavailable, "there are %d streams here already: come again later", maxStreams)
-	}
-	from, _, err := e.Begin(c.Context(), behind, since)
+	held, release, err := e.streams.begin(c.Context(), c.Key)
 	if err != nil {
-		e.open.Add(-1)
+		return nil, err
+	}
+	from, _, err := e.Begin(held, behind, since)
+	if err != nil {
+		release()
 		return nil, err
 	}
 	c.Writer.Header().Set("X-Accel-Buffering", "no") // a proxy that gathers the answer would hold it back
 	return web.Stream{Kind: "text/event-stream", Write: func(w io.Writer) error {
-		defer e.open.Add(-1)
+		defer release()
 		r := &reader{events: e, filter: f, from: from, still: c.Still, out: w}
-		return r.run(c.Context())
+		return r.run(held)
 	}}, nil
 }
 
@@ -110,6 +107,8 @@ func (r *reader) run(ctx context.Context) error {
 		list, next, err := r.events.Log.Next(waiting, r.from)
 		cancel()
 		switch {
+		case errors.Is(context.Cause(ctx), errOutcrowded):
+			return r.end(errOutcrowded.Error())
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the reader has left
 		case errors.Is(err, feed.ErrClosed):

@@ -121,7 +121,7 @@ var wrongSettings = []wrong{
 		"text", "is required",
 		"title", `line 1, column 1: "${" has no closing "}" on its line; write "$${" for the text "${"`,
 	}},
-	{"preview of nothing", "POST", "/v1/templates/t/preview", `{"payload":1,"text":"${x"}`, 422, refused, []string{"text", `line 1, column 1: "${" has no closing "}" on its line; write "$${" for the text "${"`}},
+	{"preview of nothing", "POST", "/v1/templates/t/preview", `{"payload":{},"text":"${x"}`, 422, refused, []string{"text", `line 1, column 1: "${" has no closing "}" on its line; write "$${" for the text "${"`}},
 	{"users", "PUT", "/v1/users", `{"users":[{"name":"n"},{"id":"b","tenant":"other","addresses":{"sms":"1\n2"},"roles":["a","b;c",""]}]}`, 422, refused, []string{
 		"users[0].id", "is required",
 		"users[1].tenant", "is not the key's: leave it out",

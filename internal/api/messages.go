@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/decide"
@@ -34,6 +35,7 @@ type messages struct {
 	sender  Sender
 	reminds Reminds
 	refs    Refs
+	streams *streams
 }
 
 // maxMessages bounds the messages of one request.
@@ -46,9 +48,9 @@ var (
 func (m messages) routes() []web.Route {
 	return web.Tagged("messages",
 		web.Post("/v1/messages", sends, "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", sendBody, m.send).
-			Answers(http.StatusAccepted, http.StatusOK).Of(posthouse.Accepted{}, wire.Sent{}).Sighted(),
+			Answers(http.StatusAccepted, http.StatusOK).Of(wire.Sent{}).Sighted(),
 		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...).Sighted(),
-		web.Get("/v1/messages/{id}", reads, "A message with its deliveries.", m.get).Paged().Sighted(),
+		web.Get("/v1/messages/{id}", reads, "A message with its deliveries; with wait once none of them waits or is being sent.", m.get).Paged().Query("wait").Sighted(),
 		web.Act("/v1/messages/{id}/cancel", sends, "Cancel what has not started.", m.cancelOne).Audited().Sighted(),
 		web.Post("/v1/messages/cancel", sends, "Cancel everything open of a kind and ref, and end its reminders.", refBody, m.cancelRef).Audited().Sighted(),
 	)
@@ -76,7 +78,7 @@ func (m messages) send(c *web.Call, in wire.Send) (any, error) {
 		}
 	}
 	if !many {
-		return out.Accepted[0], nil
+		return wire.Sent{Accepted: &out.Accepted[0]}, nil
 	}
 	return wire.Sent{Messages: out.Accepted}, nil
 }
@@ -121,11 +123,57 @@ func (m messages) fillDuplicate(c *web.Call, acc *posthouse.Accepted) error {
 }
 
 func (m messages) get(c *web.Call) (wire.Message, error) {
+	wait := c.Span("wait", maxWait)
 	cursor, limit, err := c.Page()
 	if err != nil {
 		return wire.Message{}, err
 	}
-	return m.read.Message(c.Context(), c.Viewer(), c.PathValue("id"), cursor, limit)
+	read := func(ctx context.Context) (wire.Message, error) {
+		return m.read.Message(ctx, c.Viewer(), c.PathValue("id"), cursor, limit)
+	}
+	found, err := read(c.Context())
+	if err != nil || wait == 0 || settled(found) {
+		return found, err
+	}
+	held, release, err := m.streams.begin(c.Context(), c.Key)
+	if err != nil {
+		return wire.Message{}, err
+	}
+	defer release()
+	mayWait(c, wait)
+	return awaited(held, found, wait, read)
+}
+
+// settled reports whether no delivery of a message waits or is being sent: the others have ended, or need a person.
+func settled(m wire.Message) bool {
+	return m.Counts[posthouse.Pending]+m.Counts[posthouse.Sending] == 0
+}
+
+// How often a message is looked at for somebody who waits: soon at first, as most are sent at once.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = 500 * time.Millisecond
+)
+
+// awaited looks at a message until it is settled, the time is over, or others need the place; what was found last is the answer.
+func awaited(ctx context.Context, found wire.Message, wait time.Duration, read func(context.Context) (wire.Message, error)) (wire.Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		select {
+		case <-ctx.Done():
+			return found, nil
+		case <-time.After(pause):
+		}
+		now, err := read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return found, nil
+		case err != nil || settled(now):
+			return now, err
+		}
+		found = now
+	}
 }
 
 func (m messages) list(c *web.Call) (wire.Page[wire.Message], error) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -22,7 +23,7 @@ func (o operation) routes() []web.Route {
 	}
 	return web.Tagged("operation",
 		web.Get("/healthz", "", "The process lives; names unsafe database settings.", o.health),
-		web.Get("/readyz", "", "Whether it can do its work, part by part; 503 where not.", o.ready).Answers(http.StatusOK, http.StatusServiceUnavailable),
+		web.Get("/readyz", "", "Whether it can do its work, part by part; 503 where not. With a key it names the channels of its tenant that do not send now, and why; without one it counts those of all.", o.ready).Answers(http.StatusOK, http.StatusServiceUnavailable).Greets(),
 		web.Plain(http.MethodGet, "/metrics", "Metrics for Prometheus.", o.Metrics),
 	)
 }
@@ -34,7 +35,7 @@ func (o operation) health(c *web.Call) (wire.Health, error) {
 func (o operation) ready(c *web.Call) (wire.Readiness, error) {
 	out := wire.Readiness{Ready: true, Checks: []wire.Check{}}
 	if o.Readiness != nil {
-		out.Checks = append(out.Checks, o.Readiness(c.Context())...)
+		out.Checks = append(out.Checks, o.Readiness(c.Context(), c.Key)...)
 	}
 	for _, check := range out.Checks {
 		if !check.OK && !check.Optional {
@@ -79,8 +80,8 @@ func (m *memo) get(ctx context.Context) []wire.Setting {
 
 // Operation is what the server says of itself.
 type Operation struct {
-	// Readiness says what /readyz answers. Defaults to no checks.
-	Readiness func(ctx context.Context) []wire.Check
+	// Readiness says what /readyz answers to somebody; to a stranger, whose key is empty, nothing of any tenant. Defaults to no checks.
+	Readiness func(ctx context.Context, who posthouse.Key) []wire.Check
 	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
 	Unsafe func(ctx context.Context) ([]wire.Setting, error)
 	// Metrics serves /metrics. Defaults to an empty page.

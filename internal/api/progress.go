@@ -1,12 +1,13 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -21,13 +22,13 @@ func (s campaigns) watch(c *web.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.open.Add(1) > maxStreams {
-		s.open.Add(-1)
-		return nil, posthouse.Errorf(posthouse.CodeUnavailable, "there are %d streams here already: come again later", maxStreams)
+	held, release, err := s.streams.begin(c.Context(), c.Key)
+	if err != nil {
+		return nil, err
 	}
 	c.Writer.Header().Set("X-Accel-Buffering", "no") // a proxy that gathers the answer would hold it back
 	return web.Stream{Kind: "text/event-stream", Write: func(w io.Writer) error {
-		defer s.open.Add(-1)
+		defer release()
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
 		out, checked := &reader{out: w}, time.Now()
@@ -40,7 +41,10 @@ func (s campaigns) watch(c *web.Call) (any, error) {
 			case <-tick.C:
 			case <-s.ending:
 				return out.end("the server stops: come again")
-			case <-c.Context().Done():
+			case <-held.Done():
+				if errors.Is(context.Cause(held), errOutcrowded) {
+					return out.end(errOutcrowded.Error())
+				}
 				return nil
 			}
 			if time.Since(checked) >= heartbeat {

@@ -57,7 +57,7 @@ func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handl
 
 func TestNotReadyIs503WithItsReasons(t *testing.T) {
 	t.Parallel()
-	o := api.Options{Operation: api.Operation{Readiness: func(context.Context) []wire.Check {
+	o := api.Options{Operation: api.Operation{Readiness: func(context.Context, posthouse.Key) []wire.Check {
 		return []wire.Check{{Name: "database", OK: true}, {Name: "channel default/oa", Detail: "its secret cannot be decrypted"}}
 	}}}
 	s := httptest.NewServer(bare(t, o, noKeys{}, nil))
@@ -111,7 +111,7 @@ func TestWhatIsOursStaysInTheLog(t *testing.T) {
 		"panic":     {nil, 500, posthouse.CodeInternal, ""},
 	} {
 		var log strings.Builder
-		o := api.Options{Operation: api.Operation{Readiness: func(context.Context) []wire.Check { panic("boom") }}}
+		o := api.Options{Operation: api.Operation{Readiness: func(context.Context, posthouse.Key) []wire.Check { panic("boom") }}}
 		handler := bare(t, o, noKeys{test.err}, slog.New(slog.NewTextHandler(&log, nil)))
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/v1/users", nil)

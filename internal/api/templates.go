@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/web"
@@ -109,6 +111,13 @@ func checkTemplate(c *web.Call, title, text string) {
 	}
 }
 
+// checkPayload bounds what a template is filled with as that of a message is.
+func checkPayload(c *web.Call, payload json.RawMessage) {
+	var p draft.Problems
+	p.Payload(payload, draft.MaxPayload)
+	c.Add(p.List)
+}
+
 func (t templates) remove(c *web.Call) error {
 	before, err := t.store.Template(c.Context(), c.Tenant(), c.PathValue("name"), 0)
 	deletes(c, before, err)
@@ -123,6 +132,7 @@ func (t templates) preview(c *web.Call, in wire.Preview) (out wire.Previewed, er
 		}
 	}
 	checkTemplate(c, of.Title, of.Text)
+	checkPayload(c, in.Payload)
 	if err := c.Wrong(); err != nil {
 		return out, err
 	}
@@ -143,6 +153,7 @@ func (t templates) test(c *web.Call, in wire.TemplateTest) (out wire.ChannelTest
 	if in.To.User == "" && in.To.Address == "" {
 		c.RefuseNew("to", "names nobody: want a user or an address")
 	}
+	checkPayload(c, in.Payload)
 	if err := c.Wrong(); err != nil {
 		return out, err
 	}

@@ -192,7 +192,7 @@ func choice(to *string, v string, allowed ...string) error {
 }
 
 func hostPortOrOff(to *string, v string) error {
-	if v == server.MetricsOff {
+	if v == server.MetricsOff || v == server.MetricsOpen {
 		return text(to, v)
 	}
 	return hostPort(to, v)

@@ -47,11 +47,11 @@ var serverSettings = []setting[Config]{{
 	parse: func(c *Config, v string) error { return networks(&c.Server.TrustedProxies, v) },
 }, {
 	name:  "metrics_addr",
-	help:  "where the metrics are served, and nothing else, `HOST:PORT`; or off (default /metrics at addr)",
+	help:  "where the metrics are served, and nothing else, `HOST:PORT`; off; or open for /metrics at addr for everybody (default /metrics at addr, with metrics_token or from this machine)",
 	parse: func(c *Config, v string) error { return hostPortOrOff(&c.Server.MetricsAddr, v) },
 }, {
 	name: "metrics_token", secret: true, noFlag: true,
-	help:  "the `TOKEN` that a scrape shows as \"Authorization: Bearer TOKEN\" (default none: anybody may read the metrics)",
+	help:  "the `TOKEN` that a scrape shows as \"Authorization: Bearer TOKEN\" (default none)",
 	parse: func(c *Config, v string) error { return text(&c.Server.MetricsToken, v) },
 }, {
 	name:  "callback_rate",
@@ -101,6 +101,10 @@ var serverSettings = []setting[Config]{{
 	name:  "accept_older",
 	help:  "start on a database that went back to this `TIME`, as the refused start named it, without a new epoch: for when nothing was sent since",
 	parse: func(c *Config, v string) error { return moment(&c.Server.AcceptOlder, v) },
+}, {
+	name:  "public_url",
+	help:  "the `URL` at which browsers see the server, such as https://posthouse.example: where oidc_issuer sends them back to (default what each request says by its Host)",
+	parse: func(c *Config, v string) error { return address(&c.Server.PublicURL, v, "http", "https") },
 }, {
 	name: "require_totp", toggle: true,
 	help:  "let people use the console only once they have set up one-time codes (TOTP)",
@@ -289,6 +293,10 @@ var serverSettings = []setting[Config]{{
 	name: "max_body", def: "4MiB",
 	help:  "the largest request body, a `SIZE` such as 512KiB",
 	parse: func(c *Config, v string) error { return size(&c.Server.MaxBody, v) },
+}, {
+	name:  "max_bodies",
+	help:  "the bytes of all request bodies in memory at once, a `SIZE`; one caller has a quarter (default 16 times max_body)",
+	parse: func(c *Config, v string) error { return size(&c.Server.MaxBodies, v) },
 }, {
 	name: "accept_only", toggle: true,
 	help:  "serve the API and send nothing; other processes on the database do",

@@ -13,21 +13,26 @@ import (
 
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/people"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // Root is where the console is, below the address of the API.
 const Root = "/console/"
 
-// Options makes a console. API, Desk and Clicks are required.
+// Options makes a console. API, Bodies, Desk and Clicks are required.
 type Options struct {
 	// API serves the requests that pages are made of.
 	API http.Handler
+	// Bodies bounds what is in memory of forms. Required.
+	Bodies *web.Bodies
 	// Desk lets people in.
 	Desk *people.Desk
 	// Clicks remembers which forms were sent. Required.
 	Clicks Clicks
 	// Provider is who people may come in by beside passwords and links. Defaults to none.
 	Provider Provider
+	// PublicURL is where browsers see the server, without a slash at its end. Defaults to what each request says, by its Host.
+	PublicURL string
 	// Zone is of the times on pages. Defaults to UTC.
 	Zone *time.Location
 	// Sandbox is where the simulator is, of a demo: each page says that nothing reaches a person. Defaults to none.

@@ -109,7 +109,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Set("Content-Language", f.Lang())
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(out.Bytes()) // a browser that left is no error of ours
+	_, _ = v.w.Write(marked(out.Bytes())) // a browser that left is no error of ours
 	return nil
 }
 
@@ -201,8 +201,11 @@ func (f frame) Version() string { return f.v.o.Version }
 // Sandbox is where the simulator is, of a demo.
 func (f frame) Sandbox() string { return f.v.o.Sandbox }
 
-// URL is where the browser sees the server.
+// URL is where browsers see the server: as it was told, and else as the request says.
 func (f frame) URL() string {
+	if told := f.v.o.PublicURL; told != "" {
+		return told
+	}
 	if secure(f.v.r) {
 		return "https://" + f.v.r.Host
 	}

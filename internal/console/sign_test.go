@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -206,5 +207,16 @@ func TestSigningInAgainEndsTheOlderSession(t *testing.T) {
 		if got := h.ask(c.session, "/console/me", nil); got.status != c.want {
 			t.Errorf("%s is answered with %d, want %d", name, got.status, c.want)
 		}
+	}
+}
+
+// Where the server is told at which URL browsers see it, no request's Host says otherwise.
+func TestThePublicURLIsNotTheHosts(t *testing.T) {
+	t.Parallel()
+	evil := func(r *http.Request) { r.Host = "evil.example" }
+	h := open(t, false, func(o *server.Options) { o.PublicURL = "https://posthouse.example/" })
+	page := h.ask("admin", "/console/t/default/reminders", nil, evil).body
+	if !strings.Contains(page, "https://posthouse.example/v1/reminders") || strings.Contains(page, "evil.example") {
+		t.Errorf("the page leads elsewhere:\n%s", page)
 	}
 }

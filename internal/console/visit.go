@@ -57,6 +57,9 @@ func (c *console) open(d door) http.Handler {
 				return err
 			}
 		}
+		if err := readForm(v.r); err != nil {
+			return err
+		}
 		return d.serve(v)
 	})
 }
@@ -76,8 +79,8 @@ func (c *console) closed(r route) http.Handler {
 		if err := web.Permit(key, r.use); err != nil {
 			return err
 		}
-		if long(v.r) {
-			return errLong
+		if err := readForm(v.r); err != nil {
+			return err
 		}
 		return c.once(v, r.serve)
 	})
@@ -89,20 +92,37 @@ const maxForm = 1 << 20
 // errLong is of a form that is longer than maxForm.
 var errLong = errors.New("the form is too long")
 
-// long reads a form, and reports whether it is too long: its values would be empty. One with a file is read by who takes the file.
-func long(r *http.Request) bool {
+// heldBody is a body with its bounds.
+type heldBody struct {
+	io.Reader
+	io.Closer
+}
+
+// readForm reads a form. One that is too long, or that there is no room for now, is an error: its values would be empty. One with a file
+// is read by who takes the file.
+func readForm(r *http.Request) error {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
-		return false
+		return nil
 	}
+	err := r.ParseForm()
 	var most *http.MaxBytesError
-	return errors.As(r.ParseForm(), &most)
+	var busy *web.Fault
+	switch {
+	case errors.As(err, &most):
+		return errLong
+	case errors.As(err, &busy):
+		return busy
+	}
+	return nil
 }
 
 // visited makes a visit of a request and draws the page of what went wrong. A panic is an error like others.
 func (c *console) visited(serve func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{console: c, w: w, r: r, zh: chinese(r), whole: r.Body, local: zoneOf(r)}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		held := c.o.Bodies.Hold(web.AddressOf(r))
+		defer held.Free()
+		r.Body = heldBody{held.Reader(http.MaxBytesReader(w, r.Body, maxForm)), r.Body}
 		err := func() (err error) {
 			defer func() {
 				if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it

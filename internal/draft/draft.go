@@ -36,7 +36,7 @@ const (
 	maxAddress = 512
 	MaxTitle   = 1024
 	MaxText    = 64 << 10
-	maxPayload = 256 << 10
+	MaxPayload = 256 << 10
 	maxAhead   = 366 * 24 * time.Hour // of not_before
 	// MaxForgetAfter is the longest that the content of a sensitive message is kept.
 	MaxForgetAfter = 90 * 24 * time.Hour
@@ -197,7 +197,7 @@ func checkContent(d *posthouse.Draft, p *Problems) {
 	if d.Content != nil {
 		p.content(d.Content)
 	}
-	p.Payload(d.Payload, maxPayload)
+	p.Payload(d.Payload, MaxPayload)
 }
 
 // The bounds of a content beside its text, before the driver has its own.

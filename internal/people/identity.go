@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -35,16 +36,35 @@ const (
 	maxTitle = 255
 )
 
-// isName reports whether an identity provider's word can be a person's name: the API lets in no other.
-func isName(name string) bool {
-	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "/\\?#%") && strings.TrimSpace(name) == name &&
-		!strings.ContainsFunc(name, unicode.IsControl)
+// BadName says why a word cannot be a person's name, empty for a good one. A name stands in addresses and in the audit log, where none
+// may look like another or like the key of a person.
+func BadName(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case len(name) > maxName:
+		return fmt.Sprintf("has %d bytes: at most %d are allowed", len(name), maxName)
+	case !utf8.ValidString(name), strings.ContainsFunc(name, hidden):
+		return "holds characters that nobody sees, or that turn the order of others"
+	case strings.ContainsAny(name, "/\\?#%"), strings.TrimSpace(name) != name:
+		return "holds /, \\, ?, #, % or spaces at its ends"
+	case name == "." || name == "..":
+		return "is a step of a path"
+	case strings.HasPrefix(name, KeyPrefix):
+		return "begins with " + KeyPrefix + ", as the keys of people do"
+	}
+	return ""
+}
+
+// hidden reports whether a character of a text is not seen as it is: it is a control, or turns the order of those around it.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // titleOf is as much of a title as can be kept.
 func titleOf(title string) string {
 	title = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if hidden(r) {
 			return -1
 		}
 		return r
@@ -58,8 +78,8 @@ func titleOf(title string) string {
 
 // Vouched begins a session of somebody whom an identity provider vouches for, or half of one where the person shows codes too.
 func (d *Desk) Vouched(ctx context.Context, who Identity, address string) (Entry, error) {
-	if !isName(who.Name) {
-		return Entry{}, posthouse.Errorf(posthouse.CodeForbidden, "the identity provider calls you %.80q, which cannot be a name here", who.Name)
+	if why := BadName(who.Name); why != "" {
+		return Entry{}, posthouse.Errorf(posthouse.CodeForbidden, "the identity provider calls you %.80q, which cannot be a name here: it %s", who.Name, why)
 	}
 	before, p, err := d.o.Guests.MeetPerson(ctx, time.Now(), posthouse.Person{Name: who.Name, Title: titleOf(who.Title), Roles: who.Roles, Subject: who.Subject})
 	if err != nil {

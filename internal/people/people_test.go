@@ -117,3 +117,20 @@ func TestWhatIsEasyToGuessIsNoPassword(t *testing.T) {
 		}
 	}
 }
+
+// A name that an identity provider or an administrator gives is no step of a path, no key's name, and reads as it is.
+func TestWhatCannotBeAName(t *testing.T) {
+	t.Parallel()
+	for name, good := range map[string]bool{
+		"zhang.san": true, "张三": true, "z@b.example": true, "...": true, "personal": true,
+		"": false, ".": false, "..": false, "person:admin": false, "a/b": false, " a": false, "a\n": false, "a\u202enimda": false, "a\u200bdmin": false, "\u2066a\u2069": false,
+		"\xff": false, strings.Repeat("x", 65): false,
+	} {
+		if why := BadName(name); (why == "") != good {
+			t.Errorf("%q: got %q", name, why)
+		}
+	}
+	if got := titleOf("Zhang\u202e San\u2028"); got != "Zhang San" {
+		t.Errorf("the title is %q", got)
+	}
+}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type Call struct {
 
 	problems []posthouse.Problem
 	maxBody  int64
+	bodies   *Bodies
+	held     *Held
 	again    func() error
 	change   change // for the audit log
 }
@@ -177,6 +180,20 @@ func (c *Call) Number(name string, least, most int) int {
 	return n
 }
 
+// Span reads a time of at most so long of the query, 0 where it is not given.
+func (c *Call) Span(name string, most time.Duration) time.Duration {
+	text := c.Query.Get(name)
+	if text == "" {
+		return 0
+	}
+	var d posthouse.Duration
+	if err := d.UnmarshalText([]byte(text)); err != nil || d < 0 || d.Std() > most {
+		c.Refuse("query."+name, "is %.60q: want a time from 0s to %s, such as 5s", text, posthouse.Duration(most))
+		return 0
+	}
+	return d.Std()
+}
+
 // Truth reads true or false of the query, false where it is not given.
 func (c *Call) Truth(name string) bool {
 	text := c.Query.Get(name)
@@ -240,9 +257,11 @@ func (c *Call) kindOf(allowed ...string) (string, error) {
 // only announced.
 func (c *Call) text() ([]byte, error) {
 	var b bytes.Buffer
-	_, err := b.ReadFrom(http.MaxBytesReader(c.Writer, c.Body, c.maxBody))
+	_, err := b.ReadFrom(c.Holding(http.MaxBytesReader(c.Writer, c.Body, c.maxBody)))
 	var large *http.MaxBytesError
 	switch {
+	case isNoted(err):
+		return nil, err
 	case errors.As(err, &large):
 		return nil, posthouse.Errorf(posthouse.CodeTooLarge, "the body is larger than the %d bytes that are allowed", c.maxBody)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -251,6 +270,21 @@ func (c *Call) text() ([]byte, error) {
 		return nil, Unreadable("the body could not be read")
 	}
 	return b.Bytes(), nil
+}
+
+// Holding counts what is read into memory, until the request ends. What there is no room for is an error of the reader.
+func (c *Call) Holding(from io.Reader) io.Reader {
+	if c.held == nil {
+		c.held = c.bodies.Hold(cmp.Or(c.Key.ID, AddressOf(c.Request)))
+	}
+	return c.held.Reader(from)
+}
+
+// free gives back what the request held.
+func (c *Call) free() {
+	if c.held != nil {
+		c.held.Free()
+	}
 }
 
 const maxIdempotencyKey = 255

@@ -56,6 +56,8 @@ func listKinds() []string {
 // needs says whose request is served.
 func (r Route) needs() string {
 	switch {
+	case r.greets:
+		return "Needs no key, and says more to one of scope read."
 	case r.Scope == "":
 		return "Needs no key."
 	case r.scheme == basicScheme:
@@ -69,7 +71,10 @@ func (r Route) needs() string {
 }
 
 func (r Route) security() []map[string][]string {
-	if r.Scope == "" {
+	switch {
+	case r.greets:
+		return []map[string][]string{{}, {keyScheme: {}}}
+	case r.Scope == "":
 		return []map[string][]string{}
 	}
 	return []map[string][]string{{cmp.Or(r.scheme, keyScheme): {}}}

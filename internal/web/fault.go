@@ -43,7 +43,8 @@ var retryAfter = map[posthouse.Code]int{
 type Fault struct {
 	err    *posthouse.Error
 	status int
-	after  int // seconds, for Retry-After
+	after  int  // seconds, for Retry-After
+	noted  bool // by who refuses: the door need not log it
 }
 
 func (f *Fault) Error() string { return f.err.Error() }
@@ -60,8 +61,12 @@ func Unreadable(format string, args ...any) error {
 	return Faultf(http.StatusBadRequest, posthouse.CodeInvalid, format, args...)
 }
 
-// problemOf turns an error into its answer. What has no code is ours: its text stays in the log.
-func problemOf(err error) (p wire.Problem, after int) {
+// errorsPage says what each code means, and what to do then.
+const errorsPage = "/docs/errors.html#"
+
+// problemOf turns an error into its answer, of a request that a context is of. What has no code is ours: its text stays in the log.
+func problemOf(ctx context.Context, err error) (p wire.Problem, after int) {
+	id := cmp.Or(RequestID(ctx), posthouse.NewID())
 	var f *Fault
 	var coded *posthouse.Error
 	switch {
@@ -73,10 +78,10 @@ func problemOf(err error) (p wire.Problem, after int) {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		p, after = wire.Problem{Status: http.StatusServiceUnavailable, Code: posthouse.CodeUnavailable, Detail: "the request ended before it was done"}, 1
 	default:
-		id := posthouse.NewID()
 		p = wire.Problem{Status: http.StatusInternalServerError, Code: posthouse.CodeInternal, ID: id, Detail: "something went wrong here; the server's log says what, under the id " + id}
 	}
-	p.Type, p.Title, p.Problems = "about:blank", http.StatusText(p.Status), first(p.Problems)
+	p.ID = cmp.Or(RequestID(ctx), p.ID)
+	p.Type, p.Title, p.Problems = errorsPage+string(p.Code), http.StatusText(p.Status), first(p.Problems)
 	return p, after
 }
 
@@ -88,11 +93,17 @@ type Told struct {
 	Problems []posthouse.Problem
 }
 
+// isNoted reports whether an error needs no line of the door.
+func isNoted(err error) bool {
+	var f *Fault
+	return errors.As(err, &f) && f.noted
+}
+
 // Tell turns an error into what its caller learns. What has no code is ours: log logs it under the id that
 // the detail names.
-func Tell(err error, log func(id string, cause error)) Told {
-	p, after := problemOf(err)
-	if p.Status >= http.StatusInternalServerError {
+func Tell(ctx context.Context, err error, log func(id string, cause error)) Told {
+	p, after := problemOf(ctx, err)
+	if p.Status >= http.StatusInternalServerError && !isNoted(err) {
 		log(p.ID, errors.New(causeOf(err)))
 	}
 	return Told{p.Status, after, p.Detail, p.Problems}
@@ -108,6 +119,12 @@ func first(list []posthouse.Problem) []posthouse.Problem {
 	}
 	more := posthouse.Problem{Message: fmt.Sprintf("there are more problems than the %d listed", maxProblems)}
 	return append(list[:maxProblems:maxProblems], more)
+}
+
+// statusOf is the status of an error's answer.
+func statusOf(err error) int {
+	p, _ := problemOf(context.Background(), err)
+	return p.Status
 }
 
 func problemAnswer(p wire.Problem) Raw {

@@ -40,6 +40,8 @@ type Route struct {
 	audited bool
 	// witnessed has its answer wait until the audit log has the line
 	witnessed bool
+	// greets has it look at a key that is shown, though it needs none
+	greets bool
 	// guarded has it heed If-Match and If-None-Match
 	guarded bool
 	serve   func(*Call) (any, error)
@@ -144,6 +146,12 @@ func (r Route) Paged() Route { return r.Query("cursor", "limit") }
 // Answers are the statuses of the answer, the usual one first. Defaults to 200.
 func (r Route) Answers(status ...int) Route {
 	r.status = status
+	return r
+}
+
+// Greets has a route that needs no key look at one that is shown: Call.Key has it.
+func (r Route) Greets() Route {
+	r.greets = true
 	return r
 }
 

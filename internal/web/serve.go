@@ -20,7 +20,8 @@ func (d *door) handler(r Route) http.Handler {
 	}
 	return guarded(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		began := time.Now()
-		c := &Call{Request: req, maxBody: d.MaxBody, Writer: w, Status: r.status[0]}
+		c := &Call{Request: req, maxBody: d.MaxBody, bodies: d.Bodies, Writer: w, Status: r.status[0]}
+		defer c.free()
 		out, err := d.run(r, c)
 		if err == nil {
 			err = send(w, c.Status, out)
@@ -30,7 +31,7 @@ func (d *door) handler(r Route) http.Handler {
 			status = d.answerError(c, err)
 		}
 		if d.Log.Enabled(req.Context(), slog.LevelDebug) {
-			d.Log.Debug("request", "method", req.Method, "path", req.URL.Path, "status", status, "took", time.Since(began),
+			d.Log.Debug("request", "id", RequestID(req.Context()), "method", req.Method, "path", req.URL.Path, "status", status, "took", time.Since(began),
 				"tenant", c.Key.Tenant, "key", c.Key.ID, "from", AddressOf(req))
 		}
 	}))
@@ -67,7 +68,7 @@ func (d *door) run(r Route, c *Call) (out any, err error) {
 	if r.Audits() {
 		note = c.noteOf()
 	}
-	if r.in == nil && r.Method != http.MethodGet && len(c.problems) > 0 {
+	if r.in == nil && r.Method != http.MethodGet && r.Method != "" && len(c.problems) > 0 {
 		return nil, c.Wrong() // what changes something looks first; others find more
 	}
 	out, err = r.serve(c)
@@ -86,7 +87,7 @@ func (d *door) run(r Route, c *Call) (out any, err error) {
 // admit finds out who asks, and whether that key reaches this.
 func (d *door) admit(r Route, c *Call) (err error) {
 	if r.Scope == "" {
-		return nil
+		return d.greet(r, c)
 	}
 	if c.Key, err = d.Gate.enter(c.Request); err != nil {
 		return err
@@ -101,6 +102,20 @@ func (d *door) admit(r Route, c *Call) (err error) {
 		}
 	}
 	if err := r.admits(c); err != nil {
+		return err
+	}
+	return nil
+}
+
+// greet finds out who asks for what needs no key, where that may be told more with one. Where keys cannot be looked up everybody is a stranger.
+func (d *door) greet(r Route, c *Call) error {
+	if !r.greets || c.Header.Get("Authorization") == "" && !acting(c.Context()) {
+		return nil
+	}
+	key, err := d.Gate.enter(c.Request)
+	if err == nil {
+		c.Key = key
+	} else if status := statusOf(err); status == http.StatusUnauthorized || status == http.StatusTooManyRequests {
 		return err
 	}
 	return nil
@@ -125,7 +140,7 @@ func (r Route) admits(c *Call) error {
 
 // answerError writes an error and logs what the caller is not told.
 func (d *door) answerError(c *Call, err error) int {
-	p, after := problemOf(err)
+	p, after := problemOf(c.Context(), err)
 	h := c.Writer.Header()
 	h.Del("Idempotent-Replay")
 	h.Del("ETag")
@@ -138,7 +153,7 @@ func (d *door) answerError(c *Call, err error) int {
 			h.Add("WWW-Authenticate", `Basic realm="Posthouse", charset="UTF-8"`)
 		}
 	}
-	if p.Status >= http.StatusInternalServerError && c.Context().Err() == nil {
+	if p.Status >= http.StatusInternalServerError && c.Context().Err() == nil && !isNoted(err) {
 		d.Log.Error("request failed", "method", c.Method, "path", c.URL.Path, "tenant", c.Key.Tenant, "code", p.Code, "id", p.ID, "error", causeOf(err))
 	}
 	if sendErr := send(c.Writer, p.Status, problemAnswer(p)); sendErr != nil {

@@ -48,10 +48,11 @@ type field struct {
 
 // A body of two letters for each object of a list would become a hundred times its size before a handler sees how many
 // there are. maxElements bounds the lists that have no smaller bound of their own, maxObjects the objects in all lists
-// together, as lists can lie in lists.
+// together, as lists can lie in lists, and maxNames what stands in one object: each name costs many times its bytes.
 const (
 	maxElements = 10_000
 	maxObjects  = 100_000
+	maxNames    = 10_000
 )
 
 // OneTo bounds the list of a body that its handler wants 1 to so many elements of.

@@ -102,10 +102,11 @@ func (w *walker) expect(s *Shape, from int, got form, name string) bool {
 // full reports whether there are as many problems as are listed and one more, so that it is said that there are more.
 func (w *walker) full() bool { return len(w.problems) > maxProblems }
 
-// refuse adds a problem with the value that began at from and ends here.
+// refuse adds a problem with the value that began at from and ends here. Beyond those that are listed none is kept: a body can have
+// millions.
 func (w *walker) refuse(from int, format string, args ...any) {
-	w.bad = append(w.bad, span{from, w.at})
 	if !w.full() {
+		w.bad = append(w.bad, span{from, w.at})
 		w.problems = append(w.problems, posthouse.Problem{Path: string(w.path), Message: fmt.Sprintf(format, args...)})
 	}
 }
@@ -120,7 +121,11 @@ func (w *walker) object(s *Shape, into reflect.Value, depth int) error {
 	opened := len(w.keys)
 	var many map[string]bool
 	w.at++
-	for more := !w.closes('}'); more; {
+	more := !w.closes('}')
+	for n := 0; more; n++ {
+		if n == maxNames {
+			return w.unlooked("has more than %d names", maxNames)
+		}
 		w.space()
 		quoted := w.quoted()
 		if quoted == nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -19,6 +20,8 @@ type Options struct {
 	Log *slog.Logger
 	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
 	MaxBody int64
+	// Bodies bounds what is in memory of them at once. Defaults to sixteen of the largest.
+	Bodies *Bodies
 	// Version is shown by the index.
 	Version string
 	// Rates let requests pass. Defaults to all.
@@ -90,6 +93,9 @@ type door struct {
 // and stops nothing.
 func New(o Options, routes []Route) (http.Handler, error) {
 	o.Log, o.MaxBody = cmp.Or(o.Log, slog.Default()), cmp.Or(o.MaxBody, 4<<20)
+	if o.Bodies == nil {
+		o.Bodies = NewBodies(0, o.MaxBody, o.Log)
+	}
 	d := &door{Options: o, mux: http.NewServeMux()}
 	routes = append(routes[:len(routes):len(routes)], d.pages()...)
 	spec, err := describe(o.Terms, slices.Concat(routes, o.Beside))
@@ -109,6 +115,30 @@ func Describe(t Terms, routes, beside []Route) ([]byte, error) {
 	return describe(t, slices.Concat(routes, Pages(), beside))
 }
 
+// elsewhere are paths that other programs call, and what to use in their place. The first whose path begins so counts.
+var elsewhere = []struct{ begins, says string }{
+	{"/cgi-bin/webhook/send", ", which is of a group robot of WeCom: add a channel of the driver wecom_robot, and send by POST /v1/messages"},
+	{"/robot/send", ", which is of a group robot of DingTalk: add a channel of the driver dingtalk_robot, and send by POST /v1/messages"},
+	{"/open-apis/bot/", ", which is of a group robot of Feishu: add a channel for it, and send by POST /v1/messages"},
+	{"/cgi-bin/message/send", ", which is of WeCom: add a channel of the driver wecom, and send by POST /v1/messages"},
+	{"/topapi/message/", ", which is of DingTalk: add a channel of the driver dingtalk, and send by POST /v1/messages"},
+	{"/api/v1/alerts", ", which is of Alertmanager: messages are handed in by POST /v1/messages"},
+	{"/api/v2/alerts", ", which is of Alertmanager: messages are handed in by POST /v1/messages"},
+	{"/alertmanager", ": what Alertmanager posts is not read here; messages are handed in by POST /v1/messages"},
+	{"/webhook", ": messages are handed in by POST /v1/messages"},
+	{"/v2/", ": the API begins with /v1/"},
+}
+
+// meantBy says what to use in place of an address that somebody may have meant, empty where that is not known.
+func meantBy(path string) string {
+	for _, e := range elsewhere {
+		if strings.HasPrefix(path, e.begins) {
+			return e.says
+		}
+	}
+	return ""
+}
+
 // nowhere answers addresses that are not in the table: 405 where another method is.
 func (d *door) nowhere(c *Call) (any, error) {
 	var allowed []string
@@ -120,7 +150,7 @@ func (d *door) nowhere(c *Call) (any, error) {
 		}
 	}
 	if len(allowed) == 0 {
-		return nil, Faultf(http.StatusNotFound, posthouse.CodeNotFound, "there is no address %.200q; /openapi.json lists all there are", c.URL.Path)
+		return nil, Faultf(http.StatusNotFound, posthouse.CodeNotFound, "there is no address %.200q%s; /openapi.json lists all there are", c.URL.Path, meantBy(c.URL.Path))
 	}
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)

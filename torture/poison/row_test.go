@@ -128,7 +128,7 @@ func TestRowsThatNobodyCanReadStopNobody(t *testing.T) {
 			if log := h.Members[0].Log(); strings.Contains(log, "goroutine ") || h.Members[0].PID() != pid || dead(pid) {
 				t.Errorf("the server has panicked:\n%s", log)
 			}
-			ready := readyz(t, h.Members[0].Addr)
+			ready := readyz(t, h.Members[0].Addr, h.Key)
 			for _, name := range []string{"broken", "newer"} {
 				if !strings.Contains(ready, name) {
 					t.Errorf("/readyz does not name the channel %s: %s", name, ready)
@@ -185,9 +185,14 @@ func count(t *testing.T, raw *sql.DB, query string) (n int) {
 	return n
 }
 
-func readyz(t *testing.T, addr string) string {
+func readyz(t *testing.T, addr, key string) string {
 	t.Helper()
-	resp, err := http.Get("http://" + addr + "/readyz")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/readyz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,8 +176,11 @@ func risks(c config.Config) []string {
 	if sms := c.Server.SMS; c.Server.TLSCert == "" && sms.Username != "" && sms.Addr != "" && public(sms.Addr) {
 		out = append(out, "the SMS front door at "+sms.Addr+" can be reached from other machines, with passwords in plain HTTP: put a proxy with TLS in front")
 	}
-	if public(c.Server.Addr) && c.Server.MetricsAddr == "" && c.Server.MetricsToken == "" {
+	if public(c.Server.Addr) && c.Server.MetricsAddr == server.MetricsOpen && c.Server.MetricsToken == "" {
 		out = append(out, "the metrics at "+c.Server.Addr+" name all tenants' channels to anybody: give metrics_token, or metrics_addr")
+	}
+	if c.Server.OIDC.Issuer != "" && c.Server.PublicURL == "" {
+		out = append(out, "public_url is not set: the redirect URI that oidc_issuer is told follows the Host of each request; name the URL at which browsers see the server")
 	}
 	if c.Server.AllowPrivate {
 		out = append(out, "allow_private lets channels reach every address inside: allow_networks can name just those they need")

@@ -34,13 +34,27 @@ func WriteJSON(to io.Writer, v any, indent string) error {
 	return err
 }
 
-// Show prints a value as JSON where that is asked for, and else by the given function.
+// Show prints a value as JSON where that is asked for, and else by the given function. A list stands in the envelope that pages of the API
+// have, {"items": […]}, so that scripts read all lists alike.
 func (sh *Shell) Show(v any, human func()) error {
 	if sh.JSON {
-		return sh.PrintJSON(v)
+		return sh.PrintJSON(enveloped(v))
 	}
 	human()
 	return nil
+}
+
+func enveloped(v any) any {
+	r := reflect.ValueOf(v)
+	if r.Kind() != reflect.Slice {
+		return v
+	}
+	if r.IsNil() {
+		v = []any{}
+	}
+	return struct {
+		Items any `json:"items"`
+	}{v}
 }
 
 // Printf prints to the output. What texts among the values hold, others may have written: a terminal obeys none of it.

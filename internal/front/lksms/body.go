@@ -2,6 +2,7 @@ package lksms
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // The bodies are read as loosely as the server read them that this one stands in for: fields it does not
@@ -105,9 +107,13 @@ func errNoText(value []byte) error {
 
 // body reads the whole body, up to the server's bound.
 func (d *door) body(c *call) ([]byte, error) {
-	b, err := io.ReadAll(http.MaxBytesReader(c.writer, c.Body, d.MaxBody))
+	c.held = d.Bodies.Hold(cmp.Or(c.who.key.ID, "the shared pair"))
+	b, err := io.ReadAll(c.held.Reader(http.MaxBytesReader(c.writer, c.Body, d.MaxBody)))
 	var large *http.MaxBytesError
+	var busy *web.Fault
 	switch {
+	case errors.As(err, &busy):
+		return nil, err
 	case errors.As(err, &large):
 		return nil, refuse(http.StatusRequestEntityTooLarge, "the body is larger than the %d bytes that are allowed", d.MaxBody)
 	case err != nil:

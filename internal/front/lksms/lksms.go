@@ -56,6 +56,8 @@ type Options struct {
 	TimeZone *time.Location
 	// MaxBody bounds a request's body, in bytes. Defaults to 4 MiB.
 	MaxBody int64
+	// Bodies bounds what is in memory of them at once. Defaults to sixteen of the largest.
+	Bodies *web.Bodies
 	// Audit is told who changed what. Defaults to none.
 	Audit web.Book
 	// Log defaults to slog.Default().
@@ -87,6 +89,9 @@ func New(o Options) (http.Handler, error) {
 	}
 	o.TimeZone, o.Log = cmp.Or(o.TimeZone, time.UTC), cmp.Or(o.Log, slog.Default())
 	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
+	if o.Bodies == nil {
+		o.Bodies = web.NewBodies(0, o.MaxBody, o.Log)
+	}
 	if o.Rules == nil {
 		o.Rules = func(context.Context, string) (Rules, error) { return Rules{}, nil }
 	}

@@ -27,6 +27,7 @@ type call struct {
 	who    caller
 	writer http.ResponseWriter
 	line   *work.Line // of the log of requests, for those that are logged
+	held   *web.Held  // of the body, once it was read
 	change change     // for the audit log
 }
 
@@ -63,6 +64,7 @@ type envelope struct {
 func (d *door) handler(methods map[string]route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r, writer: w}
+		defer c.free()
 		out, err := d.run(methods, c)
 		status, text := http.StatusOK, []byte(nil)
 		if err == nil {
@@ -81,6 +83,13 @@ func (d *door) handler(methods map[string]route) http.Handler {
 		w.WriteHeader(status)
 		_, _ = w.Write(text) // a caller who left is no error of ours
 	})
+}
+
+// free gives back what the body held.
+func (c *call) free() {
+	if c.held != nil {
+		c.held.Free()
+	}
 }
 
 // run lets a request in and handles it. A panic is an error like others.
@@ -156,7 +165,7 @@ func (d *door) refused(c *call, err error) (int, []byte) {
 	if errors.As(err, &own) {
 		status, message = own.status, own.message
 	} else {
-		told := web.Tell(err, func(id string, cause error) {
+		told := web.Tell(c.Context(), err, func(id string, cause error) {
 			if c.Context().Err() == nil {
 				d.Log.Error("request failed", "method", c.Method, "path", c.URL.Path, "tenant", c.who.tenant, "id", id, "error", cause)
 			}

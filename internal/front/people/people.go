@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	persons "github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -90,17 +91,14 @@ func (p people) get(c *web.Call) (posthouse.Person, error) {
 	return found, err
 }
 
-// maxPersonName is what databases keep of a name, in bytes.
-const maxPersonName = 64
-
 func (p people) put(c *web.Call, in wire.PutPerson) (posthouse.Person, error) {
 	if err := rules(c); err != nil {
 		return posthouse.Person{}, err
 	}
 	name := c.PathValue("name")
 	c.CheckName("name", name)
-	if len(name) > maxPersonName {
-		c.RefuseNew("name", "has %d bytes: at most %d are allowed", len(name), maxPersonName)
+	if why := persons.BadName(name); why != "" {
+		c.RefuseNew("name", "%s", why)
 	}
 	c.CheckWord("title", in.Title, 255)
 	checkRoles(c, in.Roles)
