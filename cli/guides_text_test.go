@@ -147,6 +147,9 @@ func (r *guideReader) setChannel(b block) {
 // query asks the server's database, and compares where the page shows what it answers.
 func (r *guideReader) query(b block, s typedStep) {
 	r.Helper()
+	if strings.HasPrefix(b.text, "GRANT ") {
+		return // SQLite has no users: package outbox tries these on servers that have
+	}
 	db, err := sql.Open("sqlite", strings.TrimPrefix(r.dsn, "sqlite:")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		r.Fatal(err)
