@@ -302,6 +302,9 @@ type Template struct {
 	Lenient bool   `json:"lenient,omitempty"` // a missing variable stays visible instead of being refused
 	// ExternalID is what the provider calls the template, if it has templates of its own.
 	ExternalID string `json:"external_id,omitempty"`
+	// Parameters are those of the provider's template, each a text with placeholders. They are all that leaves of a payload then;
+	// without them it is the members that title and text name.
+	Parameters map[string]string `json:"parameters,omitempty"`
 	// Disabled refuses new messages with it.
 	Disabled  bool      `json:"disabled,omitempty"`
 	Variables []string  `json:"variables"`

@@ -26,7 +26,9 @@ type Outgoing struct {
 	Template  string
 	// TemplateID is what the provider calls the template, empty for none.
 	TemplateID string
-	Payload    json.RawMessage // nil without one
+	// Payload is what leaves of the message's: all of it where the message has no template, else what the template or the channel's
+	// configuration names. Nil for nothing.
+	Payload json.RawMessage
 	// IdemKey is the same over all attempts of the delivery: pass it on wherever the
 	// provider has a field for it, and as our reference where it has not.
 	IdemKey string
@@ -161,6 +163,9 @@ type Type struct {
 	// as "address" or "content.text", and is empty for one that does not; see [Type.Everybody]. Such a message needs the grant
 	// mention_all and counts against the quota of that name. Defaults to never.
 	Everyone func(c Config, out Outgoing) (field string)
+	// Names are the members of a payload that a configuration asks for: they leave beside those that a message's template names,
+	// and nothing else does. Defaults to none.
+	Names func(Config) []string
 	// Window is how long the provider remembers an idempotency key: 0 never, Forever
 	// always. A driver where that depends on the configuration answers it in IdempotencyWindow.
 	Window            time.Duration

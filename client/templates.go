@@ -30,12 +30,13 @@ func (c Templates) Get(ctx context.Context, name string, version int) (posthouse
 // Put stores a new version of a template.
 func (c Templates) Put(ctx context.Context, t posthouse.Template) (posthouse.Template, error) {
 	return send[posthouse.Template](ctx, c.api, http.MethodPut, path("templates", t.Name), struct {
-		Title      string `json:"title,omitempty"`
-		Text       string `json:"text"`
-		Lenient    bool   `json:"lenient,omitempty"`
-		ExternalID string `json:"external_id,omitempty"`
-		Disabled   bool   `json:"disabled,omitempty"`
-	}{t.Title, t.Text, t.Lenient, t.ExternalID, t.Disabled})
+		Title      string            `json:"title,omitempty"`
+		Text       string            `json:"text"`
+		Lenient    bool              `json:"lenient,omitempty"`
+		ExternalID string            `json:"external_id,omitempty"`
+		Parameters map[string]string `json:"parameters,omitempty"`
+		Disabled   bool              `json:"disabled,omitempty"`
+	}{t.Title, t.Text, t.Lenient, t.ExternalID, t.Parameters, t.Disabled})
 }
 
 // Delete deletes all versions of a template.

@@ -116,6 +116,7 @@ type CampaignSample struct {
 	Seq      int64             `json:"seq" doc:"The number in the audience."`
 	Address  string            `json:"address" doc:"Where the member is reached."`
 	Content  posthouse.Content `json:"content" doc:"What the template makes of the variables."`
+	Payload  json.RawMessage   `json:"payload,omitempty" doc:"What leaves of the variables for a provider that has templates of its own: the template's parameters, or the columns that it names."`
 	Problems []Flaw            `json:"problems" doc:"Why it could not be sent like this; empty for nothing."`
 }
 

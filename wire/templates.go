@@ -31,6 +31,7 @@ type Previewed struct {
 	Text       Lengths             `json:"text_length"`
 	Variables  []string            `json:"variables"`
 	Payload    json.RawMessage     `json:"payload,omitempty" doc:"What it was filled with: the payload, with the fields of a clock and platformUrl."`
+	Leaves     json.RawMessage     `json:"leaves,omitempty" doc:"What of that leaves for a provider with templates of its own: the template's parameters, or the members that title and text name."`
 	ExternalID string              `json:"external_id,omitempty" doc:"What the provider calls the template."`
 	Disabled   bool                `json:"disabled,omitempty" doc:"A message with it would be refused."`
 	Problems   []posthouse.Problem `json:"problems" doc:"What the payload lacks; a message with it would be refused."`

@@ -70,6 +70,19 @@ func newPlan(c channel.Config) *plan {
 	return p
 }
 
+// names are the members of a payload that the request asks for by name. ${payload} asks for what leaves anyway.
+func (p *plan) names() (list []string) {
+	for _, t := range append(slices.Collect(maps.Values(p.headers)), p.url, p.body) {
+		for _, part := range t.parts {
+			if part.payload && len(part.path) > 0 && part.path[0].key != "" {
+				list = append(list, part.path[0].key)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 func (p *plan) problem(path, message string) {
 	p.problems = append(p.problems, posthouse.Problem{Path: path, Message: message})
 }

@@ -21,6 +21,7 @@ func Type() channel.Type {
 		MaxBatch:          maxBatch,
 		BatchSize:         func(c channel.Config) int { return c.Int("batch") },
 		IdempotencyWindow: func(c channel.Config) time.Duration { return c.Duration("idempotency_window") },
+		Names:             func(c channel.Config) []string { return newPlan(c).names() },
 		Timeout:           10 * time.Second,
 		Check:             check,
 		Address:           address,

@@ -127,7 +127,7 @@ func TestATemplateIsTestedByReallySendingIt(t *testing.T) {
 	}
 	out := n.sent[0]
 	if out.Content.Text != "李娜 0" || out.Recipient.Address != "li.na" || out.Template != "done" || out.TemplateID != "SE1002" ||
-		string(out.Payload) != `{"name":"李娜","platformUrl":"https://platform.example/","remainMin":0}` {
+		string(out.Payload) != `{"name":"李娜","remainMin":0}` {
 		t.Errorf("sent %+v with %s", out, out.Payload)
 	}
 	for body, path := range map[string]string{

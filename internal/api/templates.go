@@ -3,10 +3,13 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/render"
@@ -86,6 +89,7 @@ func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, 
 	c.CheckName("name", in.Name)
 	checkTemplate(c, in.Title, in.Text)
 	c.CheckWord("external_id", in.ExternalID, maxExternal)
+	checkParameters(c, in.Parameters)
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
@@ -116,6 +120,30 @@ func checkPayload(c *web.Call, payload json.RawMessage) {
 	var p draft.Problems
 	p.Payload(payload, draft.MaxPayload)
 	c.Add(p.List)
+}
+
+// Bounds of the parameters of a template.
+const (
+	maxParameters = 100
+	maxParameter  = 128
+)
+
+func checkParameters(c *web.Call, parameters map[string]string) {
+	if n := len(parameters); n > maxParameters {
+		c.RefuseNew("parameters", "has %d: the most is %d", n, maxParameters)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		path := "parameters." + name
+		if name == "" {
+			c.RefuseNew("parameters", "has one without a name")
+		}
+		c.CheckWord(path, name, maxParameter)
+		c.CheckText(path, parameters[name], maxText)
+		if _, err := render.Parse(parameters[name]); err != nil {
+			c.RefuseNew(path, "%s", err)
+		}
+	}
 }
 
 func (t templates) remove(c *web.Call) error {
@@ -161,12 +189,13 @@ func (t templates) test(c *web.Call, in wire.TemplateTest) (out wire.ChannelTest
 	if err != nil {
 		return out, err
 	}
-	content, payload, problems := t.filler.Fill(of, in.Payload, in.Clock, time.Time{})
+	made, payload, problems := t.filler.Fill(of, in.Payload, in.Clock, time.Time{})
 	if err := posthouse.Invalid("the payload does not fill the template", problems); err != nil {
 		return out, err
 	}
-	made := channel.Outgoing{Recipient: in.To, Content: content, Template: of.Name, TemplateID: of.ExternalID, Payload: payload}
-	return try(c, in.Channel, made, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
+	leaves, _ := content.Prepare(of).Leaves(payload, nil)
+	message := channel.Outgoing{Recipient: in.To, Content: made, Template: of.Name, TemplateID: of.ExternalID, Payload: leaves}
+	return try(c, in.Channel, message, func(out channel.Outgoing, anybody bool) (channel.Outgoing, channel.Result, error) {
 		return t.channels.Test(c.Context(), c.Tenant(), in.Channel, out, c.Caller(), anybody)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -279,14 +280,19 @@ func (r *Reader) row(rec record) (Row, error) {
 	if err != nil {
 		return Row{}, refuse(r.starts[r.place], "%s %s", columns[r.place], err)
 	}
-	return Row{Line: rec.line, Address: address, Variables: r.variablesOf(columns), Fields: r.names}, nil
+	variables, names := r.variablesOf(columns)
+	return Row{Line: rec.line, Address: address, Variables: variables, Fields: names}, nil
 }
 
-// variablesOf writes the fields but the address as a JSON object.
-func (r *Reader) variablesOf(columns []string) []byte {
-	out := append(r.variables[:0], '{')
+// variablesOf writes the fields but the address as a JSON object, and names them. An empty cell is a variable that is missing.
+func (r *Reader) variablesOf(columns []string) (object []byte, names []string) {
+	out, empty := append(r.variables[:0], '{'), 0
 	for i, value := range r.fields {
 		if i == r.place || columns[i] == "" {
+			continue
+		}
+		if value == "" {
+			empty++
 			continue
 		}
 		if len(out) > 1 {
@@ -294,11 +300,18 @@ func (r *Reader) variablesOf(columns []string) []byte {
 		}
 		out = AppendString(append(out, r.keys[i]...), value)
 	}
+	names = r.names
+	if empty > 0 {
+		names = slices.DeleteFunc(slices.Clone(columns), func(name string) bool {
+			at := slices.Index(columns, name)
+			return name == "" || at == r.place || r.fields[at] == ""
+		})
+	}
 	r.variables = append(out, '}')
 	if len(r.variables) == 2 {
-		return nil
+		return nil, names
 	}
-	return r.variables
+	return r.variables, names
 }
 
 // addressOf is an address as it is kept.

@@ -54,7 +54,7 @@ func TestAReaderTakesWhatIsGoodAndSaysWhereTheRestIsWrong(t *testing.T) {
 		want   []string
 		fault  string
 	}{
-		{name: "a header names the columns", file: "openid,name,sum\no1,张三,20\no2,,\n", want: []string{`2 o1 {"name":"张三","sum":"20"}`, `3 o2 {"name":"","sum":""}`}},
+		{name: "a header names the columns", file: "openid,name,sum\no1,张三,20\no2,,\n", want: []string{`2 o1 {"name":"张三","sum":"20"}`, `3 o2 `}},
 		{name: "the last line needs no end", file: "openid\no1\no2", want: []string{"2 o1 ", "3 o2 "}},
 		{name: "lines of Windows, a mark before them and empty ones", file: "\ufeffopenid,n\r\n\r\no1,2\r\n", want: []string{`3 o1 {"n":"2"}`}},
 		{name: "quotes hold delimiters, quotes and lines", file: "openid,n\no1,\"a,\"\"b\"\"\nc\"\no2,\\\n", want: []string{`2 o1 {"n":"a,\"b\"\nc"}`, `4 o2 {"n":"\\"}`}},

@@ -1,16 +1,20 @@
 package campaign
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -149,6 +153,13 @@ func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wir
 func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {
 	const maxPayload = 64 << 10
 	p.Payload(in.Payload, maxPayload)
+	if fields, err := render.Fields(in.Payload); err == nil {
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if bytes.Contains(fields[name], []byte("${")) {
+				p.Add("payload."+name, "has a placeholder, which is filled in the texts of a template only: give the template a parameter %.80q with this text", name)
+			}
+		}
+	}
 	switch {
 	case in.Content == nil && in.Template == "":
 		p.Add("template", "is required, or a content")

@@ -56,8 +56,9 @@ func (l *Letter) Template() (name, id string) {
 	return l.template.Name, l.template.ExternalID
 }
 
-// For is what a member gets, and the payload that the template was filled with.
-func (l *Letter) For(m audience.Member) (posthouse.Content, json.RawMessage, []posthouse.Problem) {
+// For is what a member gets, and what leaves of the columns and the campaign's payload: what the template names, and what also names
+// besides. Nothing of the columns does where all get the same content.
+func (l *Letter) For(m audience.Member, also []string) (posthouse.Content, json.RawMessage, []posthouse.Problem) {
 	if l.template == nil {
 		return *l.campaign.Content, l.campaign.Payload, nil
 	}
@@ -66,7 +67,8 @@ func (l *Letter) For(m audience.Member) (posthouse.Content, json.RawMessage, []p
 		return posthouse.Content{}, nil, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
 	}
 	made, problems := l.text.Fill(payload)
-	return made, payload, problems
+	leaves, _ := l.text.Leaves(payload, also) // what it lacks, Fill has said
+	return made, leaves, problems
 }
 
 // payloadFor is what is said for all, and what is said of a member, which wins.

@@ -112,11 +112,18 @@ func (d *Desk) samples(ctx context.Context, c *work.Campaign, a *work.Audience, 
 		if err != nil || again {
 			return err
 		}
-		made, _, problems := letter.For(m)
+		var also []string
+		if ch != nil {
+			also = ch.Opened.Names
+		}
+		made, leaves, problems := letter.For(m, also)
 		if ch != nil && ch.Opened.Content != nil && len(problems) == 0 {
 			problems = ch.Opened.Content(made)
 		}
 		s := wire.CampaignSample{Seq: m.Seq, Address: m.Address, Content: made, Problems: []wire.Flaw{}}
+		if t != nil && (t.ExternalID != "" || len(t.Parameters) > 0) {
+			s.Payload = leaves
+		}
 		for _, p := range problems {
 			s.Problems = append(s.Problems, wire.Flaw{Path: p.Path, Message: p.Message})
 		}

@@ -99,6 +99,9 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	if t.IdempotencyWindow != nil {
 		opened.Window = t.IdempotencyWindow(config)
 	}
+	if t.Names != nil {
+		opened.Names = t.Names(config)
+	}
 	opened.Driver, err = t.Open(config, p.env(&ch, "", opened.Timeout, egress))
 	return opened, err
 }

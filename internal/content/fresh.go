@@ -33,6 +33,21 @@ func (c *Contents) Fresh(ctx context.Context, m *posthouse.Message, at time.Time
 	return &next, "", nil
 }
 
+// Leaving is a message as it leaves for its provider: of its payload, what its template names, and what also names besides. Nothing
+// leaves where the version of the template is gone. A message without a template leaves as it is: its payload was written for it.
+func (c *Contents) Leaving(ctx context.Context, m *posthouse.Message, also []string) (*posthouse.Message, error) {
+	if m.Template == "" || len(m.Payload) == 0 {
+		return m, nil
+	}
+	t, err := c.known.get(ctx, c.Store, templateKey{m.Tenant, m.Template, m.Version})
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return nil, err
+	}
+	next := *m
+	next.Payload, _ = Prepare(t).Leaves(m.Payload, also)
+	return &next, nil
+}
+
 // templates remembers versions of templates for a while: each attempt of a message with a clock needs one.
 type templates struct {
 	mu    sync.Mutex

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/render"
@@ -21,7 +23,15 @@ type Prepared struct {
 	name        string
 	mode        render.Mode
 	title, text *render.Template
+	params      []parameter
+	names       []string            // of the members of a payload that title and text name
 	problems    []posthouse.Problem // why it cannot be read
+}
+
+// parameter is one of a template of the provider's, and what fills it.
+type parameter struct {
+	name string
+	text *render.Template
 }
 
 // Prepare reads a template.
@@ -30,16 +40,79 @@ func Prepare(t posthouse.Template) Prepared {
 	if t.Lenient {
 		p.mode = render.Lenient
 	}
-	for _, part := range []struct {
-		text string
-		into **render.Template
-	}{{t.Title, &p.title}, {t.Text, &p.text}} {
-		var err error
-		if *part.into, err = render.Parse(part.text); err != nil {
+	read := func(text string) *render.Template {
+		parsed, err := render.Parse(text)
+		if err != nil {
 			p.problems = append(p.problems, posthouse.Problem{Path: "template", Message: fmt.Sprintf("%s: %v", t.Name, err)})
+		}
+		return parsed
+	}
+	p.title, p.text = read(t.Title), read(t.Text)
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		p.params = append(p.params, parameter{name, read(t.Parameters[name])})
+	}
+	if len(p.problems) > 0 {
+		return p
+	}
+	for _, part := range []*render.Template{p.title, p.text} {
+		for _, name := range part.Variables() {
+			name, _, _ = strings.Cut(name, ".")
+			p.names = append(p.names, name)
 		}
 	}
 	return p
+}
+
+// Leaves is what of a payload leaves for a provider that has templates of its own: the parameters of the template, where it has some,
+// or else the members that its title and text name. What also names besides, such as the configuration of the channel, leaves too.
+// Problems name what the payload lacks.
+func (p Prepared) Leaves(payload json.RawMessage, also []string) (json.RawMessage, []posthouse.Problem) {
+	if len(p.problems) > 0 || len(payload) == 0 && len(p.params) == 0 {
+		return nil, dedupe(p.problems)
+	}
+	fields, err := render.Fields(payload)
+	if err != nil {
+		return nil, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
+	}
+	leaves := map[string]json.RawMessage{}
+	keep := func(names []string) {
+		for _, name := range names {
+			if value, is := fields[name]; is {
+				leaves[name] = value
+			}
+		}
+	}
+	keep(also)
+	var problems []posthouse.Problem
+	if len(p.params) == 0 {
+		keep(p.names)
+	} else if problems, err = p.parameters(payload, leaves); err != nil {
+		return nil, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
+	}
+	object, err := render.Object(leaves)
+	if err != nil {
+		problems = append(problems, posthouse.Problem{Path: "payload", Message: err.Error()})
+	}
+	return object, problems
+}
+
+// parameters fills the parameters into an object.
+func (p Prepared) parameters(payload json.RawMessage, into map[string]json.RawMessage) (problems []posthouse.Problem, err error) {
+	values, err := render.ParseValues(payload)
+	if err != nil {
+		return nil, err
+	}
+	for _, param := range p.params {
+		text, err := param.text.Execute(values, p.mode)
+		if err != nil {
+			problems = append(problems, renderProblems(p.name, err)...)
+			continue
+		}
+		if into[param.name], err = json.Marshal(text); err != nil {
+			return problems, err
+		}
+	}
+	return dedupe(problems), nil
 }
 
 // Fill is Render for a template that has been read.
@@ -58,6 +131,11 @@ func (p Prepared) Fill(payload json.RawMessage) (posthouse.Content, []posthouse.
 		into *string
 	}{{p.title, &content.Title}, {p.text, &content.Text}} {
 		if *part.into, err = part.text.Execute(values, p.mode); err != nil {
+			problems = append(problems, renderProblems(p.name, err)...)
+		}
+	}
+	for _, param := range p.params {
+		if _, err := param.text.Execute(values, p.mode); err != nil {
 			problems = append(problems, renderProblems(p.name, err)...)
 		}
 	}

@@ -423,3 +423,64 @@ func TestACampaignThatCannotBeReadDelaysNobody(t *testing.T) {
 		d.stands(posthouse.CampaignCancelled, wire.CampaignProgress{Members: 100, Cancelled: 100})
 	})
 }
+
+// CAMP-8: nothing of a file, or of a payload, goes to the provider but what the template or the channel's configuration names.
+func TestOnlyWhatTheTemplateNamesGoesToTheProvider(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		d.open("c", posthouse.ChannelSettings{}, state.Opened{Window: channel.Forever, Driver: d.provider, Names: []string{"shop"}})
+		put := func(tmpl posthouse.Template) {
+			tmpl.Tenant = d.tenant
+			if _, err := d.rig.store.Templates.PutTemplate(d.Context(), time.Now(), tmpl); err != nil {
+				d.Fatal(err)
+			}
+		}
+		put(posthouse.Template{Name: "text", Text: "hello ${name}"})
+		put(posthouse.Template{Name: "mapped", Text: "hello", Parameters: map[string]string{"thing1": "${name}", "thing2": "coupon"}})
+		const columns, row = "openid,name,id_card,mobile,shop\n", "o1,Ann,110101199003070000,13800138000,north\n"
+		for _, c := range []struct {
+			template string
+			content  *posthouse.Content
+			want     string
+		}{
+			{template: "text", want: `{"name":"Ann","shop":"north"}`},
+			{template: "mapped", want: `{"shop":"north","thing1":"Ann","thing2":"coupon"}`},
+			{content: &posthouse.Content{Text: "hello"}, want: ""},
+		} {
+			name := "of-" + c.template
+			_, err := d.desk.Create(d.Context(), d.tenant, wire.CampaignDraft{Name: name, Channel: "c", Template: c.template, Content: c.content})
+			if err == nil {
+				_, err = d.desk.Import(d.Context(), d.tenant, name, campaign.Part{Final: true}, strings.NewReader(columns+row))
+			}
+			if err == nil {
+				_, err = d.desk.Act(d.Context(), d.tenant, name, campaign.Start, false)
+			}
+			if err != nil {
+				d.Fatal(err)
+			}
+			d.pass(10 * time.Second)
+			sent := d.provider.sent()
+			if got := string(sent[len(sent)-1].Payload); got != c.want {
+				t.Errorf("of a member with the template %q %s leaves, want %s", c.template, got, c.want)
+			}
+			if c.template == "" {
+				continue
+			}
+			d.send(posthouse.Draft{Channel: "c", To: []posthouse.Recipient{{User: "u1"}}, Template: c.template, Payload: payload(map[string]string{"name": "Ann", "id_card": "110101199003070000", "shop": "north"})})
+			d.pass(time.Second)
+			sent = d.provider.sent()
+			if got := string(sent[len(sent)-1].Payload); got != c.want {
+				t.Errorf("of a message with the template %q %s leaves, want %s", c.template, got, c.want)
+			}
+		}
+		d.send(posthouse.Draft{Channel: "c", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "x"}, Payload: payload(map[string]string{"first": "Ann"})})
+		d.pass(time.Second)
+		sent := d.provider.sent()
+		if got := string(sent[len(sent)-1].Payload); got != `{"first":"Ann"}` {
+			t.Errorf("of a message without a template %s leaves", got)
+		}
+		_, err := d.desk.Create(d.Context(), d.tenant, wire.CampaignDraft{Name: "filled", Channel: "c", Template: "text", Payload: payload(map[string]string{"thing1": "${name}"})})
+		if err == nil || !strings.Contains(err.Error(), "payload.thing1") {
+			t.Errorf("a placeholder in the payload of a campaign: %v", err)
+		}
+	})
+}

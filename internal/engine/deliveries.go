@@ -157,7 +157,7 @@ func (g *group) about() about { return g.is }
 
 // prepare opens what is sealed, fills anew what changes with the time, and leaves out what cannot be sent.
 func (g *group) prepare(ctx context.Context, leaseEnd time.Time) bool {
-	if len(g.items) == 0 || !g.unseal(ctx, leaseEnd) || !g.refill(ctx, leaseEnd) {
+	if len(g.items) == 0 || !g.unseal(ctx, leaseEnd) || !g.refill(ctx, leaseEnd) || !g.narrow(ctx, leaseEnd) {
 		return false
 	}
 	readable := g.items[:0:0]
@@ -241,6 +241,30 @@ func (g *group) refill(ctx context.Context, leaseEnd time.Time) bool {
 		return true
 	}
 	return false
+}
+
+// narrow leaves of each payload what is to leave: the provider is told nothing that no template asks for.
+func (g *group) narrow(ctx context.Context, leaseEnd time.Time) bool {
+	ctx, cancel := context.WithDeadline(ctx, leaseEnd)
+	defer cancel()
+	var whole, leaving *posthouse.Message
+	for i := range g.items {
+		m := g.items[i].Message
+		if m == nil || m.Unreadable != "" {
+			continue
+		}
+		if m != whole {
+			var err error
+			if leaving, err = g.of.contents.Leaving(ctx, m, g.route.Opened.Names); err != nil {
+				g.of.log.Warn("a template cannot be read: what it fills is given back", "channel", m.Channel, "message", m.ID, "template", m.Template, "error", err)
+				g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}})
+				return false
+			}
+			whole = m
+		}
+		g.items[i].Message = leaving
+	}
+	return true
 }
 
 func (g *group) outgoing() []channel.Outgoing {

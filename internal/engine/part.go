@@ -44,7 +44,7 @@ func (p *part) prepare(context.Context, time.Time) bool {
 			continue
 		}
 		m := leg.Members[i]
-		content, payload, problems := leg.Letter.For(m)
+		content, payload, problems := leg.Letter.For(m, r.Opened.Names)
 		if len(problems) > 0 {
 			p.refuse(i, problems)
 			continue

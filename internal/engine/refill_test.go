@@ -60,9 +60,9 @@ func TestARetryIsFilledAnew(t *testing.T) {
 			got = append(got, out.Content.Text+" "+string(out.Payload))
 		}
 		want := []string{
-			`over by 1, not 30 {"maxDuration":1,"originalMaxDuration":30,"overtime":1}`,
-			`over by 2, not 30 {"maxDuration":2,"originalMaxDuration":30,"overtime":2}`,
-			`over by 5, not 30 {"maxDuration":5,"originalMaxDuration":30,"overtime":5}`,
+			`over by 1, not 30 {"originalMaxDuration":30,"overtime":1}`,
+			`over by 2, not 30 {"originalMaxDuration":30,"overtime":2}`,
+			`over by 5, not 30 {"originalMaxDuration":30,"overtime":5}`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			r.Error(diff)

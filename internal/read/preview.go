@@ -2,10 +2,12 @@ package read
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -24,6 +26,7 @@ func Preview(f Filler, t posthouse.Template, payload json.RawMessage, clock *pos
 		t.Lenient = true
 		v.Content, _, _ = f.Fill(t, payload, clock, now)
 	}
+	v.Leaves, _ = content.Prepare(t).Leaves(v.Payload, nil)
 	v.Problems = notNil(v.Problems)
 	v.Title, v.Text = wire.Lengths(render.Length(v.Content.Title)), wire.Lengths(render.Length(v.Content.Text))
 	return v
@@ -32,7 +35,11 @@ func Preview(f Filler, t posthouse.Template, payload json.RawMessage, clock *pos
 // Variables lists the names a template is filled with, those of the title first.
 func Variables(t posthouse.Template) []string {
 	names := []string{}
-	for _, text := range []string{t.Title, t.Text} {
+	texts := []string{t.Title, t.Text}
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		texts = append(texts, t.Parameters[name])
+	}
+	for _, text := range texts {
 		parsed, err := render.Parse(text)
 		if err != nil {
 			continue

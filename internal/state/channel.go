@@ -42,6 +42,8 @@ type Opened struct {
 	Shares func(content posthouse.Content, address string) bool
 	// Everybody names the field by which a delivery calls everybody, empty for none. Defaults to channel.Everybody.
 	Everybody func(out channel.Outgoing) (field string)
+	// Names are the members of a payload that the channel's configuration asks for.
+	Names []string
 }
 
 // Drivers are the drivers that are open.

@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,6 +64,9 @@ func printTemplate(sh *shell.Shell, t posthouse.Template) {
 		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"provider's id", t.ExternalID}, {"disabled", yes(t.Disabled)}, {"variables", shell.Words(t.Variables)},
 		{"missing ones", missing}, {"made", sh.At(t.CreatedAt)}, {"title", t.Title}, {"text", t.Text},
 	}...)
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		sh.Fields([2]string{"parameter " + name, t.Parameters[name]})
+	}
 }
 
 func templateSet(sh *shell.Shell) *cobra.Command {
@@ -88,6 +93,7 @@ func templateSet(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringVar(&t.Title, "title", "", "the `TITLE`")
 	cmd.Flags().StringVar(&text, "text", "", "the `TEXT` with ${name} or {name} for each value, @FILE, or -")
 	cmd.Flags().StringVar(&t.ExternalID, "external-id", "", "what the provider calls the template, an `ID`")
+	cmd.Flags().StringToStringVar(&t.Parameters, "parameter", nil, "a parameter of the provider's template and what fills it, `NAME=TEXT` such as 'thing1=${name}'; repeat it for more")
 	cmd.Flags().BoolVar(&t.Disabled, "disabled", false, "refuse new messages with it")
 	cmd.Flags().BoolVar(&t.Lenient, "lenient", false, "leave a missing value's placeholder visible instead of refusing the message")
 	return cmd

@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -13,7 +15,7 @@ import (
 // Templates are texts with placeholders, in versions.
 type Templates struct{ db *sqldb.DB }
 
-const templateColumns = "tenant, name, version, title, body, lenient, external_id, disabled, created_at"
+const templateColumns = "tenant, name, version, title, body, lenient, external_id, parameters, disabled, created_at"
 
 // PutTemplate stores a new version of a template and returns it. One that equals the latest version
 // makes none: whether it is disabled is no part of that, and is changed in its place.
@@ -41,9 +43,13 @@ func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthous
 		if err != nil {
 			return err
 		}
+		parameters, err := parametersText(put.Parameters)
+		if err != nil {
+			return err
+		}
 		put.Version, put.CreatedAt = latest.Version+1, sqldb.TimeOf(at)
-		_, err = t.Exec("INSERT INTO posthouse_templates ("+templateColumns+") VALUES ("+sqldb.Marks(9)+")",
-			put.Tenant, put.Name, put.Version, put.Title, put.Text, sqldb.Flag(put.Lenient), put.ExternalID, sqldb.Flag(put.Disabled), at)
+		_, err = t.Exec("INSERT INTO posthouse_templates ("+templateColumns+") VALUES ("+sqldb.Marks(10)+")",
+			put.Tenant, put.Name, put.Version, put.Title, put.Text, sqldb.Flag(put.Lenient), put.ExternalID, parameters, sqldb.Flag(put.Disabled), at)
 		return err
 	})
 	return put, err
@@ -51,7 +57,16 @@ func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthous
 
 // sameTemplate reports whether two templates make the same of a payload.
 func sameTemplate(a, b *posthouse.Template) bool {
-	return a.Title == b.Title && a.Text == b.Text && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID
+	return a.Title == b.Title && a.Text == b.Text && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID && maps.Equal(a.Parameters, b.Parameters)
+}
+
+// parametersText is how the parameters of a template are stored, empty for none.
+func parametersText(p map[string]string) (string, error) {
+	if len(p) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(p)
+	return string(text), err
 }
 
 func latestTemplate(from sqldb.Lookup, tenant, name string) (posthouse.Template, bool, error) {
@@ -63,7 +78,11 @@ func latestTemplate(from sqldb.Lookup, tenant, name string) (posthouse.Template,
 func readTemplate(scan sqldb.Scanner) (posthouse.Template, error) {
 	var t posthouse.Template
 	var lenient, disabled, created int64
-	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &t.ExternalID, &disabled, &created)
+	var parameters string
+	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &t.ExternalID, &parameters, &disabled, &created)
+	if err == nil && parameters != "" {
+		err = json.Unmarshal([]byte(parameters), &t.Parameters)
+	}
 	t.Lenient, t.Disabled, t.CreatedAt = lenient != 0, disabled != 0, sqldb.TimeOf(created)
 	return t, err
 }

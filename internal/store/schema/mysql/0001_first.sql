@@ -402,6 +402,7 @@ CREATE TABLE posthouse_templates (
   lenient smallint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   external_id varchar(255) NOT NULL DEFAULT '',
+  parameters mediumtext NOT NULL DEFAULT (''),
   disabled smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name, version)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';

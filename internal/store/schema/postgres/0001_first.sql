@@ -396,6 +396,7 @@ CREATE TABLE posthouse_templates (
   lenient smallint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   external_id text COLLATE "C" NOT NULL DEFAULT '',
+  parameters text NOT NULL DEFAULT '',
   disabled smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name, version)
 );

@@ -383,6 +383,7 @@ CREATE TABLE posthouse_templates (
   lenient INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
   external_id TEXT NOT NULL DEFAULT '',
+  parameters TEXT NOT NULL DEFAULT '',
   disabled INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, name, version)
 );
