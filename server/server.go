@@ -167,7 +167,7 @@ func openCampaigns(s *Server) (err error) {
 	if s.importer, err = campaign.NewImporter(s.store.Audiences, ""); err != nil {
 		return err
 	}
-	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, Segments: s.store.Segments, Counts: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer}
+	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, Segments: s.store.Segments, Counts: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer, Paces: campaign.NewPaces()}
 	return nil
 }
 
@@ -175,7 +175,7 @@ func openCampaigns(s *Server) (err error) {
 func openDesk(s *Server) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
 		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
-		Suppressed: s.store.Suppressions,
+		Suppressed: s.store.Suppressions, Paces: s.steward.Paces, Closed: s.engine.Routes.Closed,
 		Wake:       s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
 	})
 	return nil

@@ -46,8 +46,10 @@ type CampaignProgress struct {
 	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
 
 	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown, undelivered or suppressed, and which were sent to by another account than the one that was refused (FAILOVER); the most frequent first."`
-	PerSecond float64            `json:"per_second" doc:"How many members were settled a second since the start, on average."`
+	PerSecond float64            `json:"per_second" doc:"How many members were settled a second in the last minute; of a campaign that has ended, on average."`
 	Left      posthouse.Duration `json:"left" doc:"How long the rest takes at that rate; 0s where nobody can tell."`
+	Waits     string             `json:"waits,omitempty" doc:"Why nobody is sent to now, though the campaign runs."`
+	Until     time.Time          `json:"until,omitzero" doc:"Until when that is known to last."`
 }
 
 // CampaignReason says why members ended as they did.

@@ -78,6 +78,10 @@ type Options struct {
 	Suppressed OptedOut
 	// Channel is an open channel, nil for none of that name.
 	Channel func(tenant, name string) *state.Channel
+	// Paces are those of the steward of this process. Defaults to some of its own.
+	Paces *Paces
+	// Closed says why nothing may be sent on a channel. Defaults to: something may.
+	Closed Closed
 	// Wake says that a campaign has changed. Defaults to nothing.
 	Wake func()
 	// Repair looks at once for segments that their workers have left. Defaults to nothing.
@@ -88,7 +92,15 @@ type Options struct {
 type Desk struct{ o Options }
 
 // NewDesk makes a desk.
-func NewDesk(o Options) *Desk { return &Desk{o} }
+func NewDesk(o Options) *Desk {
+	if o.Paces == nil {
+		o.Paces = NewPaces()
+	}
+	if o.Closed == nil {
+		o.Closed = func(string, string) (string, time.Time) { return "", time.Time{} }
+	}
+	return &Desk{o}
+}
 
 // Create makes a campaign. Every problem of the draft is named at once.
 func (d *Desk) Create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error) {
@@ -260,8 +272,18 @@ func (d *Desk) show(ctx context.Context, c work.Campaign) (wire.Campaign, error)
 		return out, err
 	}
 	p, err := d.o.Segments.Progress(ctx, c.ID)
-	out.People, out.Progress = a.Audience, progressOf(&c, &a, p, time.Now())
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	now := time.Now()
+	if d.o.Paces.due(c.ID, now) && c.State == posthouse.CampaignRunning {
+		d.o.Paces.saw(c.ID, settledOf(&p), now)
+	}
+	out.People, out.Progress = a.Audience, progressOf(&c, &a, p, d.o.Paces, now)
+	if out.Progress.Waits, out.Progress.Until = waits(&c, &p, d.o.Closed, now); out.Progress.Waits != "" {
+		out.Progress.Left = 0
+	}
+	return out, nil
 }
 
 // outside is where members stand who are in no segment.

@@ -9,7 +9,8 @@ import (
 )
 
 // progressOf counts members, at a moment.
-func progressOf(c *work.Campaign, a *work.Audience, p work.Progress, now time.Time) wire.CampaignProgress {
+func progressOf(c *work.Campaign, a *work.Audience, p work.Progress, paces *Paces, now time.Time) wire.CampaignProgress {
+	settled := settledOf(&p)
 	n := p.Members
 	n[Sent] -= p.Heard.Delivered + p.Heard.Undelivered
 	n[Delivered], n[Undelivered] = n[Delivered]+p.Heard.Delivered, n[Undelivered]+p.Heard.Undelivered
@@ -17,12 +18,9 @@ func progressOf(c *work.Campaign, a *work.Audience, p work.Progress, now time.Ti
 		Members: a.Members, Started: n[Started], Sent: n[Sent], Delivered: n[Delivered], Undelivered: n[Undelivered], Failed: n[Failed], Unknown: n[Unknown],
 		Expired: n[Expired], Suppressed: n[Suppressed], Cancelled: n[Cancelled], HandedOver: n[HandedOver], Reasons: []wire.CampaignReason{},
 	}
-	rest, settled := a.Members, int64(0)
+	rest := a.Members
 	for o := Started; o <= HandedOver; o++ {
 		rest -= n[o]
-		if o.Settled() {
-			settled += n[o]
-		}
 	}
 	switch outside(c) {
 	case Cancelled:
@@ -35,14 +33,13 @@ func progressOf(c *work.Campaign, a *work.Audience, p work.Progress, now time.Ti
 	for _, r := range p.Reasons {
 		out.Reasons = append(out.Reasons, reasonShown(r))
 	}
-	if !c.FinishedAt.IsZero() {
-		now = c.FinishedAt
-	}
-	if took := now.Sub(c.StartedAt); !c.StartedAt.IsZero() && took > 0 && settled > 0 {
-		out.PerSecond = float64(settled) / took.Seconds()
-		if c.State == posthouse.CampaignRunning {
+	switch {
+	case c.State == posthouse.CampaignRunning:
+		if out.PerSecond = paces.of(c.ID, settled, now); out.PerSecond > 0 {
 			out.Left = posthouse.Duration(time.Duration(float64(rest+n[Started]) / out.PerSecond * float64(time.Second)).Round(time.Second))
 		}
+	case !c.FinishedAt.IsZero() && c.FinishedAt.After(c.StartedAt) && !c.StartedAt.IsZero():
+		out.PerSecond = float64(settled) / c.FinishedAt.Sub(c.StartedAt).Seconds()
 	}
 	return out
 }

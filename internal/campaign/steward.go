@@ -34,6 +34,8 @@ type Steward struct {
 	Counts    Counts
 	Lists     Lists
 	Importer  *Importer
+	// Paces are told how far campaigns are. Defaults to nobody.
+	Paces *Paces
 }
 
 // Bounds of what one step of a steward writes.
@@ -50,6 +52,9 @@ func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool
 		return 0, false, err
 	}
 	var wrong []error
+	if err := s.look(ctx, list); err != nil {
+		wrong = append(wrong, err)
+	}
 	for _, c := range list {
 		again, err := s.step(ctx, now, c)
 		if posthouse.CodeOf(err) == posthouse.CodeConflict { // another process was first
@@ -61,6 +66,31 @@ func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool
 		more = more || again
 	}
 	return len(list), more && len(wrong) == 0, errors.Join(wrong...)
+}
+
+// look notes how far the campaigns are that run, now and then.
+func (s *Steward) look(ctx context.Context, list []work.Campaign) error {
+	if s.Paces == nil {
+		return nil
+	}
+	live, now := map[string]bool{}, time.Now()
+	for i := range list {
+		c := &list[i]
+		if c.State != posthouse.CampaignRunning {
+			continue // a pause is no part of a rate
+		}
+		live[c.ID] = true
+		if !s.Paces.due(c.ID, now) {
+			continue
+		}
+		p, err := s.Counts.Progress(ctx, c.ID)
+		if err != nil {
+			return fmt.Errorf("look how far the campaign %s is: %w", c.Name, err)
+		}
+		s.Paces.saw(c.ID, settledOf(&p), now)
+	}
+	s.Paces.keep(live)
+	return nil
 }
 
 func (s *Steward) step(ctx context.Context, now time.Time, c work.Campaign) (more bool, err error) {

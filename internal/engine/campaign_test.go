@@ -61,13 +61,14 @@ func campaigning(t *testing.T, settings posthouse.ChannelSettings, test func(d *
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &drive{rig: r, store: campaignStore{Store: r.store.Segments}}
+		d, paces := &drive{rig: r, store: campaignStore{Store: r.store.Segments}}, campaign.NewPaces()
 		r.sends = Campaigns{
 			Segments: &d.store, Legs: campaign.Post{Campaigns: r.store.Campaigns, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im},
-			Steward: &campaign.Steward{Campaigns: r.store.Campaigns, Segments: r.store.Segments, Counts: r.store.Segments, Lists: r.store.Audiences, Importer: im},
+			Steward: &campaign.Steward{Campaigns: r.store.Campaigns, Segments: r.store.Segments, Counts: r.store.Segments, Lists: r.store.Audiences, Importer: im, Paces: paces},
 		}
 		r.restart()
 		d.desk = campaign.NewDesk(campaign.Options{
+			Paces: paces, Closed: func(tenant, channel string) (string, time.Time) { return r.engine.Routes.Closed(tenant, channel) },
 			Campaigns: r.store.Campaigns, History: r.store.Campaigns, Segments: r.store.Segments, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im, Suppressed: r.store.Suppressions,
 			Channel: func(tenant, name string) *state.Channel { return r.engine.Routes.Channel(tenant, name) },
 			Wake:    func() { r.engine.Campaigner.Nudge() }, Repair: func(ctx context.Context) error { return r.engine.Campaigner.Repair(ctx) },
@@ -118,7 +119,7 @@ func (d *drive) stands(state posthouse.CampaignState, want wire.CampaignProgress
 		d.Fatal(err)
 	}
 	got := c.Progress
-	got.Reasons, got.PerSecond, got.Left = nil, 0, 0
+	got.Reasons, got.PerSecond, got.Left, got.Waits, got.Until = nil, 0, 0, "", time.Time{}
 	if sum := got.Unsent + got.Started + got.Sent + got.Delivered + got.Undelivered + got.Failed + got.Unknown + got.Expired + got.Cancelled + got.Suppressed; sum != got.Members {
 		d.Errorf("the counts of %d members make %d: %+v", got.Members, sum, got)
 	}
@@ -481,6 +482,68 @@ func TestOnlyWhatTheTemplateNamesGoesToTheProvider(t *testing.T) {
 		_, err := d.desk.Create(d.Context(), d.tenant, wire.CampaignDraft{Name: "filled", Channel: "c", Template: "text", Payload: payload(map[string]string{"thing1": "${name}"})})
 		if err == nil || !strings.Contains(err.Error(), "payload.thing1") {
 			t.Errorf("a placeholder in the payload of a campaign: %v", err)
+		}
+	})
+}
+
+// CAMP-11: a campaign says how fast it goes now, by the last minute alone, and why nobody is sent to, until when where that is known.
+func TestACampaignSaysWhyNobodyIsSentTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		result   channel.Result
+		settings posthouse.ChannelSettings
+		act      func(d *drive)
+		why      string
+		until    time.Duration // 0 for unknown
+	}{
+		"its quota has ended": {result: channel.Result{Class: posthouse.ClassRate, Code: "45009", After: 9 * time.Hour}, why: "the account is refused by the provider: 45009", until: 9 * time.Hour},
+		"it may not send":     {result: channel.Result{Class: posthouse.ClassAccount, Code: "48001"}, settings: posthouse.ChannelSettings{ProbeAfter: posthouse.Duration(time.Hour)}, why: "the account is refused by the provider: 48001", until: time.Hour},
+		"another try":         {result: channel.Result{Class: posthouse.ClassTransient, Code: "-1"}, settings: posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(time.Hour)}}, why: "members that were refused wait for another try", until: time.Hour},
+		"a paused channel":    {result: channel.Result{Class: posthouse.ClassOK}, act: func(d *drive) { d.pause("c") }, why: "the channel c is paused"},
+		"nothing: it goes on": {result: channel.Result{Class: posthouse.ClassOK}, settings: posthouse.ChannelSettings{Limits: []posthouse.Limit{{Max: 1, Per: posthouse.Duration(10 * time.Second)}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			none := 0.0
+			c.settings.Jitter = &none
+			campaigning(t, c.settings, func(d *drive) {
+				d.provider.answer = func(channel.Outgoing) channel.Result { return c.result }
+				d.make(60, wire.CampaignDraft{})
+				if c.act != nil {
+					c.act(d)
+				}
+				began := time.Now()
+				d.act(campaign.Start)
+				d.pass(2 * time.Minute)
+				got, err := d.desk.Get(d.Context(), d.tenant, "spring")
+				if err != nil || got.State != posthouse.CampaignRunning || !strings.HasPrefix(got.Progress.Waits, c.why) || (c.why == "") != (got.Progress.Waits == "") {
+					t.Fatalf("it is %s and waits for %q, %v; want it running and waiting for %q", got.State, got.Progress.Waits, err, c.why)
+				}
+				if off := got.Progress.Until.Sub(began.Add(c.until)); c.until > 0 && (off < -time.Minute || off > time.Minute) || c.until == 0 && !got.Progress.Until.IsZero() {
+					t.Errorf("it waits until %s, want %s after %s", got.Progress.Until, c.until, began)
+				}
+				if c.why != "" && got.Progress.Left != 0 {
+					t.Errorf("it says that %s are left", got.Progress.Left)
+				}
+				if p := got.Progress.PerSecond; c.why == "" && (p < 0.08 || p > 0.12) {
+					t.Errorf("it goes at %g a second, want 0.1", p)
+				}
+			})
+		})
+	}
+}
+
+// CAMP-11: a pause is no part of the rate.
+func TestAPauseIsNoPartOfTheRate(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{Limits: []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Second)}}}, func(d *drive) {
+		d.make(600, wire.CampaignDraft{})
+		d.act(campaign.Start)
+		d.pass(30 * time.Second)
+		d.act(campaign.Pause)
+		d.pass(time.Hour)
+		d.act(campaign.Resume)
+		d.pass(30 * time.Second)
+		got, err := d.desk.Get(d.Context(), d.tenant, "spring")
+		if p := got.Progress; err != nil || p.PerSecond < 1.7 || p.PerSecond > 2.3 || p.Left.Std() < 3*time.Minute || p.Left.Std() > 5*time.Minute {
+			t.Errorf("it goes at %g a second, and %s are left, %v; want 2 and 4 minutes", p.PerSecond, p.Left, err)
 		}
 	})
 }

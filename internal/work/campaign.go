@@ -173,6 +173,7 @@ type Progress struct {
 	Members  [CountedOutcomes]int64 // without what Heard says
 	Heard    HeardMembers           // who are among those that were sent to
 	Segments [SegmentVoid + 1]int64
+	Due      [SegmentVoid + 1]time.Time // when the first of them may go on; zero where one may at once
 	Reasons  []SegmentReason
 }
 

@@ -132,6 +132,7 @@ func printCampaign(sh *shell.Shell, c wire.Campaign) {
 	sh.Fields(append([][2]string{
 		{"campaign", c.Name}, {"id", c.ID}, {"state", string(c.State)}, {"channel", c.Channel}, {"template", c.Template}, {"list", c.Audience},
 		{"made", sh.At(c.CreatedAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(c.People)}, {"reason", c.Reason},
+		{"waits", waiting(sh, &c.Progress)}, {"speed", speed(&c)},
 	}, rulesTold(c.CampaignRules)...)...)
 	p := c.Progress
 	var rows [][]string
@@ -149,6 +150,28 @@ func printCampaign(sh *shell.Shell, c wire.Campaign) {
 	sh.Printf("\n")
 	sh.Table([]string{"People", "Number"}, rows)
 	printReasons(sh, p.Reasons)
+}
+
+// waiting says why nobody is sent to, empty where somebody is.
+func waiting(sh *shell.Shell, p *wire.CampaignProgress) string {
+	if p.Waits == "" || p.Until.IsZero() {
+		return p.Waits
+	}
+	return p.Waits + ", until " + sh.At(p.Until)
+}
+
+// speed says how fast a campaign goes, empty where nobody can tell.
+func speed(c *wire.Campaign) string {
+	switch p := &c.Progress; {
+	case p.PerSecond <= 0:
+		return ""
+	case c.State != posthouse.CampaignRunning:
+		return fmt.Sprintf("%.1f a second", p.PerSecond)
+	case p.Left > 0:
+		return fmt.Sprintf("%.1f a second, %s left", p.PerSecond, p.Left)
+	default:
+		return fmt.Sprintf("%.1f a second in the last minute", p.PerSecond)
+	}
 }
 
 // printReasons says why people failed or are unknown.

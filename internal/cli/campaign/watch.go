@@ -65,7 +65,6 @@ type watcher struct {
 	width    int
 	said     string
 	began    time.Time
-	first    int64     // members who were settled when it began
 	away     time.Time // since when the server does not answer
 }
 
@@ -91,13 +90,9 @@ func (w *watcher) saw(c wire.Campaign, now time.Time) {
 	p := &c.Progress
 	settled := p.Members - p.Unsent - p.Started
 	if w.began.IsZero() {
-		w.began, w.first = now, settled
+		w.began = now
 	}
-	rate := p.PerSecond
-	if took := now.Sub(w.began).Seconds(); took > 0 && settled > w.first {
-		rate = float64(settled-w.first) / took // since somebody looks: what is true now, also after a pause
-	}
-	line := progressLine(&c, settled, rate)
+	line := progressLine(&c, settled)
 	switch {
 	case w.terminal:
 		bar := shell.Cut(bar(settled, p.Members)+" "+line, max(w.width-1, 20))
@@ -115,8 +110,8 @@ func (w *watcher) end() {
 	}
 }
 
-// progressLine says how far a campaign is, at a rate of members a second.
-func progressLine(c *wire.Campaign, settled int64, rate float64) string {
+// progressLine says how far a campaign is, and how fast, or why nobody is sent to.
+func progressLine(c *wire.Campaign, settled int64) string {
 	p := &c.Progress
 	parts := []string{fmt.Sprintf("%s: %d of %d", c.State, settled, p.Members)}
 	for _, n := range []struct {
@@ -127,9 +122,15 @@ func progressLine(c *wire.Campaign, settled int64, rate float64) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n.n, n.name))
 		}
 	}
-	if c.State == posthouse.CampaignRunning && rate > 0 {
-		left := time.Duration(float64(p.Unsent+p.Started) / rate * float64(time.Second)).Round(time.Second)
-		parts = append(parts, fmt.Sprintf("%.0f a second", rate), fmt.Sprintf("%s left", left))
+	switch {
+	case p.Waits != "" && p.Until.IsZero():
+		parts = append(parts, p.Waits)
+	case p.Waits != "":
+		parts = append(parts, p.Waits, "until "+p.Until.Local().Format("15:04"))
+	case c.State == posthouse.CampaignRunning && p.PerSecond > 0:
+		parts = append(parts, fmt.Sprintf("%.0f a second", p.PerSecond), fmt.Sprintf("%s left", p.Left))
+	case c.State == posthouse.CampaignPaused && c.Reason != "":
+		parts = append(parts, c.Reason)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -21,6 +21,12 @@ func TestTheWatcherSaysWhatIsNew(t *testing.T) {
 		seen(posthouse.CampaignRunning, 2000, 0, 0), seen(posthouse.CampaignRunning, 1400, 100, 7), seen(posthouse.CampaignPaused, 1000, 0, 7), seen(posthouse.CampaignPaused, 1000, 0, 7),
 		seen(posthouse.CampaignDone, 0, 0, 7),
 	}
+	steps[1].Progress.PerSecond, steps[1].Progress.Left = 500, posthouse.Duration(3*time.Second)
+	parked := seen(posthouse.CampaignRunning, 1000, 0, 7)
+	parked.Progress.Waits, parked.Progress.Until = "the account is refused by the provider: 45009", time.Date(2026, 11, 24, 0, 0, 0, 0, time.Local)
+	if got, want := progressLine(&parked, 1000), "running: 1000 of 2000, 7 failed, the account is refused by the provider: 45009, until 00:00"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	for _, terminal := range []bool{false, true} {
 		var b strings.Builder
 		w := watcher{to: &b, terminal: terminal, width: 100}

@@ -130,12 +130,12 @@ func (s Segments) SegmentsIn(ctx context.Context, campaign string, first, last i
 func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress, error) {
 	var p work.Progress
 	var noted int64 // segments
-	err := s.db.Look(ctx, "SELECT status, COUNT(*), SUM(CASE WHEN reasons <> '' OR heard_undelivered > 0 THEN 1 ELSE 0 END), SUM("+strings.ReplaceAll(countColumns+", heard_delivered, heard_undelivered", ", ", "), SUM(")+") FROM posthouse_segments WHERE campaign = ? GROUP BY status", []any{campaign}, func(scan sqldb.Scanner) error {
+	err := s.db.Look(ctx, "SELECT status, COUNT(*), COALESCE(MIN(due_at), 0), SUM(CASE WHEN reasons <> '' OR heard_undelivered > 0 THEN 1 ELSE 0 END), SUM("+strings.ReplaceAll(countColumns+", heard_delivered, heard_undelivered", ", ", "), SUM(")+") FROM posthouse_segments WHERE campaign = ? GROUP BY status", []any{campaign}, func(scan sqldb.Scanner) error {
 		var status work.SegmentStatus
-		var n, some int64
+		var n, due, some int64
 		var counts [work.CountedOutcomes]int64
 		var heard work.HeardMembers
-		into := []any{&status, &n, &some}
+		into := []any{&status, &n, &due, &some}
 		for i := range counts {
 			into = append(into, &counts[i])
 		}
@@ -146,6 +146,7 @@ func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress,
 		p.Heard.Delivered, p.Heard.Undelivered = p.Heard.Delivered+heard.Delivered, p.Heard.Undelivered+heard.Undelivered
 		if int(status) < len(p.Segments) {
 			p.Segments[status] += n
+			p.Due[status] = sqldb.TimeOf(due)
 		}
 		for i := range counts {
 			p.Members[i] += counts[i]
