@@ -147,6 +147,11 @@ func (c Campaigns) Delete(ctx context.Context, name string) error {
 	return err
 }
 
+// Again makes the next campaign of those members of one who ended in some way. Nothing is sent yet.
+func (c Campaigns) Again(ctx context.Context, name string, again wire.CampaignAgain) (wire.Campaign, error) {
+	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, "again"), again)
+}
+
 // Resolve decides on members of whom nobody knows whether they were reached.
 func (c Campaigns) Resolve(ctx context.Context, name string, r wire.CampaignResolve) (wire.CampaignResolved, error) {
 	return send[wire.CampaignResolved](ctx, c.api, http.MethodPost, path("campaigns", name, "resolve"), r)

@@ -81,6 +81,12 @@ const (
 	CampaignNotSent CampaignVerdict = "not_sent"
 )
 
+// CampaignAgain makes the next campaign of members who ended in some way.
+type CampaignAgain struct {
+	Name     string   `json:"name,omitempty" doc:"What the next campaign is called. Defaults to the name of this one and -again." example:"coupon-b"`
+	Outcomes []string `json:"outcomes" doc:"Of whom: some of sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled."`
+}
+
 // CampaignResolve decides on members who are unknown.
 type CampaignResolve struct {
 	Outcome CampaignVerdict `json:"outcome" doc:"sent: they were reached. not_sent: they were not, and count as failed." example:"sent"`

@@ -28,6 +28,7 @@ type madeCampaigns interface {
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
 	Act(ctx context.Context, tenant, name string, a campaign.Action, force bool) (wire.Campaign, error)
 	Resolve(ctx context.Context, tenant, name string, in wire.CampaignResolve) (wire.CampaignResolved, error)
+	Repeat(ctx context.Context, tenant, name string, in wire.CampaignAgain) (wire.Campaign, error)
 }
 
 // CampaignTests makes the message that shows a campaign to a few people.
@@ -87,6 +88,7 @@ func (s campaigns) routes() []web.Route {
 		web.Act("/v1/campaigns/{name}/resume", sends, "Go on with a campaign that is paused.", s.act(campaign.Resume)).Audited(),
 		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.act(campaign.Mend)).Audited(),
 		web.Post("/v1/campaigns/{name}/resolve", sends, "Decide on members of whom nobody knows whether they were reached: one, or all.", web.BodyOf[wire.CampaignResolve]().Loose(), s.resolve).Audited(),
+		web.Post("/v1/campaigns/{name}/again", sends, "Make the next campaign of those members who ended in some way, with their variables. Nothing is sent yet.", web.BodyOf[wire.CampaignAgain]().Loose(), s.again).Audited(),
 		web.Delete("/v1/campaigns/{name}", sends, "Delete a campaign that was never started, or has ended, with its members and where they stand.", s.remove).Audited(),
 		web.Act("/v1/campaigns/{name}/cancel", sends, "End a campaign. Who is under way is finished, everybody else is cancelled.", s.act(campaign.Cancel)).Audited(),
 	)
@@ -126,6 +128,18 @@ func (s campaigns) act(a campaign.Action) func(c *web.Call) (wire.Campaign, erro
 	return func(c *web.Call) (wire.Campaign, error) {
 		return s.Act(c.Context(), c.Tenant(), c.PathValue("name"), a, false)
 	}
+}
+
+func (s campaigns) again(c *web.Call, in wire.CampaignAgain) (wire.Campaign, error) {
+	if in.Name != "" {
+		c.CheckName("name", in.Name)
+	}
+	if err := c.Wrong(); err != nil {
+		return wire.Campaign{}, err
+	}
+	made, err := s.Repeat(c.Context(), c.Tenant(), c.PathValue("name"), in)
+	c.Changed(nil, in)
+	return made, err
 }
 
 func (s campaigns) resolve(c *web.Call, in wire.CampaignResolve) (wire.CampaignResolved, error) {

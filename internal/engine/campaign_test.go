@@ -547,3 +547,42 @@ func TestAPauseIsNoPartOfTheRate(t *testing.T) {
 		}
 	})
 }
+
+// CAMP-13: the members of a campaign who ended in some way make the next one, with their own variables and nothing of their outcome.
+func TestMembersOfAnOutcomeMakeTheNextCampaign(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		if _, err := d.rig.store.Templates.PutTemplate(d.Context(), time.Now(), posthouse.Template{Tenant: d.tenant, Name: "hi", Text: "hello ${name}"}); err != nil {
+			d.Fatal(err)
+		}
+		d.refuse(func(a string) bool { return a < "o0007" })
+		d.make(20, wire.CampaignDraft{Template: "hi", Kind: "coupon", CampaignRules: posthouse.CampaignRules{NotToldWithin: posthouse.Duration(time.Hour)}})
+		d.act(campaign.Start)
+		d.pass(time.Minute)
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 20, Sent: 13, Failed: 7})
+		for _, wrong := range [][]string{nil, {"failed", "unsent"}, {"lost"}, {"expired"}} {
+			if _, err := d.desk.Repeat(d.Context(), d.tenant, "spring", wire.CampaignAgain{Outcomes: wrong}); err == nil {
+				t.Errorf("a campaign of those who are %v is made", wrong)
+			}
+		}
+		next, err := d.desk.Repeat(d.Context(), d.tenant, "spring", wire.CampaignAgain{Outcomes: []string{"failed", "unknown"}})
+		if err != nil || next.Name != "spring-again" || next.State != posthouse.CampaignReady || next.People.Members != 7 || next.Template != "hi" || next.Kind != "coupon" {
+			t.Fatalf("the next campaign is %+v, %v", next, err)
+		}
+		before := len(d.provider.sent())
+		d.refuse(func(string) bool { return false })
+		if _, err := d.desk.Act(d.Context(), d.tenant, next.Name, campaign.Start, false); err != nil {
+			t.Fatal(err)
+		}
+		d.pass(time.Minute)
+		got := map[string]string{}
+		for _, out := range d.provider.sent()[before:] {
+			got[out.Recipient.Address] = out.Content.Text
+		}
+		if len(got) != 7 || got["o0003"] != "hello n3" {
+			t.Errorf("sent: %v", got)
+		}
+		if m, err := d.desk.Who(d.Context(), d.tenant, next.Name, "o0003"); err != nil || string(m.Variables) != `{"name":"n3"}` {
+			t.Errorf("the variables of a member are %s, %v", m.Variables, err)
+		}
+	})
+}

@@ -30,7 +30,7 @@ func Group(sh *shell.Shell) *cobra.Command {
 		deletion(sh, "Delete a campaign that was never started, or has ended, with its members and where they stand",
 			func(ctx context.Context, c *client.Client, name string) error { return c.Campaigns.Delete(ctx, name) }),
 		act(sh, "cancel", "End a campaign: everybody who is not under way is cancelled", client.Campaigns.Cancel),
-		resolve(sh), who(sh), export(sh), refused(sh)))
+		resolve(sh), again(sh), who(sh), export(sh), refused(sh)))
 }
 
 func create(sh *shell.Shell) *cobra.Command {
@@ -328,6 +328,27 @@ func start(sh *shell.Shell) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "start although records lack a variable, or the deadline comes before the end")
+	return cmd
+}
+
+func again(sh *shell.Shell) *cobra.Command {
+	var a wire.CampaignAgain
+	cmd := &cobra.Command{
+		Use: "again NAME", Short: "Make the next campaign of those members of one who ended in some way", Args: shell.Takes("NAME"),
+		Example: `  posthouse campaign again coupon-a --outcome failed,unknown
+  posthouse campaign again coupon-a --outcome undelivered --name coupon-b`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			made, err := c.Campaigns.Again(ctx, args[0], a)
+			if err != nil {
+				return err
+			}
+			return sh.Show(made, func() {
+				sh.Printf("%s: %d people. posthouse campaign plan %s shows what they get\n", made.Name, made.People.Members, made.Name)
+			})
+		}),
+	}
+	cmd.Flags().StringSliceVar(&a.Outcomes, "outcome", nil, "of whom, `OUTCOMES` with commas: sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled")
+	cmd.Flags().StringVar(&a.Name, "name", "", "what it is called, a `NAME` (default that of the one before and -again)")
 	return cmd
 }
 
