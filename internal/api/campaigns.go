@@ -28,7 +28,7 @@ type madeCampaigns interface {
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
 	Act(ctx context.Context, tenant, name string, a campaign.Action, force bool) (wire.Campaign, error)
 	Resolve(ctx context.Context, tenant, name string, in wire.CampaignResolve) (wire.CampaignResolved, error)
-	Repeat(ctx context.Context, tenant, name string, in wire.CampaignAgain) (wire.Campaign, error)
+	Repeat(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignAgain) (wire.Campaign, error)
 }
 
 // CampaignTests makes the message that shows a campaign to a few people.
@@ -137,7 +137,7 @@ func (s campaigns) again(c *web.Call, in wire.CampaignAgain) (wire.Campaign, err
 	if err := c.Wrong(); err != nil {
 		return wire.Campaign{}, err
 	}
-	made, err := s.Repeat(c.Context(), c.Tenant(), c.PathValue("name"), in)
+	made, err := s.Repeat(c.Context(), c.Tenant(), c.Caller(), c.PathValue("name"), in)
 	c.Changed(nil, in)
 	return made, err
 }

@@ -25,7 +25,7 @@ const addressField = "posthouse_address"
 
 // Repeat makes the next campaign of those members of one who ended in some way, with their variables. It is like the one before, but
 // for whom that has told: they are meant.
-func (d *Desk) Repeat(ctx context.Context, tenant, name string, in wire.CampaignAgain) (wire.Campaign, error) {
+func (d *Desk) Repeat(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignAgain) (wire.Campaign, error) {
 	c, err := d.named(ctx, tenant, name)
 	if err != nil {
 		return wire.Campaign{}, err
@@ -34,7 +34,7 @@ func (d *Desk) Repeat(ctx context.Context, tenant, name string, in wire.Campaign
 		return wire.Campaign{}, err
 	}
 	next := likeBefore(&c, cmp.Or(in.Name, name+"-again"), time.Now())
-	if _, err := d.Create(ctx, tenant, next); err != nil {
+	if _, err := d.Create(ctx, tenant, by, next); err != nil {
 		return wire.Campaign{}, err
 	}
 	people, err := d.refill(ctx, tenant, name, next.Name, in.Outcomes)

@@ -448,7 +448,7 @@ func TestOnlyWhatTheTemplateNamesGoesToTheProvider(t *testing.T) {
 			{content: &posthouse.Content{Text: "hello"}, want: ""},
 		} {
 			name := "of-" + c.template
-			_, err := d.desk.Create(d.Context(), d.tenant, wire.CampaignDraft{Name: name, Channel: "c", Template: c.template, Content: c.content})
+			_, err := d.desk.Create(d.Context(), d.tenant, work.Program(), wire.CampaignDraft{Name: name, Channel: "c", Template: c.template, Content: c.content})
 			if err == nil {
 				_, err = d.desk.Import(d.Context(), d.tenant, name, campaign.Part{Final: true}, strings.NewReader(columns+row))
 			}
@@ -479,7 +479,7 @@ func TestOnlyWhatTheTemplateNamesGoesToTheProvider(t *testing.T) {
 		if got := string(sent[len(sent)-1].Payload); got != `{"first":"Ann"}` {
 			t.Errorf("of a message without a template %s leaves", got)
 		}
-		_, err := d.desk.Create(d.Context(), d.tenant, wire.CampaignDraft{Name: "filled", Channel: "c", Template: "text", Payload: payload(map[string]string{"thing1": "${name}"})})
+		_, err := d.desk.Create(d.Context(), d.tenant, work.Program(), wire.CampaignDraft{Name: "filled", Channel: "c", Template: "text", Payload: payload(map[string]string{"thing1": "${name}"})})
 		if err == nil || !strings.Contains(err.Error(), "payload.thing1") {
 			t.Errorf("a placeholder in the payload of a campaign: %v", err)
 		}
@@ -560,11 +560,11 @@ func TestMembersOfAnOutcomeMakeTheNextCampaign(t *testing.T) {
 		d.pass(time.Minute)
 		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 20, Sent: 13, Failed: 7})
 		for _, wrong := range [][]string{nil, {"failed", "unsent"}, {"lost"}, {"expired"}} {
-			if _, err := d.desk.Repeat(d.Context(), d.tenant, "spring", wire.CampaignAgain{Outcomes: wrong}); err == nil {
+			if _, err := d.desk.Repeat(d.Context(), d.tenant, work.Program(), "spring", wire.CampaignAgain{Outcomes: wrong}); err == nil {
 				t.Errorf("a campaign of those who are %v is made", wrong)
 			}
 		}
-		next, err := d.desk.Repeat(d.Context(), d.tenant, "spring", wire.CampaignAgain{Outcomes: []string{"failed", "unknown"}})
+		next, err := d.desk.Repeat(d.Context(), d.tenant, work.Program(), "spring", wire.CampaignAgain{Outcomes: []string{"failed", "unknown"}})
 		if err != nil || next.Name != "spring-again" || next.State != posthouse.CampaignReady || next.People.Members != 7 || next.Template != "hi" || next.Kind != "coupon" {
 			t.Fatalf("the next campaign is %+v, %v", next, err)
 		}
