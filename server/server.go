@@ -176,7 +176,7 @@ func openDesk(s *Server) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
 		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
 		Suppressed: s.store.Suppressions, Paces: s.steward.Paces, Closed: s.engine.Routes.Closed,
-		Wake:       s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
+		Wake: s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
 	})
 	return nil
 }
