@@ -386,14 +386,17 @@ type Key struct {
 // Grant is something that a key's scope does not reach by itself.
 type Grant string
 
-// GrantMentionAll is calling everybody in a group by a content's mention_all. Keys of scope admin have it.
+// GrantMentionAll is calling everybody in a group by a content's mention_all. Keys of scope admin have it, but for those that are
+// narrowed to actions.
 const GrantMentionAll Grant = "mention_all"
 
 // Grants lists what can be granted.
 func Grants() []Grant { return []Grant{GrantMentionAll} }
 
 // May reports whether the key has a grant.
-func (k Key) May(g Grant) bool { return k.Scope == ScopeAdmin || slices.Contains(k.Grants, g) }
+func (k Key) May(g Grant) bool {
+	return slices.Contains(k.Grants, g) || k.Scope == ScopeAdmin && len(k.Actions) == 0
+}
 
 // KeyLimits narrow what a key may do within its scope. An empty list is no limit.
 type KeyLimits struct {

@@ -99,6 +99,12 @@ func TestWhatRolesReach(t *testing.T) {
 			}
 		}
 	}
+	for _, role := range posthouse.Roles() {
+		key, _ := KeyOf(posthouse.Person{Name: "p", Roles: map[string]posthouse.Role{"t1": role}}, "t1")
+		if got := key.May(posthouse.GrantMentionAll); got != (role == posthouse.RoleAdmin) {
+			t.Errorf("whether %s may call everybody: %v", role, got)
+		}
+	}
 	if key, ok := KeyOf(posthouse.Person{Name: "p", Roles: map[string]posthouse.Role{"t1": "boss"}}, "t1"); ok {
 		t.Errorf("a role that is not known reaches %+v", key)
 	}
