@@ -221,6 +221,8 @@ type Env struct {
 	Timeout time.Duration
 	// Tokens keeps the access tokens of drivers that need one. Defaults to one process's memory.
 	Tokens Tokens
+	// TokenCalls bounds the calls for tokens that are refused, of all channels of a process. Defaults to a bound of the driver's own.
+	TokenCalls *TokenCalls
 	// Files has the files that contents name by upload. Defaults to none: each is refused.
 	Files Files
 	// Codes overrides the class of provider codes, from the channel's settings.

@@ -176,7 +176,7 @@ func openWork(c channel.Config, env channel.Env) (channel.Driver, error) {
 	w.client = channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("app_secret")}})
 	tokens, err := newTokenSource(c, w.client)
 	by := []string{c.String("url"), c.String("api_url"), c.String("token_from"), c.String("app_secret")}
-	w.access = access.New(env.Tokens, strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"), by, tokens.fetch)
+	w.access = access.New(env, strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"), "dingtalk "+c.String("url"), by, tokens.fetch)
 	return w, err
 }
 

@@ -145,7 +145,7 @@ func open(c channel.Config, env channel.Env, path string, repeats bool) (channel
 	ask := channel.Request{URL: d.below("/cgi-bin/stable_token", nil), Header: d.header, Body: errcode.Encoded(map[string]string{
 		"grant_type": "client_credential", "appid": c.String("app_id"), "secret": c.String("secret"),
 	})}
-	d.access = access.New(env.Tokens, strings.Join([]string{env.Tenant, env.Channel, c.String("app_id")}, "/"), []string{c.String("url"), c.String("secret")}, func(ctx context.Context) (string, time.Duration, error) {
+	d.access = access.New(env, strings.Join([]string{env.Tenant, env.Channel, c.String("app_id")}, "/"), "wechat "+c.String("url"), []string{c.String("url"), c.String("secret")}, func(ctx context.Context) (string, time.Duration, error) {
 		reply := d.client.Do(ctx, ask)
 		v, token, lasts := readToken(&reply)
 		return access.Fetched(&reply, v, token, lasts)

@@ -211,7 +211,7 @@ func openApp(c channel.Config, env channel.Env) (channel.Driver, error) {
 	name := strings.Join([]string{env.Tenant, env.Channel, c.String("corp_id"), strconv.Itoa(c.Int("agent_id"))}, "/")
 	a.library = newLibrary(env, name, a.upload)
 	query := url.Values{"corpid": {c.String("corp_id")}, "corpsecret": {c.String("secret")}}
-	a.access = access.New(env.Tokens, name, []string{c.String("url"), c.String("secret")}, func(ctx context.Context) (string, time.Duration, error) {
+	a.access = access.New(env, name, "wecom "+c.String("url")+" "+c.String("corp_id"), []string{c.String("url"), c.String("secret")}, func(ctx context.Context) (string, time.Duration, error) {
 		reply := a.client.Do(ctx, channel.Request{Method: http.MethodGet, URL: below(a.url, "/cgi-bin/gettoken", query)})
 		v, answer := read(&reply, sendCodes, nil)
 		return access.Fetched(&reply, v, answer.Token, time.Duration(answer.Lasts)*time.Second)

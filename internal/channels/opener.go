@@ -19,6 +19,8 @@ import (
 type Opener struct {
 	o     OpenerOptions
 	types map[string]channel.Type
+
+	tokenCalls channel.TokenCalls
 }
 
 // OpenerOptions makes an Opener. Types and Keyring are required.
@@ -127,7 +129,7 @@ func (p *Opener) env(ch *posthouse.Channel, account string, timeout time.Duratio
 	}
 	return channel.Env{
 		Tenant: ch.Tenant, Channel: ch.Name, Account: account, Log: log, Output: p.o.Output, Network: p.o.Network,
-		Timeout: timeout, Tokens: p.o.Tokens, Files: p.filesOf(ch.Tenant), Codes: ch.Codes, Egress: egress, KeepAnswers: ch.KeepAnswers != nil && *ch.KeepAnswers,
+		Timeout: timeout, Tokens: p.o.Tokens, TokenCalls: &p.tokenCalls, Files: p.filesOf(ch.Tenant), Codes: ch.Codes, Egress: egress, KeepAnswers: ch.KeepAnswers != nil && *ch.KeepAnswers,
 	}
 }
 

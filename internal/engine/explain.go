@@ -177,7 +177,7 @@ func (ex *Explainer) inLine(ctx context.Context, d *posthouse.Delivery) Wait {
 // shut says why a gate is closed.
 func shut(g work.Gate) Wait {
 	if g.Class == posthouse.ClassLocal {
-		return Wait{"machine", fmt.Sprintf("this machine cannot connect for the moment (%s): %s", g.Code, g.Error), g.Until}
+		return Wait{"machine", fmt.Sprintf("this process sends nothing for the moment (%s): %s", g.Code, g.Error), g.Until}
 	}
 	account := "the account"
 	if g.Account != "" {

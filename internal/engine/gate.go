@@ -99,7 +99,7 @@ func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.
 	k.metrics.Refusals.WithLabelValues(r.Key.Channel, string(res.Class)).Inc()
 	what := state.Refusal(g.Class, "the account") + ": it is parked"
 	if g.Class == posthouse.ClassLocal {
-		what = "this machine cannot connect: the channel is parked in this process for a moment"
+		what = "this process cannot send for the moment: the account is parked in it"
 	}
 	k.log.Warn(what, "tenant", g.Tenant, "channel", g.Channel,
 		"account", account, "class", g.Class, "code", g.Code, "until", until, "error", g.Error)

@@ -266,7 +266,7 @@ func TestAFailureOfThisMachineParksTheChannelHereForAMoment(t *testing.T) {
 		if gates, err := r.store.Gates.Gates(r.Context(), r.tenant); err != nil || len(gates) != 0 {
 			r.Errorf("the others are told of %v, %v", gates, err)
 		}
-		if says := fmt.Sprint(r.engine.Explainer.Explain(r.Context(), d)); !strings.Contains(says, "this machine cannot connect") {
+		if says := fmt.Sprint(r.engine.Explainer.Explain(r.Context(), d)); !strings.Contains(says, "this process sends nothing") {
 			r.Errorf("it is explained as %q", says)
 		}
 		r.provider.mu.Lock()

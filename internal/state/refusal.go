@@ -11,7 +11,7 @@ func Refusal(class posthouse.Class, account string) string {
 	case posthouse.ClassBlocked:
 		return "this server may not call the address of " + account
 	case posthouse.ClassLocal:
-		return "this machine cannot connect for " + account
+		return "this process sends nothing for the moment for " + account
 	}
 	return "the provider refuses " + account
 }

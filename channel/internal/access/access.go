@@ -24,6 +24,10 @@ type Access struct {
 	name    string
 	fetch   func(context.Context) (token string, lasts time.Duration, err error)
 	refused atomic.Pointer[string] // the token that the provider refused last
+
+	calls *channel.TokenCalls
+	group string
+	right atomic.Bool // a token was fetched: the secret is no guess
 }
 
 // longestName is the longest name, in bytes, that every store of tokens keeps as it is; a longer one is stood for by its sum.
@@ -32,15 +36,45 @@ const longestName = 200
 // New is the access of the application that a name stands for in tokens, which default to this process's memory. by is what a
 // token is got by and where it is shown: the secret and the URLs. With another secret, or at another place, a token that is
 // kept is of no use: a new secret is tried by the next call and not hours later, and no other host is shown the token of the
-// one before. What fetch answers without a token is a *Failed.
-func New(tokens channel.Tokens, name string, by []string, fetch func(context.Context) (token string, lasts time.Duration, err error)) *Access {
+// one before. group is what the provider counts wrong secrets of, such as a corporation. What fetch answers without a token is a
+// *Failed.
+func New(env channel.Env, name, group string, by []string, fetch func(context.Context) (token string, lasts time.Duration, err error)) *Access {
 	sum := sha256.Sum256([]byte(name + "\x00" + strings.Join(by, "\x00")))
 	name += "/" + hex.EncodeToString(sum[:8])
 	if len(name) > longestName {
 		sum := sha256.Sum256([]byte(name))
 		name = "token/" + hex.EncodeToString(sum[:])
 	}
-	return &Access{tokens: cmp.Or(tokens, channel.Tokens(new(channel.MemoryTokens))), name: name, fetch: fetch}
+	a := &Access{tokens: cmp.Or(env.Tokens, channel.Tokens(new(channel.MemoryTokens))), name: name, calls: cmp.Or(env.TokenCalls, new(channel.TokenCalls)), group: group}
+	a.fetch = func(ctx context.Context) (string, time.Duration, error) { return a.bounded(ctx, fetch) }
+	return a
+}
+
+// CodeTooManyWrong is our own code of a call for a token that was not made: too many of its group were refused of late.
+const CodeTooManyWrong = "TOO_MANY_WRONG_SECRETS"
+
+// bounded fetches within the bound of wrong calls. A secret that was right before does not wait for it.
+func (a *Access) bounded(ctx context.Context, fetch func(context.Context) (string, time.Duration, error)) (string, time.Duration, error) {
+	if a.right.Load() {
+		return fetch(ctx)
+	}
+	end, wait, err := a.calls.Begin(ctx, a.group)
+	switch {
+	case err != nil:
+		return "", 0, err
+	case wait > 0:
+		return "", 0, &Failed{channel.Result{Class: posthouse.ClassLocal, Code: CodeTooManyWrong, After: wait,
+			Error: "no access token was asked for: the provider refused several secrets within a minute, and would block this address for more"}}
+	}
+	wrong := true // also where it panics
+	defer func() { end(wrong) }()
+	token, lasts, err := fetch(ctx)
+	var failed *Failed
+	wrong = errors.As(err, &failed) && failed.Result.Class == posthouse.ClassAccount
+	if err == nil {
+		a.right.Store(true)
+	}
+	return token, lasts, err
 }
 
 // Failed is a fetch that gave no token: the result of what needed it. Nothing was sent.
