@@ -17,7 +17,7 @@ import (
 
 var (
 	fullName   = regexp.MustCompile(`fqName: "([^"]+)"`)
-	withLabels = regexp.MustCompile("([a-z][a-z0-9_]*_[a-z0-9_]+)\\{[a-z_]+[,}=]") // as Prometheus and our tables write them
+	withLabels = regexp.MustCompile(`([a-z][a-z0-9_]*_[a-z0-9_]+)\{[a-z_]+[,}=]`) // as Prometheus and our tables write them
 	inTable    = regexp.MustCompile("(?m)^\\| `(posthouse_[a-z_]+)(?:\\{|`)")
 	inTicks    = regexp.MustCompile("`([a-z_]+)`")
 	counted    = regexp.MustCompile(`_(?:total|seconds|depth|rows|size)$`)

@@ -19,8 +19,8 @@ func endpoint(address string) (*url.URL, error) {
 
 // address is a URL with scheme and host in small letters, which have no case, or any other as it is.
 func address(_ channel.Config, text string) (string, error) {
-	u, err := endpoint(text)
-	if err != nil {
+	u, _ := endpoint(text)
+	if u == nil {
 		return text, nil // the channel has a URL of its own
 	}
 	head := len(u.Scheme) + len("://") + len(u.Host)

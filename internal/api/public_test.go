@@ -115,10 +115,10 @@ func TestWhatIsOursStaysInTheLog(t *testing.T) {
 		handler := bare(t, o, noKeys{test.err}, slog.New(slog.NewTextHandler(&log, nil)))
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/v1/users", nil)
-		if name == "panic" {
-			r = httptest.NewRequest("GET", "/readyz", nil)
-		}
 		r.Header.Set("Authorization", "Bearer "+secret.FormatKey(secret.NewKey()))
+		if name == "panic" {
+			r = httptest.NewRequest("GET", "/readyz", nil) // without a key, whose wrong one is said to be wrong
+		}
 		handler.ServeHTTP(w, r)
 		got := read[fault](t, reply{body: w.Body.String()})
 		if w.Code != test.status || got.Code != test.code || w.Header().Get("Retry-After") != test.after {

@@ -69,6 +69,7 @@ var bodies = map[string]string{
 	"POST /v1/campaigns/{name}/pause":                    "",
 	"POST /v1/campaigns/{name}/resume":                   "",
 	"POST /v1/campaigns/{name}/repair":                   "",
+	"POST /v1/campaigns/{name}/again":                    `{"outcomes":["failed"]}`,
 	"POST /v1/campaigns/{name}/cancel":                   "",
 	"DELETE /v1/campaigns/{name}":                        "",
 	"DELETE /v1/audiences/{name}":                        "",

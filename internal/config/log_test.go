@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse/server"
 )
-
-func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
 func withSecrets() Config {
 	return Config{Server: server.Options{

@@ -83,6 +83,9 @@ func TestWhatIsDueOfMessagesIsLookedUpByTheirKeys(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
 		for _, w := range want {
 			if !strings.Contains(plan, w) {
 				t.Errorf("the plan says nothing of %s:\n%s", w, plan)

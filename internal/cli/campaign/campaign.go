@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -343,7 +344,7 @@ func again(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(made, func() {
-				sh.Printf("%s: %d people. posthouse campaign plan %s shows what they get\n", made.Name, made.People.Members, made.Name)
+				sh.Printf("%s: %d people. posthouse campaign plan %s shows what they get\n", made.Name, made.People.Members, shellword.Quote(made.Name))
 			})
 		}),
 	}
