@@ -46,7 +46,7 @@ var elsewhere = map[string]string{
 	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
 	"queryMembers": asksOutside, "queryAudienceMembers": asksOutside, "importFollowers": asksOutside, "importAudienceFollowers": asksOutside,
-	"startCampaign": wantsAFile, "testCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile,
+	"startCampaign": wantsAFile, "testCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile, "repeatCampaign": wantsAFile,
 }
 
 // operation is one of the document, as its reader calls it.

@@ -69,7 +69,9 @@ func TestAChannelReachesOnlyWhatItMayCall(t *testing.T) {
 	}
 	secret := hook(h).Config["secret"]
 	put("addressed", "webhook", map[string]any{"secret": secret}, &posthouse.Egress{RecipientURLs: true, Hosts: []string{"*"}})
-	put("filled", "httpapi", map[string]any{"url": h.sim.URL() + "/${address}", "body": "{}"}, nil)
+	for _, name := range []string{"filled", "filled-too", "filled-again"} { // what is refused stays, and would be tried before the next
+		put(name, "httpapi", map[string]any{"url": h.sim.URL() + "/${address}", "body": "{}"}, nil)
+	}
 	put("redirected", "httpapi", map[string]any{"url": redirects.URL, "body": "{}"}, &posthouse.Egress{Hosts: []string{"*"}})
 	put("pictures", "wecom_robot", map[string]any{"url": h.sim.URL() + "/wecom_robot/cgi-bin/webhook/send", "key": "any"}, nil)
 	picture := posthouse.Content{Type: posthouse.ImageContent, Media: []posthouse.Media{{URL: in.URL + "/a.png"}}}
@@ -79,8 +81,8 @@ func TestAChannelReachesOnlyWhatItMayCall(t *testing.T) {
 	}{
 		{"addressed", in.URL, text},
 		{"filled", "@" + here + "/", text},
-		{"filled", "/" + here + "/", text},
-		{"filled", `\\@` + here, text},
+		{"filled-too", "/" + here + "/", text},
+		{"filled-again", `\\@` + here, text},
 		{"redirected", "u1", text},
 	} {
 		d, a := h.attempt(c.channel, posthouse.Recipient{User: "u1", Address: c.address}, c.content)

@@ -197,12 +197,13 @@ func (s *Set) Pause(ctx context.Context, tenant, name, reason string, until time
 	return s.setPaused(ctx, tenant, name, true, reason, until)
 }
 
-// Resume lets a channel send again, and opens the accounts that its provider had refused.
+// Resume lets a channel send again, and opens the accounts that its provider had refused: these first, since what begins when the
+// channel is open may be refused at once, which is to be remembered.
 func (s *Set) Resume(ctx context.Context, tenant, name string) error {
-	if err := s.setPaused(ctx, tenant, name, false, "", time.Time{}); err != nil {
+	if err := s.engine.Resume(ctx, tenant, name); err != nil {
 		return err
 	}
-	return s.engine.Resume(ctx, tenant, name)
+	return s.setPaused(ctx, tenant, name, false, "", time.Time{})
 }
 
 func (s *Set) setPaused(ctx context.Context, tenant, name string, paused bool, reason string, until time.Time) error {

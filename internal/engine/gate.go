@@ -39,6 +39,7 @@ func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (p
 			return nil, nil
 		}
 		before = r.Renewed(now.Channel, account)
+		r = now // which would ask the account again before it reads of the gate
 	}
 	for _, res := range results {
 		switch {
@@ -180,6 +181,9 @@ func (k *Gatekeeper) Resume(ctx context.Context, tenant, name string) error {
 	if err := k.store.ClearGate(ctx, tenant, name, "*"); err != nil {
 		return err
 	}
+	k.routes.mu.Lock()
+	delete(k.routes.known, state.Key{Tenant: tenant, Channel: name}) // which a route that is opened anew begins with
+	k.routes.mu.Unlock()
 	if r := k.routes.route(tenant, name); r != nil {
 		r.mu.Lock()
 		r.gates = map[string]gate{}

@@ -7,10 +7,6 @@ var keyOfEachAttempt = []overlay.Edit{{
 	File: "internal/state/channel.go",
 	Old:  "IdemKey: d.IdemKey, Attempt: d.Attempts,",
 	New:  `IdemKey: fmt.Sprintf("%s-%d", d.IdemKey, d.Attempts), Attempt: d.Attempts,`,
-}, {
-	File: "internal/state/channel.go",
-	Old:  "import (\n\t\"cmp\"\n",
-	New:  "import (\n\t\"cmp\"\n\t\"fmt\"\n",
 }}
 
 // lastRecipientLost drops repeated recipients by comparing neighbours, and leaves the last one behind.
