@@ -68,6 +68,7 @@ func TestWhatIsDueOfMessagesIsLookedUpByTheirKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer rows.Close()
 		columns, err := rows.Columns()
 		if err != nil {
 			t.Fatal(err)
