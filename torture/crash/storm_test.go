@@ -46,9 +46,9 @@ func storm(t *testing.T, h *house.House, part, strikes int, strike func(n int)) 
 }
 
 // busy makes the provider as slow as a real one is, so that every slot of a sender is under way when
-// the strike comes.
+// the strike comes: no call ends within the pause before it.
 func busy(t *testing.T, h *house.House) {
 	t.Helper()
 	ms := posthouse.Duration(time.Millisecond)
-	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: 40 * ms, Jitter: 35 * ms}}})
+	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: 100 * ms, Jitter: 35 * ms}}})
 }
