@@ -87,7 +87,7 @@ func appFields() []channel.Field {
 		HelpZH: "最长 4h，0s 为关闭。开启后，在该时间内发给同一成员的相同内容也会被企业微信吞掉。",
 	}, {
 		Name: "everyone", Kind: channel.KindBool, Label: "Allow @all", LabelZH: "允许 @all",
-		Help:   "Whether the address @all, all members that see the application, may be a recipient. Who sends needs the grant mention_all as well.",
+		Help:   "Whether @all may be a recipient: all members who see the application. The sender needs the grant mention_all as well.",
 		HelpZH: "是否允许以 @all（应用可见范围内的全部成员）为收件人；发送者还需要 mention_all 授权。",
 	}, {
 		Name: "safe", Kind: channel.KindBool, Label: "Confidential", LabelZH: "保密消息",

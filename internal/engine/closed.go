@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -37,31 +39,34 @@ func (rs *Routes) Closed(tenant, channel string) (why string, until time.Time) {
 	if first == nil {
 		return "the channel " + channel + " has no account", time.Time{}
 	}
-	why = "the account"
+	name := "the account"
 	if first.Name != "" {
-		why += " " + first.Name
+		name += " " + first.Name
 	}
+	why = r.shutBy(first, name, now)
 	if len(accounts) > 1 {
 		why = fmt.Sprintf("none of %d accounts may send; the first that may again is %s, and %s", len(accounts), first.Name, why)
 	}
 	if until.Equal(never) {
 		until = time.Time{}
 	}
-	return why + r.shutBy(first, now), until
+	return why, until
 }
 
-// shutBy says why an account may not send. The route is locked.
-func (r *route) shutBy(a *account, now time.Time) string {
+// shutBy says why an account may not send, by what it is called. The route is locked.
+func (r *route) shutBy(a *account, name string, now time.Time) string {
 	g, refused := r.gates[a.Name]
 	switch {
 	case a.is != nil && a.is.Err != nil:
-		return " cannot be opened: " + a.is.Err.Error()
+		return name + " cannot be opened: " + a.is.Err.Error()
 	case a.is != nil && a.is.PausedAt(now):
-		return withReason(" is paused", a.is.PauseReason)
+		return withReason(name+" is paused", a.is.PauseReason)
+	case refused && now.Before(g.Until) && (g.Class == posthouse.ClassBlocked || g.Class == posthouse.ClassLocal): // no provider has refused
+		return withReason(state.Refusal(g.Class, name), saidBy(g.Gate))
 	case refused && now.Before(g.Until):
-		return " is refused by the provider: " + saidBy(g.Gate)
+		return name + " is refused by the provider: " + saidBy(g.Gate)
 	}
-	return " has used up its limits"
+	return name + " has used up its limits"
 }
 
 func saidBy(g work.Gate) string {
