@@ -93,7 +93,8 @@ func (c *Client) Do(ctx context.Context, req Request) Reply {
 	if req.Method == "" {
 		req.Method = http.MethodPost
 	}
-	reply := Reply{client: c, host: req.URL.Host, Request: c.excerpt(req)}
+	reply := Reply{client: c, redactor: c.redactor.With(req.Hide...), host: req.URL.Host}
+	reply.Request = c.excerpt(req, reply.redactor)
 	if err := req.check(); err != nil {
 		reply.fail(err, CodeRequest)
 		return reply
@@ -167,7 +168,7 @@ func (c *Client) read(reply *Reply, response *http.Response) {
 		reply.Body, reply.Cut = reply.Body[:c.options.MaxBody], true
 	}
 	if c.keeps {
-		reply.Response = c.redactor.Excerpt(reply.Body, c.options.Excerpt)
+		reply.Response = reply.redactor.Excerpt(reply.Body, c.options.Excerpt)
 	}
 	if reply.Status/100 != 2 {
 		reply.Code = fmt.Sprintf("HTTP_%d", reply.Status)
@@ -180,12 +181,19 @@ func (c *Client) read(reply *Reply, response *http.Response) {
 	}
 }
 
-func (c *Client) excerpt(req Request) string {
+func (c *Client) excerpt(req Request, redactor *Redactor) string {
 	var b []byte
 	b = append(append(b, req.Method...), ' ')
 	b = append(b, req.URL.Redacted()...)
 	if len(req.Body) > 0 {
-		b = append(append(b, '\n'), req.Body[:min(len(req.Body), c.redactor.window(c.options.Excerpt))]...)
+		b = append(append(b, '\n'), req.Body[:min(len(req.Body), redactor.window(c.options.Excerpt))]...)
 	}
-	return c.redactor.Excerpt(b, c.options.Excerpt)
+	return redactor.Excerpt(b, c.options.Excerpt)
+}
+
+// Answered is the reply of a call that was answered so, without a call: for a driver that shows how it reads an answer.
+func (c *Client) Answered(status int, header http.Header, body []byte) Reply {
+	reply := Reply{client: c, redactor: c.redactor, host: "the provider", Written: true}
+	c.read(&reply, &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body))})
+	return reply
 }

@@ -22,7 +22,15 @@ const shortestSecret = 4
 
 // NewRedactor makes a redactor for some secrets. Those of fewer than four bytes are left out.
 func NewRedactor(secrets ...string) *Redactor {
-	r := &Redactor{}
+	return new(Redactor).With(secrets...)
+}
+
+// With is a redactor that masks some more secrets.
+func (r *Redactor) With(secrets ...string) *Redactor {
+	if len(secrets) == 0 {
+		return r
+	}
+	r = &Redactor{slices.Clone(r.secrets)}
 	for _, s := range secrets {
 		if len(s) < shortestSecret {
 			continue

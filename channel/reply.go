@@ -41,8 +41,9 @@ type Reply struct {
 	// Request and Response are redacted excerpts.
 	Request, Response string
 
-	client *Client
-	host   string
+	client   *Client
+	redactor *Redactor
+	host     string
 }
 
 func (r *Reply) fail(err error, code string) { r.Err, r.Code = err, code }
@@ -138,7 +139,7 @@ func (r *Reply) Result(v Verdict) Result {
 		v.After = r.RetryAfter()
 	}
 	out := Result{
-		Class: v.Class, Code: r.line(v.Code, maxCode), Ref: cut(oneLine(r.client.redactor.Secrets(v.Ref)), maxRef),
+		Class: v.Class, Code: r.line(v.Code, maxCode), Ref: cut(oneLine(r.redactor.Secrets(v.Ref)), maxRef),
 		Request: r.Request, Response: r.Response,
 	}
 	if v.Class == posthouse.ClassOK {
@@ -155,7 +156,7 @@ func (r *Reply) line(s string, max int) string {
 	if s == "" {
 		return ""
 	}
-	return r.client.redactor.Line(s, max)
+	return r.redactor.Line(s, max)
 }
 
 // explain says in a line what became of the call. It names the host as configured, never the

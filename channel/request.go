@@ -17,6 +17,8 @@ type Request struct {
 	URL    *url.URL
 	Header http.Header
 	Body   []byte
+	// Hide are secrets of this call alone, such as an access token: they are masked in what is reported of it.
+	Hide []string
 }
 
 // http builds the request so that the transport never sends it a second time by itself: without

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/access"
 )
 
 type driver struct {
@@ -22,6 +23,7 @@ type driver struct {
 	header http.Header // the headers that are always the same
 	filled []namedTemplate
 	meter  meter
+	access *access.Access // nil where no token is needed
 }
 
 type namedTemplate struct {
@@ -34,9 +36,12 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 	if err := posthouse.Invalid("the httpapi driver cannot be opened", p.problems); err != nil {
 		return nil, err
 	}
-	maps.Copy(p.codes, env.Codes)
+	p.table.override(env.Codes)
 	d := &driver{plan: p, header: http.Header{}}
 	d.client = channel.NewClient(env, channel.ClientOptions{Secrets: secrets(c)})
+	if p.token != nil {
+		d.access = d.newAccess(c, env)
+	}
 	none := &scope{outs: make([]channel.Outgoing, 1)}
 	for _, name := range slices.Sorted(maps.Keys(p.headers)) {
 		text := p.headers[name]
@@ -66,7 +71,15 @@ func (d *driver) fix(s *scope) error {
 // secrets lists what must never be seen in a log: the secrets, and the words of the headers that
 // may carry one.
 func secrets(c channel.Config) []string {
-	out := slices.Collect(maps.Values(c.Map("secrets")))
+	var out []string
+	for _, secret := range c.Map("secrets") {
+		out = append(out, secret)
+		for _, piece := range strings.FieldsFunc(secret, func(r rune) bool { return strings.ContainsRune("/?&=", r) }) {
+			if len(piece) >= shortestPiece && len(piece) < len(secret) {
+				out = append(out, piece) // of a hook's path, which may be echoed in part
+			}
+		}
+	}
 	for name, value := range c.Map("headers") {
 		if slices.Contains(openHeaders, http.CanonicalHeaderKey(name)) {
 			continue
@@ -80,6 +93,9 @@ func secrets(c channel.Config) []string {
 	return out
 }
 
+// shortestPiece is the shortest part of a secret that is masked by itself, in bytes.
+const shortestPiece = 12
+
 // openHeaders hold no secret, schemes are not one.
 var (
 	openHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
@@ -91,45 +107,43 @@ func (d *driver) Close() error { return d.client.Close() }
 
 // Send makes one call for one delivery.
 func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result {
-	reply, refused := d.call(ctx, []channel.Outgoing{out})
-	if refused != nil {
-		return *refused
-	}
-	if !d.readable(ctx, &reply) {
-		return reply.Result(d.unreadable(&reply))
-	}
-	if d.results.isPath {
-		return d.each(&reply, []channel.Outgoing{out})[0]
-	}
-	return reply.Result(d.verdict(&reply))
+	return d.SendBatch(ctx, []channel.Outgoing{out})[0]
 }
 
-// SendBatch makes one call for all.
-func (d *driver) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
-	reply, refused := d.call(ctx, outs)
-	if refused != nil {
-		return slices.Repeat([]channel.Result{*refused}, len(outs))
+// SendBatch makes one call for all, and one more with a new token where the provider refused the first one's.
+func (d *driver) SendBatch(ctx context.Context, outs []channel.Outgoing) (results []channel.Result) {
+	if d.access == nil {
+		return d.call(ctx, outs, "")
 	}
+	err := d.access.Call(ctx, func(token string) access.Answer {
+		if results = d.call(ctx, outs, token); refusedToken(results) {
+			return access.Again
+		}
+		return access.Fine
+	})
+	if err != nil {
+		return slices.Repeat([]channel.Result{access.Without(err, d.client)}, len(outs))
+	}
+	return results
+}
+
+// call fills the request, makes it and reads its answer. What cannot be filled is refused without a call.
+func (d *driver) call(ctx context.Context, outs []channel.Outgoing, token string) []channel.Result {
+	request, err := d.request(&scope{outs: outs, now: time.Now(), separator: d.separator, token: token})
+	if err != nil {
+		return slices.Repeat([]channel.Result{{
+			Class: posthouse.ClassContent, Code: channel.CodeRequest,
+			Error: d.client.Redactor().Line(err.Error(), 512),
+		}}, len(outs))
+	}
+	if token != "" {
+		request.Hide = []string{token}
+	}
+	reply := d.client.Do(ctx, request)
 	if !d.readable(ctx, &reply) {
 		return slices.Repeat([]channel.Result{reply.Result(d.unreadable(&reply))}, len(outs))
 	}
-	if d.results.isPath {
-		return d.each(&reply, outs)
-	}
-	return slices.Repeat([]channel.Result{reply.Result(d.verdict(&reply))}, len(outs))
-}
-
-// call fills the request and makes it. What cannot be filled is refused without a call.
-func (d *driver) call(ctx context.Context, outs []channel.Outgoing) (reply channel.Reply, refused *channel.Result) {
-	s := &scope{outs: outs, now: time.Now(), separator: d.separator}
-	request, err := d.request(s)
-	if err != nil {
-		return reply, &channel.Result{
-			Class: posthouse.ClassContent, Code: channel.CodeRequest,
-			Error: d.client.Redactor().Line(err.Error(), 512),
-		}
-	}
-	return d.client.Do(ctx, request), nil
+	return d.awaiting(d.read(&reply, outs))
 }
 
 func (d *driver) request(s *scope) (channel.Request, error) {

@@ -90,9 +90,9 @@ func (d *driver) readable(ctx context.Context, r *channel.Reply) bool {
 
 // unreadable is the verdict on an answer that is not read: what its status says, which for a 2xx is nothing.
 func (d *driver) unreadable(r *channel.Reply) channel.Verdict {
-	v := channel.Verdict{Class: d.statusClass(r)}
+	v := d.ended(r, answer{}, channel.Verdict{})
 	if r.OK() {
-		v.Class = d.classOf(CodeEffort, posthouse.ClassUnknown)
+		v = classed(v, d.meaning(answer{}, CodeEffort, "", posthouse.ClassUnknown))
 		v.Code = CodeEffort
 		v.Message = fmt.Sprintf("the channel's regular expressions take too long on an answer of %d bytes, so it may have accepted: make them simpler, or use JSON paths", len(r.Body))
 	}

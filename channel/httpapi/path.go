@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// path is a parsed JSON path: a key or, where the key is empty, an index for each step.
+// path is a parsed JSON path: a key, any key, or where both are empty an index for each step.
 type path []step
 
 type step struct {
 	key   string
+	any   bool // the first member, whatever its name, or its place in a list
 	index int
 }
 
-// parsePath reads $.a.b[0].c. The "$" alone is the whole document.
+// parsePath reads $.a.b[0].*.c. The "$" alone is the whole document.
 func parsePath(s string) (path, error) {
 	rest, ok := strings.CutPrefix(s, "$")
 	if !ok {
@@ -49,6 +50,9 @@ func parseStep(s string) (st step, rest string, err error) {
 	if !ok || end == 0 {
 		return st, "", fmt.Errorf("a step is a dot and a name, or an index in brackets")
 	}
+	if key[:end] == "*" {
+		return step{any: true}, key[end:], nil
+	}
 	return step{key: key[:end]}, key[end:], nil
 }
 
@@ -60,7 +64,16 @@ func (p path) find(doc []byte) ([]byte, bool) {
 		var found []byte
 		n := 0
 		each(doc, func(key, value []byte) {
-			if st.key != "" && key != nil && text(key) == st.key || st.key == "" && key == nil && n == st.index {
+			switch {
+			case st.any:
+				if n == 0 {
+					found = value
+				}
+			case st.key != "":
+				if key != nil && text(key) == st.key {
+					found = value
+				}
+			case key == nil && n == st.index:
 				found = value
 			}
 			n++
@@ -71,6 +84,24 @@ func (p path) find(doc []byte) ([]byte, bool) {
 		doc = found
 	}
 	return doc, true
+}
+
+// findAll is find where a * is each member of its kind, and not the first alone.
+func (p path) findAll(doc []byte) [][]byte {
+	for i, st := range p {
+		if !st.any {
+			continue
+		}
+		var all [][]byte
+		if found, ok := p[:i].find(doc); ok {
+			each(found, func(_, value []byte) { all = append(all, p[i+1:].findAll(value)...) })
+		}
+		return all
+	}
+	if found, ok := p.find(doc); ok {
+		return [][]byte{found}
+	}
+	return nil
 }
 
 // each calls f with the raw members of an object, or with those of an array and a nil key. Other

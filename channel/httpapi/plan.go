@@ -32,6 +32,7 @@ type plan struct {
 	retryAfter    picker
 
 	results         picker
+	resultsByName   bool // they are an object whose names are the recipients
 	resultRecipient picker
 	resultCode      picker
 	resultSuccess   []string
@@ -40,9 +41,14 @@ type plan struct {
 
 	patterns int // the sizes of all patterns together
 
-	codes        map[string]posthouse.Class
+	table        table
+	failed       []failure
 	otherCodes   posthouse.Class
 	serverErrors posthouse.Class
+
+	syntax  syntax
+	token   *tokenPlan   // nil for a channel that needs none
+	receipt *receiptPlan // nil for one whose provider brings none
 
 	problems []posthouse.Problem
 }
@@ -62,7 +68,9 @@ func newPlan(c channel.Config) *plan {
 	}
 	p.parseRequest(c)
 	p.parsePickers(c)
-	p.parseCodes(c.Map("codes"))
+	p.table = newTable(c.Map("codes"), func(line, message string) { p.problem("codes."+line, message) })
+	p.parseFailed(c.Map("failed"))
+	p.token, p.receipt = p.newToken(c), p.newReceipt(c)
 	p.checkBody(c)
 	p.checkSuccess(c)
 	p.checkBatch(c)
@@ -73,9 +81,9 @@ func newPlan(c channel.Config) *plan {
 // names are the members of a payload that the request asks for by name. ${payload} asks for what leaves anyway.
 func (p *plan) names() (list []string) {
 	for _, t := range append(slices.Collect(maps.Values(p.headers)), p.url, p.body) {
-		for _, part := range t.parts {
-			if part.payload && len(part.path) > 0 && part.path[0].key != "" {
-				list = append(list, part.path[0].key)
+		for _, leaf := range t.leaves() {
+			if leaf.payload && len(leaf.path) > 0 && leaf.path[0].key != "" {
+				list = append(list, leaf.path[0].key)
 			}
 		}
 	}
@@ -92,16 +100,16 @@ func (p *plan) reported(path string) bool {
 }
 
 func (p *plan) parseRequest(c channel.Config) {
-	secrets := c.Map("secrets")
-	p.url = p.template("url", c.String("url"), syntax{render.URLPath, secrets})
-	p.body = p.template("body", c.String("body"), bodySyntax(c.String("encoding"), secrets))
+	p.syntax = syntax{secrets: c.Map("secrets"), values: c.Map("values"), token: c.Has("token_url")}
+	p.url = p.template("url", c.String("url"), p.syntax.at(render.URLPath))
+	p.body = p.template("body", c.String("body"), p.syntax.at(placeOf[c.String("encoding")]))
 	p.headers = map[string]template{}
 	add := func(where, name, value string) {
 		if !channel.ValidHeader(name, value) {
 			p.problem(where, "this cannot be sent as a header: a name is one word of letters, digits and dashes, a value is one line")
 			return
 		}
-		p.headers[http.CanonicalHeaderKey(name)] = p.template(where, value, syntax{render.Plain, secrets})
+		p.headers[http.CanonicalHeaderKey(name)] = p.template(where, value, p.syntax.at(render.Plain))
 	}
 	if t := cmp.Or(c.String("content_type"), contentTypes[c.String("encoding")]); c.Has("body") {
 		add("content_type", "Content-Type", t)
@@ -122,17 +130,8 @@ var contentTypes = map[string]string{
 	"text": "text/plain; charset=utf-8",
 }
 
-func bodySyntax(encoding string, secrets map[string]string) syntax {
-	switch encoding {
-	case "json":
-		return syntax{render.JSONValue, secrets}
-	case "form":
-		return syntax{render.URLQuery, secrets}
-	case "xml":
-		return syntax{render.XMLText, secrets}
-	}
-	return syntax{render.Plain, secrets}
-}
+// placeOf is the place at the beginning of a body.
+var placeOf = map[string]render.Place{"json": render.JSONValue, "form": render.URLQuery, "xml": render.XMLText}
 
 func (p *plan) template(where, text string, syn syntax) template {
 	t, err := parseTemplate(where, text, syn)
@@ -142,6 +141,9 @@ func (p *plan) template(where, text string, syn syntax) template {
 	return t
 }
 
+// memberName stands in result_recipient for the names of an object of results.
+const memberName = "key"
+
 func (p *plan) parsePickers(c channel.Config) {
 	for field, to := range map[string]*picker{
 		"success_path": &p.success, "id_path": &p.id, "code_path": &p.code,
@@ -149,6 +151,10 @@ func (p *plan) parsePickers(c channel.Config) {
 		"results_path": &p.results, "result_recipient": &p.resultRecipient, "result_code": &p.resultCode,
 		"result_message": &p.resultMessage, "result_id": &p.resultID,
 	} {
+		if field == "result_recipient" && c.String(field) == memberName {
+			p.resultsByName = true
+			continue
+		}
 		var err error
 		if *to, err = parsePicker(c.String(field)); err != nil {
 			p.problem(field, err.Error())
@@ -161,14 +167,18 @@ func (p *plan) parsePickers(c channel.Config) {
 	slices.SortFunc(p.problems, func(a, b posthouse.Problem) int { return strings.Compare(a.Path, b.Path) })
 }
 
-func (p *plan) parseCodes(codes map[string]string) {
-	p.codes = make(map[string]posthouse.Class, len(codes))
-	for _, code := range slices.Sorted(maps.Keys(codes)) {
-		class := posthouse.Class(codes[code])
-		if !class.Valid() {
-			p.problem("codes."+code, `"`+string(class)+`" is not allowed; give one of `+strings.Join(classNames(), ", "))
+// parseFailed reads which lists of an answer name those who were not served.
+func (p *plan) parseFailed(lists map[string]string) {
+	t := newTable(lists, func(line, message string) { p.problem("failed."+line, message) })
+	for _, r := range t.rules {
+		f := failure{path: r.path, meaning: r.meaning}
+		if len(r.path) > 0 {
+			f.name = r.path[len(r.path)-1].key
 		}
-		p.codes[code] = class
+		p.failed = append(p.failed, f)
+	}
+	for line := range t.exact {
+		p.problem("failed."+line, "give a JSON path to a list in the answer, such as $.invaliduser")
 	}
 }
 
@@ -188,13 +198,7 @@ func (p *plan) checkBody(c channel.Config) {
 	if c.String("encoding") != "json" || c.String("body") == "" || p.reported("body") {
 		return
 	}
-	example := p.body
-	example.parts = maps.Clone(example.parts)
-	for name, part := range example.parts {
-		part.path = nil // the example's payload has no keys
-		example.parts[name] = part
-	}
-	body, err := example.render(&scope{outs: []channel.Outgoing{{Payload: json.RawMessage("0")}}, now: time.Unix(0, 0)})
+	body, err := p.body.render(&scope{outs: make([]channel.Outgoing, 1), now: time.Unix(0, 0), example: true})
 	var v any
 	if err == nil {
 		err = json.Unmarshal(body, &v)
@@ -219,9 +223,9 @@ func (p *plan) checkSuccess(c channel.Config) {
 func (p *plan) checkBatch(c channel.Config) {
 	if p.batch > 1 {
 		for _, t := range p.templates() {
-			for _, name := range t.names() {
-				if variables[name].each {
-					p.problem(t.where, "${"+name+"} differs between the recipients of a batch; use ${users}, ${addresses} or ${deliveries}, or set batch to 1")
+			for _, leaf := range t.leaves() {
+				if leaf.variable.each {
+					p.problem(t.where, "${"+leaf.name+"} differs between the recipients of a batch; use ${users}, ${addresses} or ${deliveries}, or set batch to 1")
 				}
 			}
 		}
@@ -254,8 +258,8 @@ func (p *plan) checkIdempotency(c channel.Config) {
 	}
 	used := map[string]bool{}
 	for _, t := range p.templates() {
-		for _, name := range t.names() {
-			used[name] = true
+		for _, leaf := range t.leaves() {
+			used[leaf.name] = true
 		}
 	}
 	switch {

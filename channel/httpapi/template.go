@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,31 +18,53 @@ type template struct {
 	parts map[string]part
 }
 
-// part is what stands for a placeholder.
+// part is what stands for a placeholder, or for an argument within one.
 type part struct {
+	name     string // as it is written, empty for a text and a function
 	secret   bool
-	value    string // of a secret
+	fixed    bool // a value of the configuration
+	literal  bool
+	value    string // of a secret, a value and a text
 	variable variable
+	token    bool
+	heard    string // what of a receipt: body, header, query or report
 	payload  bool
-	path     path // within the payload
+	path     path // within the payload, or a report
+	call     *call
 }
 
-// syntax is where a text begins, and the secrets it may name.
+// constant reports whether a part is the same in each call.
+func (p part) constant() bool { return p.secret || p.fixed || p.literal }
+
+// syntax is where a text begins, and what it may name of the configuration.
 type syntax struct {
 	place   render.Place
 	secrets map[string]string
+	values  map[string]string
+	token   bool // there is one
+	// callback is set for texts about a receipt, which name nothing else but what it is made of.
+	callback bool
+}
+
+// at is the syntax of a text that begins elsewhere.
+func (syn syntax) at(place render.Place) syntax {
+	syn.place = place
+	return syn
 }
 
 // parseTemplate reads the text of a setting.
 func parseTemplate(where, s string, syn syntax) (t template, err error) {
 	t = template{Template: &render.Template{}, where: where, parts: map[string]part{}}
+	if syn.place == render.URLPath {
+		s = syn.unescaped(s)
+	}
 	parsed, err := render.ParseDollars(s, syn.place)
 	if err != nil {
 		return t, err
 	}
 	t.Template = parsed
 	for _, name := range t.Variables() {
-		p, err := newPart(name, syn.secrets)
+		p, err := syn.expression(name)
 		if err != nil {
 			return t, err
 		}
@@ -50,11 +73,28 @@ func parseTemplate(where, s string, syn syntax) (t template, err error) {
 	return t, nil
 }
 
-func newPart(name string, secrets map[string]string) (p part, err error) {
+func newPart(name string, syn syntax) (p part, err error) {
+	p.name = name
 	if secret, ok := strings.CutPrefix(name, "secret."); ok {
-		p.value, p.secret = secrets[secret]
+		p.value, p.secret = syn.secrets[secret]
 		if !p.secret {
 			err = fmt.Errorf("${%s}: there is no %q among the secrets", name, secret)
+		}
+		return p, err
+	}
+	if value, ok := strings.CutPrefix(name, "value."); ok {
+		p.value, p.fixed = syn.values[value]
+		if !p.fixed {
+			err = fmt.Errorf("${%s}: there is no %q among the values", name, value)
+		}
+		return p, err
+	}
+	if syn.callback {
+		return heardPart(name)
+	}
+	if name == "token" {
+		if p.token = syn.token; !p.token {
+			err = errors.New("${token}: token_url is missing, which says where to get it")
 		}
 		return p, err
 	}
@@ -72,12 +112,46 @@ func newPart(name string, secrets map[string]string) (p part, err error) {
 	return p, err
 }
 
-// static reports whether the text is always the same.
-func (t template) static() bool { return len(t.names()) == 0 }
+// rawPart is a secret or a value that stands in a URL as it is, such as the path of a hook.
+var rawPart = regexp.MustCompile(`\$\{raw\((secret|value)\.([^()\s{}]+)\)\}`)
 
-// names lists the placeholders that calls fill.
-func (t template) names() []string {
-	return slices.DeleteFunc(t.Variables(), func(name string) bool { return t.parts[name].secret })
+// unescaped puts the values of raw() in a URL before it is read: a question mark within one begins the query.
+func (syn syntax) unescaped(s string) string {
+	return rawPart.ReplaceAllStringFunc(s, func(written string) string {
+		m := rawPart.FindStringSubmatch(written)
+		value, known := map[string]map[string]string{"secret": syn.secrets, "value": syn.values}[m[1]][m[2]]
+		if !known {
+			return written
+		}
+		return strings.ReplaceAll(value, "${", "$${")
+	})
+}
+
+// heardPart is a part of a receipt.
+func heardPart(name string) (p part, err error) {
+	p.name = name
+	of, what, _ := strings.Cut(name, ".")
+	switch {
+	case name == "body":
+	case what != "" && (of == "header" || of == "query"):
+	case what != "" && of == "report":
+		p.path, err = parsePath("$." + what)
+	default:
+		err = fmt.Errorf("${%s}: of a receipt there are body, header.<name>, query.<name>, report.<path>, secret.<name> and value.<name>", name)
+	}
+	p.heard = of
+	return p, err
+}
+
+// static reports whether the text is always the same.
+func (t template) static() bool { return len(t.leaves()) == 0 }
+
+// leaves lists what calls fill, also within functions.
+func (t template) leaves() (list []part) {
+	for _, name := range t.Variables() {
+		list = append(list, t.parts[name].leaves()...)
+	}
+	return slices.DeleteFunc(list, part.constant)
 }
 
 // render fills the text in one pass.

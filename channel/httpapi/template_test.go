@@ -55,11 +55,11 @@ func TestValuesAreEscapedForWhereTheyStand(t *testing.T) {
 		{"text", `${title}: ${text} $${user} $ {user} $`, `<"值班">: a` + "\n" + `"b" & ${secret.k} ${user}\ ${user} $ {user} $`},
 		{"text", `${kind} ${ref} ${message} ${delivery} ${channel} ${template} ${type} ${deliveries} ${idempotency_keys}`, `duty r1 m1 d1 oa notice branch d1|d2 k1|k2`},
 	} {
-		if got := fill(t, is.text, bodySyntax(is.encoding, secrets), example()); got != is.want {
+		if got := fill(t, is.text, syntax{place: placeOf[is.encoding], secrets: secrets}, example()); got != is.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", is.encoding, is.text, got, is.want)
 		}
 	}
-	if got := fill(t, "https://h/${address}/x?u=${address}&k=${secret.k}", syntax{render.URLPath, secrets}, example()); got != "https://h/a%2F1/x?u=a%2F1&k=se%22cret%26" {
+	if got := fill(t, "https://h/${address}/x?u=${address}&k=${secret.k}", syntax{place: render.URLPath, secrets: secrets}, example()); got != "https://h/a%2F1/x?u=a%2F1&k=se%22cret%26" {
 		t.Errorf("URL: %s", got)
 	}
 }
@@ -85,7 +85,7 @@ func TestTemplatesThatCannotBeRead(t *testing.T) {
 func TestMissingPayloadValueIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"", `{"other":1}`, `[]`, `{"order":`} {
-		parsed, err := parseTemplate("body", "${payload.order}", bodySyntax("json", nil))
+		parsed, err := parseTemplate("body", "${payload.order}", syntax{place: placeOf["json"], secrets: nil})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,14 +122,14 @@ func FuzzValues(f *testing.F) {
 		valid := [2]string{strings.ToValidUTF8(title, "\uFFFD"), strings.ToValidUTF8(body, "\uFFFD")}
 
 		var fromJSON struct{ A, B string }
-		if err := json.Unmarshal([]byte(fill(t, `{"A":"${title}","B":${text}}`, bodySyntax("json", nil), s)), &fromJSON); err != nil {
+		if err := json.Unmarshal([]byte(fill(t, `{"A":"${title}","B":${text}}`, syntax{place: placeOf["json"], secrets: nil}, s)), &fromJSON); err != nil {
 			t.Fatalf("JSON: %v", err)
 		}
 		// A run of broken bytes may become one replacement or several.
 		if squeeze(fromJSON.A) != squeeze(valid[0]) || squeeze(fromJSON.B) != squeeze(valid[1]) {
 			t.Errorf("JSON: %q, want %q", fromJSON, valid)
 		}
-		form, err := url.ParseQuery(fill(t, "a=${title}&b=${text}", bodySyntax("form", nil), s))
+		form, err := url.ParseQuery(fill(t, "a=${title}&b=${text}", syntax{place: placeOf["form"], secrets: nil}, s))
 		if err != nil || form.Get("a") != title || form.Get("b") != body || len(form) != 2 {
 			t.Errorf("form: %q, %v", form, err)
 		}
@@ -138,7 +138,7 @@ func FuzzValues(f *testing.F) {
 			A       string   `xml:"a,attr"`
 			B       string   `xml:"b"`
 		}
-		if err := xml.Unmarshal([]byte(fill(t, `<m a="${title}"><b>${text}</b></m>`, bodySyntax("xml", nil), s)), &fromXML); err != nil {
+		if err := xml.Unmarshal([]byte(fill(t, `<m a="${title}"><b>${text}</b></m>`, syntax{place: placeOf["xml"], secrets: nil}, s)), &fromXML); err != nil {
 			t.Errorf("XML: %v", err)
 		}
 		target, err := url.Parse(fill(t, "https://h/x/${title}/y?t=${text}", syntax{place: render.URLPath}, s))

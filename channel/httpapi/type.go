@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
@@ -23,6 +24,7 @@ func Type() channel.Type {
 		IdempotencyWindow: func(c channel.Config) time.Duration { return c.Duration("idempotency_window") },
 		Names:             func(c channel.Config) []string { return newPlan(c).names() },
 		Timeout:           10 * time.Second,
+		Callbacks:         true,
 		Check:             check,
 		Address:           address,
 		Open:              open,
@@ -30,7 +32,7 @@ func Type() channel.Type {
 }
 
 func fields() []channel.Field {
-	return append(append(requestFields(), answerFields()...), batchFields()...)
+	return slices.Concat(requestFields(), answerFields(), batchFields(), tokenFields(), receiptFields())
 }
 
 func requestFields() []channel.Field {
@@ -56,6 +58,10 @@ func requestFields() []channel.Field {
 		Name: "secrets", Kind: channel.KindSecrets, Account: true, Label: "Secrets", LabelZH: "密钥",
 		Help:   "Values for ${secret.<name>} in the URL, headers and body. Stored encrypted and masked in every log.",
 		HelpZH: "可在地址、请求头和请求体中用 ${secret.<名称>} 引用。加密保存，日志中一律打码。",
+	}, {
+		Name: "values", Kind: channel.KindMap, Account: true, Label: "Values", LabelZH: "参数值",
+		Help:   "Values for ${value.<name>}, which are no secrets.",
+		HelpZH: "可用 ${value.<名称>} 引用的非敏感参数。",
 	}, {
 		Name: "encoding", Kind: channel.KindChoice, Label: "Encoding of the body", LabelZH: "请求体编码",
 		Default: "json", Choices: []string{"json", "form", "xml", "text"},
@@ -109,8 +115,8 @@ func answerFields() []channel.Field {
 		Help: "Defaults to the Retry-After header.", HelpZH: "默认读取 Retry-After 响应头。",
 	}, {
 		Name: "codes", Kind: channel.KindMap, Label: "Meaning of codes", LabelZH: "错误码含义",
-		Help:   "The class of each code: ok, transient, rate, auth, account, local, recipient, content, request or unknown. HTTP_404 and the like name statuses.",
-		HelpZH: "每个错误码的类别：ok、transient、rate、auth、account、local、recipient、content、request 或 unknown。HTTP 状态写作 HTTP_404。",
+		Help:   "The class of each code: ok, transient, rate, auth, account, local, recipient, content, request or unknown, and a wait behind it where the provider names one: rate 10m. HTTP_404 names a status. \"310000 keywords\" is the code with that text in its message, \"* quota\" any code, and $.errors.to a value that the answer has ($.state=3 one that it is).",
+		HelpZH: "每个错误码的类别：ok、transient、rate、auth、account、local、recipient、content、request 或 unknown；平台规定了等待时间时写在后面：rate 10m。HTTP 状态写作 HTTP_404。“310000 keywords”表示错误码加错误信息中的文字，“* quota”不限错误码，$.errors.to 表示响应中有该值（$.state=3 表示等于该值）。",
 	}, {
 		Name: "other_codes", Kind: channel.KindChoice, Label: "Meaning of other codes", LabelZH: "其他错误码的含义",
 		Default: "transient", Choices: classNames(),
@@ -130,14 +136,15 @@ func batchFields() []channel.Field {
 		Help: "Above 1 the body takes ${users} or ${addresses}.", HelpZH: "大于 1 时，请求体使用 ${users} 或 ${addresses}。",
 	}, {
 		Name: "results_path", Kind: channel.KindString, Label: "Results: where", LabelZH: "逐人结果的位置",
-		Help:   "A JSON path to the list with a result for each recipient. Without it the answer counts for all.",
-		HelpZH: "逐个收件人结果列表的 JSON 路径。留空则整个响应对所有收件人生效。",
+		Help:   "A JSON path to the list with a result for each recipient, or to an object whose names are the recipients; a * stands for any name. Without it the answer counts for all.",
+		HelpZH: "逐个收件人结果的 JSON 路径：可以是列表，也可以是以收件人为键的对象；* 代表任意键。留空则整个响应对所有收件人生效。",
 	}, {
 		Name: "result_recipient", Kind: channel.KindString, Label: "Result: recipient", LabelZH: "结果：收件人",
-		Help:   "Within a result: the address, user, delivery or idempotency key, such as $.mobile.",
-		HelpZH: "单条结果中的地址、用户、投递编号或幂等键，例如 $.mobile。",
+		Help:   "Within a result: the address, user, delivery or idempotency key, such as $.mobile. Or key, where the results are an object whose names are the recipients.",
+		HelpZH: "单条结果中的地址、用户、投递编号或幂等键，例如 $.mobile。结果是以收件人为键的对象时填 key。",
 	}, {
 		Name: "result_code", Kind: channel.KindString, Label: "Result: code", LabelZH: "结果：状态码",
+		Help: "$ is the result itself.", HelpZH: "$ 表示结果本身。",
 	}, {
 		Name: "result_success", Kind: channel.KindList, Label: "Result: success values", LabelZH: "结果：成功取值",
 		Help: "Defaults to the success values.", HelpZH: "默认与成功标志的取值相同。",
@@ -145,5 +152,9 @@ func batchFields() []channel.Field {
 		Name: "result_message", Kind: channel.KindString, Label: "Result: error message", LabelZH: "结果：错误信息",
 	}, {
 		Name: "result_id", Kind: channel.KindString, Label: "Result: message id", LabelZH: "结果：平台消息编号",
+	}, {
+		Name: "failed", Kind: channel.KindMap, Label: "Lists of the failed", LabelZH: "失败名单",
+		Help:   "For answers that name only those who were not served: a JSON path to such a list with its class, $.invaliduser: recipient. A text with list separators counts as a list.",
+		HelpZH: "响应只列出失败的收件人时使用：名单的 JSON 路径及其类别，例如 $.invaliduser: recipient。用列表分隔符连接的文字也视为名单。",
 	}}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -20,17 +21,50 @@ type scope struct {
 	outs      []channel.Outgoing // of one message; never empty
 	now       time.Time
 	separator string
+	token     string
+	uuid      string // made when it is first asked for
+	example   bool   // a payload has whatever is asked of it
+
+	callback *channel.Callback // of a receipt
+	report   []byte
+}
+
+// heard is a part of a receipt.
+func (s *scope) heard(p part) string {
+	_, what, _ := strings.Cut(p.name, ".")
+	switch p.heard {
+	case "header":
+		return s.callback.Header.Get(what)
+	case "query":
+		return s.callback.Query.Get(what)
+	case "report":
+		raw, _ := p.path.find(s.report)
+		return text(raw)
+	}
+	return string(s.callback.Body)
+}
+
+// id is the UUID of the call, a random one of version 4.
+func (s *scope) id() string {
+	if s.uuid == "" {
+		var b [16]byte
+		_, _ = rand.Read(b[:]) // it never fails: the program would end
+		b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+		s.uuid = fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	}
+	return s.uuid
 }
 
 // variable is one name a placeholder may have. One of its functions is set.
 type variable struct {
 	text   func(o *channel.Outgoing) string
 	number func(s *scope) int64
+	whole  func(s *scope) string            // of the call
 	list   func(o *channel.Outgoing) string // one item a recipient
 	each   bool                             // differs between the recipients of a batch
 }
 
-// variables are the names besides payload, payload.<key> and secret.<name>.
+// variables are the names besides payload, payload.<key>, secret.<name>, value.<name> and token.
 var variables = map[string]variable{
 	"user":    {each: true, text: user},
 	"address": {each: true, text: func(o *channel.Outgoing) string { return o.Recipient.Address }},
@@ -47,8 +81,10 @@ var variables = map[string]variable{
 	"attempt":  {each: true, number: func(s *scope) int64 { return int64(s.outs[0].Attempt) }},
 	"now_ms":   {number: func(s *scope) int64 { return s.now.UnixMilli() }},
 	"now_s":    {number: func(s *scope) int64 { return s.now.Unix() }},
+	"now":      {number: func(s *scope) int64 { return s.now.Unix() }},
+	"uuid":     {whole: (*scope).id},
 
-	"idempotency_key":  {}, // needs all recipients: see scope.key
+	"idempotency_key":  {whole: (*scope).key},
 	"users":            {list: user},
 	"addresses":        {list: func(o *channel.Outgoing) string { return o.Recipient.Address }},
 	"deliveries":       {list: func(o *channel.Outgoing) string { return o.Delivery }},
@@ -56,7 +92,7 @@ var variables = map[string]variable{
 }
 
 func variableNames() []string {
-	return append(slices.Collect(maps.Keys(variables)), "payload", "payload.<key>", "secret.<name>")
+	return append(slices.Collect(maps.Keys(variables)), "payload", "payload.<key>", "secret.<name>", "value.<name>", "token")
 }
 
 func user(o *channel.Outgoing) string { return cmp.Or(o.Recipient.User, o.Recipient.Address) }
@@ -80,29 +116,51 @@ func (s *scope) key() string {
 func (p part) append(dst []byte, at render.Segment, s *scope) ([]byte, error) {
 	v := p.variable
 	switch {
-	case p.secret:
-		return at.Place.Append(dst, p.value), nil
 	case p.payload:
 		return p.appendPayload(dst, at, s)
 	case v.number != nil:
 		return strconv.AppendInt(dst, v.number(s), 10), nil
-	case v.list != nil:
-		return p.appendList(dst, at.Place, s), nil
-	case v.text != nil:
-		return at.Place.Append(dst, v.text(&s.outs[0])), nil
+	case v.list != nil && at.Place == render.JSONValue:
+		return p.appendList(dst, s), nil
 	}
-	return at.Place.Append(dst, s.key()), nil
+	value, err := p.text(s)
+	if err != nil {
+		return dst, err
+	}
+	return at.Place.Append(dst, value), nil
 }
 
-// appendList writes an array where JSON wants a value, else a joined text.
-func (p part) appendList(dst []byte, at render.Place, s *scope) []byte {
-	if at != render.JSONValue {
+// text is what a part stands for, as a text.
+func (p part) text(s *scope) (string, error) {
+	v := p.variable
+	switch {
+	case p.constant():
+		return p.value, nil
+	case p.call != nil:
+		return p.call.text(s)
+	case p.token:
+		return s.token, nil
+	case p.heard != "":
+		return s.heard(p), nil
+	case p.payload:
+		raw, err := p.member(s)
+		return text(raw), err
+	case v.number != nil:
+		return strconv.FormatInt(v.number(s), 10), nil
+	case v.list != nil:
 		items := make([]string, len(s.outs))
 		for i := range s.outs {
-			items[i] = p.variable.list(&s.outs[i])
+			items[i] = v.list(&s.outs[i])
 		}
-		return at.Append(dst, strings.Join(items, s.separator))
+		return strings.Join(items, s.separator), nil
+	case v.whole != nil:
+		return v.whole(s), nil
 	}
+	return v.text(&s.outs[0]), nil
+}
+
+// appendList writes an array where JSON wants a value.
+func (p part) appendList(dst []byte, s *scope) []byte {
 	dst = append(dst, '[')
 	for i := range s.outs {
 		if i > 0 {
@@ -113,14 +171,26 @@ func (p part) appendList(dst []byte, at render.Place, s *scope) []byte {
 	return append(dst, ']')
 }
 
-// appendPayload writes the payload's own JSON where JSON wants a value, else its text.
-func (p part) appendPayload(dst []byte, at render.Segment, s *scope) ([]byte, error) {
+// member is what the payload has at the part's path, as JSON.
+func (p part) member(s *scope) ([]byte, error) {
+	if s.example {
+		return []byte("0"), nil
+	}
 	raw, ok := []byte(s.outs[0].Payload), len(s.outs[0].Payload) > 0
 	if ok {
 		raw, ok = p.path.find(raw)
 	}
 	if !ok {
-		return dst, fmt.Errorf("the message has no %s", at.Name)
+		return nil, fmt.Errorf("the message has no %s", p.name)
+	}
+	return raw, nil
+}
+
+// appendPayload writes the payload's own JSON where JSON wants a value, else its text.
+func (p part) appendPayload(dst []byte, at render.Segment, s *scope) ([]byte, error) {
+	raw, err := p.member(s)
+	if err != nil {
+		return dst, err
 	}
 	if at.Place == render.JSONValue {
 		return append(dst, raw...), nil

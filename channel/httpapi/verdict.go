@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -12,25 +13,26 @@ import (
 // verdict reads an answer that counts for the whole call.
 func (p *plan) verdict(r *channel.Reply) channel.Verdict {
 	if r.Status == 0 {
-		return channel.Verdict{Class: p.statusClass(r)}
+		return p.ended(r, answer{}, channel.Verdict{})
 	}
 	a := newAnswer(r)
-	v := channel.Verdict{Class: p.statusClass(r), After: p.after(a)}
+	v := channel.Verdict{After: p.after(a)}
 	v.Message, _ = p.message.text(a)
-	code, found := p.code.text(a)
+	code, _ := p.code.text(a)
 	if !r.OK() {
-		if listed, ok := p.codes[code]; found && ok {
-			v.Code, v.Class = code, listed
+		if m, ok := p.table.of(a, code, v.Message); ok {
+			v.Code = code
+			return classed(v, m)
 		}
-		return v
+		return p.ended(r, a, v)
 	}
 	v.Ref, _ = p.id.text(a)
 	v.Code = code
 	switch p.accepted(a) {
 	case yes:
-		v.Class = p.classOf(code, posthouse.ClassOK)
+		v = classed(v, p.meaning(a, code, v.Message, posthouse.ClassOK))
 	case no:
-		v.Class = p.classOf(code, p.otherCodes)
+		v = classed(v, p.meaning(a, code, v.Message, p.otherCodes))
 		if v.Message == "" {
 			v.Message = "the provider refused it with code " + code
 		}
@@ -38,6 +40,12 @@ func (p *plan) verdict(r *channel.Reply) channel.Verdict {
 		v.Class = posthouse.ClassUnknown
 		v.Message = "the provider's answer could not be read, so it may have accepted"
 	}
+	return v
+}
+
+// classed is a verdict with a meaning. A wait that the answer names itself counts before the table's.
+func classed(v channel.Verdict, m meaning) channel.Verdict {
+	v.Class, v.After = m.class, cmp.Or(v.After, m.after)
 	return v
 }
 
@@ -80,23 +88,24 @@ func decided(refused bool) truth {
 	return unclear
 }
 
-// statusClass is the class of the status, by the configuration and else by the kit.
-func (p *plan) statusClass(r *channel.Reply) posthouse.Class {
-	class := r.Class()
-	if r.Status/100 == 5 && class == posthouse.ClassUnknown {
-		class = p.serverErrors
+// ended is the verdict on a call by its status, or by its end without an answer: by the configuration, and else by the kit.
+func (p *plan) ended(r *channel.Reply, a answer, v channel.Verdict) channel.Verdict {
+	if m, ok := p.table.ofStatus(r, a, v.Message); ok {
+		return classed(v, m)
 	}
-	if listed, ok := r.ClassIn(p.codes); ok {
-		return listed
+	v.Class = r.Class()
+	if r.Status/100 == 5 && v.Class == posthouse.ClassUnknown {
+		v.Class = p.serverErrors
 	}
-	return class
+	return v
 }
 
-func (p *plan) classOf(code string, otherwise posthouse.Class) posthouse.Class {
-	if class, ok := p.codes[code]; ok && code != "" {
-		return class
+// meaning is what the table says of an answer, or else a class.
+func (p *plan) meaning(a answer, code, message string, otherwise posthouse.Class) meaning {
+	if m, ok := p.table.of(a, code, message); ok {
+		return m
 	}
-	return otherwise
+	return meaning{class: otherwise}
 }
 
 // after is the wait the body asks for.
@@ -105,10 +114,21 @@ func (p *plan) after(a answer) time.Duration {
 	return channel.ParseRetryAfter(seconds, time.Now())
 }
 
+// read finds the results of a call in its answer.
+func (p *plan) read(r *channel.Reply, outs []channel.Outgoing) []channel.Result {
+	whole := p.verdict(r)
+	switch {
+	case p.results.isPath:
+		return p.each(r, outs, whole)
+	case len(p.failed) > 0 && whole.Class == posthouse.ClassOK:
+		return p.spread(r, outs, whole)
+	}
+	return slices.Repeat([]channel.Result{r.Result(whole)}, len(outs))
+}
+
 // each reads a result for each recipient. An answer that lists none counts for all, if it says
 // anything but success; a recipient it does not mention may have been served.
-func (p *plan) each(r *channel.Reply, outs []channel.Outgoing) []channel.Result {
-	whole := p.verdict(r)
+func (p *plan) each(r *channel.Reply, outs []channel.Outgoing, whole channel.Verdict) []channel.Result {
 	verdicts, listed := p.verdicts(r)
 	if !listed {
 		if whole.Class == posthouse.ClassOK {
@@ -122,26 +142,33 @@ func (p *plan) each(r *channel.Reply, outs []channel.Outgoing) []channel.Result 
 		if v.Class == posthouse.ClassRate && v.After == 0 {
 			v.After = whole.After // a wait is said once for all
 		}
+		if v.Class == posthouse.ClassOK && v.Ref == "" {
+			v.Ref = whole.Ref
+		}
 		results[i] = r.Result(v)
 	}
 	return results
 }
 
-// verdicts reads the list of results, by what each calls its recipient. It reports whether there is any:
-// providers that refuse a whole call answer an empty list, too.
+// verdicts reads the results, by what each calls its recipient: the members of an object by their names, those of a list by what stands
+// in them. It reports whether there is any: providers that refuse a whole call answer an empty list, too.
 func (p *plan) verdicts(r *channel.Reply) (out map[string]channel.Verdict, listed bool) {
 	if !r.OK() {
 		return nil, false
 	}
 	list, _ := p.results.raw(newAnswer(r))
-	if len(list) == 0 || list[0] != '[' {
+	if opening := map[bool]byte{false: '[', true: '{'}[p.resultsByName]; len(list) == 0 || list[0] != opening {
 		return nil, false
 	}
 	out = map[string]channel.Verdict{}
-	each(list, func(_, item []byte) {
+	each(list, func(key, item []byte) {
 		listed = true
 		a := answer{body: item, whole: true, json: true}
-		if recipient, ok := p.resultRecipient.text(a); ok && recipient != "" {
+		recipient, ok := text(key), key != nil
+		if !ok {
+			recipient, ok = p.resultRecipient.text(a)
+		}
+		if ok && recipient != "" {
 			out[recipient] = p.resultVerdict(a)
 		}
 	})
@@ -157,12 +184,45 @@ func (p *plan) resultVerdict(a answer) channel.Verdict {
 	if slices.Contains(p.resultSuccess, code) {
 		v.Class = posthouse.ClassOK
 	}
-	v.Class = p.classOf(code, v.Class)
+	v.Message, _ = p.resultMessage.text(a)
+	v = classed(v, p.meaning(a, code, v.Message, v.Class))
 	v.Ref, _ = p.resultID.text(a)
-	if v.Message, _ = p.resultMessage.text(a); v.Message == "" {
+	if v.Message == "" {
 		v.Message = "the provider refused it with code " + code
 	}
 	return v
+}
+
+// failure is a list in an answer of those whom the provider did not serve.
+type failure struct {
+	path path
+	name string // of the list, which is their code
+	meaning
+}
+
+// spread gives those whom a list of the failed names its meaning, and everybody else the verdict on the whole call.
+func (p *plan) spread(r *channel.Reply, outs []channel.Outgoing, whole channel.Verdict) []channel.Result {
+	a := newAnswer(r)
+	results := slices.Repeat([]channel.Result{r.Result(whole)}, len(outs))
+	for _, f := range p.failed {
+		raw, _ := picker{path: f.path, isPath: true}.raw(a)
+		names := strings.Split(text(raw), p.separator)
+		if len(raw) > 0 && raw[0] == '[' {
+			names = nil
+			each(raw, func(_, item []byte) { names = append(names, text(item)) })
+		}
+		for i := range outs {
+			if slices.ContainsFunc(names, func(name string) bool { return called(&outs[i], name) }) && results[i].Class == posthouse.ClassOK {
+				results[i] = r.Result(classed(channel.Verdict{Code: f.name, Message: "the provider names this recipient in " + f.name}, f.meaning))
+			}
+		}
+	}
+	return results
+}
+
+// called reports whether a provider may mean a recipient by a name. Some answer in small letters.
+func called(out *channel.Outgoing, name string) bool {
+	return name != "" && (strings.EqualFold(name, out.Recipient.Address) || strings.EqualFold(name, out.Recipient.User))
 }
 
 func find(verdicts map[string]channel.Verdict, out *channel.Outgoing) channel.Verdict {
