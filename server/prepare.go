@@ -51,6 +51,10 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 			return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
 		}
 		s.o.Log.Info("schema brought up", "from", have, "to", want, "steps", steps)
+	default:
+		if err := s.store.Schema.RefuseDrift(ctx); err != nil {
+			return err
+		}
 	}
 	return partition(ctx, s.store, &s.o)
 }

@@ -70,6 +70,9 @@ func workWith(t *testing.T, s *Store) {
 	if have, want, err := s.Schema.Schema(t.Context()); have != want || err != nil {
 		t.Fatalf("the schema is %d of %d, %v", have, want, err)
 	}
+	if drift, err := s.Schema.Drift(t.Context()); drift.Err() != nil || len(drift.Besides) > 0 || err != nil {
+		t.Errorf("the schema drifted: %+v, %v", drift, err)
+	}
 	accept(t, s, entry(1), entry(2), entry(1))
 	items := claim(t, s, 2)
 	record(t, s, sentClean(items[0].Delivery), step(items[1].Delivery, posthouse.EventAmbiguous, posthouse.Unknown))

@@ -96,17 +96,17 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	}
 	out = append(out, examineSettings(ctx, s)...)
 	out = append(out, examineFile(ctx, s, full)...)
-	version := examineSchema(ctx, s)
-	out = append(out, version, examineClock(ctx, s))
+	schema, whole := examineSchema(ctx, s)
+	out = append(append(out, schema...), examineClock(ctx, s))
 	ring, keyring := examineKeyring(c)
 	out = append(out, keyring)
-	if version.OK {
+	if whole {
 		out = append(out, examineTide(ctx, s, c)...)
 		out = append(out, examineViews(ctx, s)...)
 		out = append(out, examinePartitions(ctx, s)...)
 		out = append(out, examineProcesses(ctx, s)...)
 	}
-	if version.OK && ring != nil {
+	if whole && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)
 		out = append(out, examineKeys(ctx, s, ring, c)...)
 	}
@@ -235,17 +235,34 @@ func examineFile(ctx context.Context, s *store.Store, full bool) []finding {
 	return out
 }
 
-func examineSchema(ctx context.Context, s *store.Store) finding {
+// examineSchema compares the schema with this binary's, and reports whether one can go by it.
+func examineSchema(ctx context.Context, s *store.Store) (out []finding, whole bool) {
+	const name = "schema"
 	have, want, err := s.Schema.Schema(ctx)
 	switch {
 	case err != nil:
-		return finding{"schema", false, err.Error()}
+		return []finding{{name, false, err.Error()}}, false
 	case have < want:
-		return finding{"schema", false, fmt.Sprintf("version %d, this binary wants %d: posthouse migrate brings it up", have, want)}
+		return []finding{{name, false, fmt.Sprintf("version %d, this binary wants %d: posthouse migrate brings it up", have, want)}}, false
 	case have > want:
-		return finding{"schema", false, fmt.Sprintf("version %d, newer than this binary's %d: use a newer posthouse", have, want)}
+		return []finding{{name, false, fmt.Sprintf("version %d, newer than this binary's %d: use a newer posthouse", have, want)}}, false
 	}
-	return finding{"schema", true, fmt.Sprintf("version %d", have)}
+	drift, err := s.Schema.Drift(ctx)
+	if err == nil {
+		err = drift.Err()
+	}
+	if err != nil {
+		out = append(out, finding{name, false, err.Error()})
+	} else {
+		out = append(out, finding{name, true, fmt.Sprintf("version %d, whole", have)})
+	}
+	for _, part := range drift.Missing {
+		out = append(out, finding{name, false, part})
+	}
+	for _, part := range drift.Besides {
+		out = append(out, finding{name, true, "not of Posthouse: " + part})
+	}
+	return out, err == nil
 }
 
 // examineViews lists the documents' views that are missing. Nothing of ours reads them, so that is no fault.

@@ -71,17 +71,12 @@ func withLog(sh *shell.Shell, cmd *cobra.Command, do func(context.Context, *stor
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	have, want, err := s.Schema.Schema(cmd.Context())
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the schema's version: %w", err)
-	case have == 0:
+	if have, _, err := s.Schema.Schema(cmd.Context()); err == nil && have == 0 {
 		return shell.Hint(fmt.Errorf("this is no Posthouse database: none of its tables can be read (%s)", database(c.Server.DSN)),
 			"--dsn or POSTHOUSE_DSN names the database")
-	case have > want:
-		return newerSchema(have, want)
-	case have < want:
-		return shell.Hint(fmt.Errorf("the schema is older than this binary's"), "posthouse migrate brings it up")
+	}
+	if err := currentSchema(cmd.Context(), s); err != nil {
+		return err
 	}
 	return do(cmd.Context(), s)
 }

@@ -128,15 +128,6 @@ func (f *importing) note(ctx context.Context, o retold.Options, action string, m
 	return noted(context.WithoutCancel(ctx), o.To, cmp.Or(f.tenant, posthouse.DefaultTenant), action, "", made)
 }
 
-// currentSchema refuses a database that is not of this binary's version.
-func currentSchema(ctx context.Context, s *store.Store) error {
-	have, want, err := s.Schema.Schema(ctx)
-	if err == nil && have != want {
-		err = shell.Hint(fmt.Errorf("the schema has version %d, this binary wants %d", have, want), "posthouse migrate brings it up")
-	}
-	return err
-}
-
 // warnOfTheLiving says when the other system was last heard of: where it still works, its phones and ours would send
 // the same, and where that is hours away, the zone is wrong.
 func (f *importing) warnOfTheLiving(ctx context.Context, from *foreign.Lksms, zone *time.Location) error {

@@ -130,23 +130,28 @@ func runMigrateStatus(ctx context.Context, sh *shell.Shell, s *store.Store) erro
 	err = sh.Show(map[string]any{"database": s.DB.Database(), "have": have, "want": want, "current": have == want}, func() {
 		sh.Printf("the %s schema has version %d, this binary wants %d\n", s.DB.Database(), have, want)
 	})
+	if err != nil {
+		return err
+	}
+	return currentSchema(ctx, s)
+}
+
+// currentSchema refuses a database that is not of this binary's version, or not what that says.
+func currentSchema(ctx context.Context, s *store.Store) error {
+	have, want, err := s.Schema.Schema(ctx)
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("read the schema's version: %w", err)
 	case have > want:
 		return newerSchema(have, want)
 	case have < want:
-		return shell.Hint(fmt.Errorf("the schema is older than this binary's"), "posthouse migrate brings it up")
+		return shell.Hint(fmt.Errorf("the schema has version %d, older than this binary's %d", have, want), "posthouse migrate brings it up")
 	}
-	return nil
+	return s.Schema.RefuseDrift(ctx)
 }
 
 func runNewEpoch(ctx context.Context, sh *shell.Shell, s *store.Store) error {
-	have, want, err := s.Schema.Schema(ctx)
-	if err == nil && have != want {
-		err = shell.Hint(fmt.Errorf("the schema has version %d, this binary wants %d", have, want), "posthouse migrate brings it up")
-	}
-	if err != nil {
+	if err := currentSchema(ctx, s); err != nil {
 		return err
 	}
 	held, err := s.Epochs.BumpEpoch(ctx, time.Now())

@@ -42,14 +42,22 @@ func (s Schema) migrations(db *sql.DB) (*goose.Provider, error) {
 }
 
 // Migrate brings the schema up to this binary's version and returns how many steps that
-// took. It refuses a database that a newer binary has migrated, and one in which somebody else's table,
-// view or index has a name of ours. Afterwards it makes the documents' views that are missing.
+// took. It refuses a database that a newer binary has migrated, one in which somebody else's table,
+// view or index has a name of ours, and one that is not what its version says. Afterwards it makes the documents' views that are missing.
 func (s Schema) Migrate(ctx context.Context) (steps int, err error) {
 	if err := s.refuseNewer(ctx); err != nil {
 		return 0, err
 	}
 	err = s.db.Alone(ctx, func(db *sql.DB) (err error) {
+		if s.db.Dialect.Unmake == nil { // elsewhere a killed migration may have done a part of the next version
+			if err := s.RefuseDrift(ctx); err != nil {
+				return err
+			}
+		}
 		if steps, err = s.migrateAll(ctx, db); err != nil {
+			return err
+		}
+		if err := s.RefuseDrift(ctx); err != nil {
 			return err
 		}
 		return s.makeViews(ctx, db)

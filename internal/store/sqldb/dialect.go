@@ -85,6 +85,8 @@ type Dialect struct {
 	Listed string
 	// Objects lists the tables, views and indexes that stand where ours do: name, kind, and what the table says of itself.
 	Objects string
+	// Catalogue reads what the database's own catalogue says of our tables and views: the fields of Part.
+	Catalogue string
 	// ViewText reads the text of a view by its schema ('' for ours) and its name. schemas is set where views may stand in another schema.
 	ViewText string
 	Schemas  bool

@@ -53,6 +53,7 @@ var MySQL = &Dialect{
 	Listed:  "JSON_TABLE(?, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
 	Objects: `SELECT table_name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END, table_comment
 		FROM information_schema.tables WHERE table_schema = DATABASE()`,
+	Catalogue:    mysqlCatalogue,
 	ViewText:     "SELECT view_definition FROM information_schema.views WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?",
 	Schemas:      true,
 	giveUp:       giveUpMySQL,

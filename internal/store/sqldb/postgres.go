@@ -63,8 +63,9 @@ var Postgres = &Dialect{
 	Objects: `SELECT relname, CASE relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view'
 		WHEN 'i' THEN 'index' WHEN 'S' THEN 'sequence' ELSE 'relation' END, '' FROM pg_class WHERE relnamespace = current_schema()::regnamespace
 		UNION ALL SELECT typname, 'type', '' FROM pg_type WHERE typnamespace = current_schema()::regnamespace AND typrelid = 0 AND typelem = 0`,
-	ViewText: "SELECT definition FROM pg_views WHERE schemaname = COALESCE(NULLIF(?, ''), current_schema()) AND viewname = ?",
-	Schemas:  true,
+	Catalogue: postgresCatalogue,
+	ViewText:  "SELECT definition FROM pg_views WHERE schemaname = COALESCE(NULLIF(?, ''), current_schema()) AND viewname = ?",
+	Schemas:   true,
 
 	lockSchema:   "SELECT pg_advisory_lock(7077101, hashtext(current_schema()))::text = ''",
 	unlockSchema: "SELECT pg_advisory_unlock(7077101, hashtext(current_schema()))",

@@ -51,6 +51,7 @@ var SQLite = &Dialect{
 	Flown:       "posthouse_flights f, json_each(f.ids) j",
 	Listed:      "json_each(?) j",
 	Objects:     "SELECT name, type, '' FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'",
+	Catalogue:   sqliteCatalogue,
 	ViewText:    "SELECT sql FROM sqlite_master WHERE ? = '' AND name = ? AND type = 'view'",
 }
 
