@@ -18,7 +18,7 @@ func chapters() []chapter {
 		{"setup", "What is set up:", "channel template user roster agent subscription"},
 		{"flow", "Workflows, jobs, and the outbox:", "task workflow job outbox"},
 		{"access", "Keys, people and tenants:", "key people tenant audit"},
-		{"database", "The database, and what it proves:", "migrate import archive events chain verify"},
+		{"database", "The database, and what it proves:", "migrate backup restore import archive events chain verify"},
 		{"shell", "Help, and your shell:", "help completion man"},
 	}
 }

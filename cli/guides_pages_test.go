@@ -52,6 +52,8 @@ var guides = []guide{
 	{file: "../docs/guide/agents.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/agents.zh-CN.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
+	{file: "../docs/guide/backup-and-restore.md", starts: true, untyped: ofBackups},
+	{file: "../docs/guide/backup-and-restore.zh-CN.md", starts: true, untyped: ofBackups},
 	{file: "../docs/guide/callbacks.md", untyped: map[string]string{`{"type": "callback`: isToldThere}},
 	{file: "../docs/guide/callbacks.zh-CN.md", untyped: map[string]string{`{"type": "callback`: isToldThere}},
 	{file: "../docs/guide/console.md", untyped: map[string]string{"oidc_issuer:": isAPart}},
@@ -92,6 +94,10 @@ var guides = []guide{
 	{file: "../docs/guide/verify.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
 	{file: "../docs/guide/workflow.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 	{file: "../docs/guide/workflow.zh-CN.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
+}
+
+var ofBackups = map[string]string{
+	"posthouse backup": isOfBackups, "posthouse restore": isOfBackups, "pg_dump": isOfBackups, "psql": isOfBackups, "pg_basebackup": isOfBackups, "mariadb-dump": isOfBackups, "tail": isOfBackups,
 }
 
 // The reader has ended the server and the simulator before the one that is for production.

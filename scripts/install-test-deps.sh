@@ -36,6 +36,7 @@ missing() {
 	fi
 	has initdb postgres || echo postgresql
 	has mariadbd mariadb-install-db || echo mariadb
+	has mariadb-dump || echo mariadb-client
 	has redis-server || echo redis
 	[ "$(uname)" != Linux ] || has strace || echo strace
 }
@@ -68,6 +69,7 @@ deb_packages() {
 				echo mariadb-server
 			fi
 			;;
+		mariadb-client) echo mariadb-client ;;
 		redis) echo redis-server ;;
 		strace) echo strace ;;
 		chromium) echo chromium ;;
@@ -112,6 +114,7 @@ with_brew() {
 		case $name in
 		postgresql) HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet postgresql@17 ;;
 		chromium) HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet --cask chromium ;;
+		mariadb-client) HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet mariadb ;;
 		*) HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet "$name" ;;
 		esac || return 1
 	done

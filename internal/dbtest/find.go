@@ -71,6 +71,12 @@ func lookIn(programs, folders []string) map[string]string {
 	return found
 }
 
+// MariaDBTool is the path of a program that comes with MariaDB, such as mariadb-dump.
+func MariaDBTool(name string) (string, error) {
+	found, err := find(KindMariaDB, recipe{programs: []string{name}, install: "mariadb-client (apt) or mariadb (Homebrew)"})
+	return found[name], err
+}
+
 // PostgresTool is the path of a program that comes with PostgreSQL, such as pg_dump.
 func PostgresTool(name string) (string, error) {
 	with := postgresRecipe

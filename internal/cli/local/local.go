@@ -1,6 +1,6 @@
 // Package local has the commands that are a process of their own, such as the server and the
 // simulator, and those that work on a database without a server: migrate, doctor, events, verify,
-// archive and import.
+// archive, backup, restore and import.
 //
 // It holds no behaviour of the house itself: serve starts package server.
 package local
@@ -19,6 +19,6 @@ func Processes(sh *shell.Shell) []*cobra.Command {
 // Tools are the commands that work on a database.
 func Tools(sh *shell.Shell) []*cobra.Command {
 	return []*cobra.Command{
-		eventsCommand(sh), verifyCommand(sh), chainCommand(sh), archiveCommand(sh), migrateCommand(sh), importGroup(sh), doctorCommand(sh), versionCommand(sh),
+		eventsCommand(sh), verifyCommand(sh), chainCommand(sh), archiveCommand(sh), migrateCommand(sh), backupCommand(sh), restoreCommand(sh), importGroup(sh), doctorCommand(sh), versionCommand(sh),
 	}
 }

@@ -106,8 +106,11 @@ func runMigrate(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 		return newerSchema(have, want)
 	}
 	steps, err := s.Schema.Migrate(ctx)
-	if err != nil {
+	if err != nil && have < want {
 		return fmt.Errorf("bring the schema from version %d to %d: %w", have, want, err)
+	}
+	if err != nil {
+		return err
 	}
 	return sh.Show(map[string]any{"database": s.DB.Database(), "from": have, "to": want, "steps": steps}, func() {
 		if steps == 0 {

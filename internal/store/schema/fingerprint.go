@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,10 @@ func (d *Drift) compare(want, have []sqldb.Part) {
 		_, view := found[sqldb.Part{Kind: "view", Name: name}]
 		return table || view
 	}
+	want = slices.Clone(want)
+	slices.SortStableFunc(want, func(a, b sqldb.Part) int {
+		return cmp.Compare(slices.Index(weight, a.Kind), slices.Index(weight, b.Kind))
+	})
 	for _, p := range want {
 		known[place(p)] = true
 		definition, there := found[place(p)]
@@ -133,9 +138,11 @@ func (d *Drift) compare(want, have []sqldb.Part) {
 			d.Besides = append(d.Besides, titleOf(p))
 		}
 	}
-	slices.Sort(d.Missing)
 	slices.Sort(d.Besides)
 }
+
+// weight is in which order what is missing is named: the first few say how much of a restore there is.
+var weight = []string{"table", "key", "view", "index", "column"}
 
 // demands reports whether a row cannot be inserted without a value for a column.
 func demands(definition string) bool {
