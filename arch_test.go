@@ -57,8 +57,6 @@ var floors = map[string]floor{
 	"internal/retry":           {layer: 1},
 	"internal/hook":            {layer: 1}, // signs what is posted to others
 	"internal/rate":            {layer: 1},
-	"internal/senders":         {layer: 1}, // how many calls a process makes at once
-	"internal/shape":           {layer: 1}, // how fast what is of a priority may begin
 	"internal/life":            {layer: 1}, // until when roles run, and by which clock
 	"internal/metrics":         {layer: 1, beside: []string{"internal/work"}},
 	"internal/limit":           {layer: 1},
@@ -111,7 +109,7 @@ var floors = map[string]floor{
 	"internal/refuge":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // where deliveries move to
 	"internal/inquire":         {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},  // providers, about what they were handed
 	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // who is next in a line
-	"internal/fleet":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // which account sends next
+	"internal/admission":       {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what may begin now, and by which account
 	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                                          // how attempts ended, by the minute
 	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what providers tell us by themselves
 	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                                          // people in files and in blocks
@@ -124,8 +122,8 @@ var floors = map[string]floor{
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state", "internal/suppress"}, never: []string{"internal/store"}},
 	"internal/rescue":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                    // what nobody else will move
-	"internal/pacer":           {layer: 2, beside: []string{"internal/rollup", "internal/state"}, never: []string{"internal/store"}}, // what rates depend on, and how they were
-	"internal/engine":          {layer: 2, beside: []string{"internal/rescue", "internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/fleet", "internal/intake", "internal/pacer", "internal/pull", "internal/refuge", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
+	"internal/pacer":           {layer: 2, beside: []string{"internal/admission", "internal/rollup", "internal/state"}, never: []string{"internal/store"}}, // what rates depend on, and how they were
+	"internal/engine":          {layer: 2, beside: []string{"internal/admission", "internal/rescue", "internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/intake", "internal/pacer", "internal/pull", "internal/refuge", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
 	// 3: how people and programs reach it, and the providers it reaches in tests.
 	// web is what their doors share, read what they show.

@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
-	"github.com/posthouse/posthouse/internal/senders"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/rule"
@@ -210,8 +210,8 @@ func (o Options) withDefaults() Options {
 	if o.MaxConnectionsPerAddress == 0 && o.MaxConnections > 0 {
 		o.MaxConnectionsPerAddress = max(o.MaxConnections/4, 1)
 	}
-	o.MaxSenders = cmp.Or(o.MaxSenders, max(senders.DefaultMax(), o.MinSenders))
-	o.MinSenders = cmp.Or(o.MinSenders, min(senders.DefaultMin, o.MaxSenders))
+	o.MaxSenders = cmp.Or(o.MaxSenders, max(admission.DefaultMaxSenders(), o.MinSenders))
+	o.MinSenders = cmp.Or(o.MinSenders, min(admission.DefaultMinSenders, o.MaxSenders))
 	if o.MaxBody == 0 {
 		o.MaxBody = 4 << 20
 	}

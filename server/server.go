@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/callback"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/chain"
@@ -25,7 +26,6 @@ import (
 	"github.com/posthouse/posthouse/internal/receipts"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
-	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
@@ -128,7 +128,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Quotas:       s.quotas,
 		Shapes:       o.Shapes,
 		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,
-		Senders: senders.Settings{Min: o.MinSenders, Max: o.MaxSenders},
+		Senders: admission.Senders{Min: o.MinSenders, Max: o.MaxSenders},
 		Media:   s.media,
 		Campaigns: engine.Campaigns{
 			Segments: movingSegments{s.store.Segments, &s.tide.moved}, Steward: s.steward,

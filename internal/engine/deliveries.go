@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
@@ -37,12 +38,12 @@ type deliveries struct {
 
 // group is a unit of deliveries: those of one message that one call sends.
 type group struct {
+	seated
 	of    *deliveries
 	route *route
 	is    about
 	items []work.Item // that are to be sent
 	ended []done
-	grant *limit.Grant           // by which it was claimed
 	taken map[string]limit.Grant // permits of its deliveries besides, by their ids
 	took  time.Duration
 }
@@ -61,36 +62,35 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	r := w.route
 	c := work.Claim{
 		Lane:  work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority, Pin: w.pin},
-		Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(), Whole: r.whole(),
+		Owner: ds.owner, Lease: w.lease, DueBefore: w.before, Epoch: ds.life.Epoch(), Whole: r.admission.Whole(),
 	}
 	for _, p := range w.parts {
-		if p.max == 0 { // permits of calls that others make are no room
+		if p.Max == 0 { // permits of calls that others make are no room
 			continue
 		}
-		c.Max, c.Messages, c.Cut = c.Max+p.max, c.Messages+p.messages, p.cut
-		if r.fleet != nil {
-			c.By = append(c.By, work.Share{Account: p.account, Max: p.max, Messages: p.messages, Cut: p.cut})
+		c.Max, c.Messages, c.Cut = c.Max+p.Max, c.Messages+p.Messages, p.Cut
+		if r.admission.Several() {
+			c.By = append(c.By, work.Share{Account: p.Account, Max: p.Max, Messages: p.Messages, Cut: p.Cut})
 		}
 	}
 	items, err := ds.queue.Claim(ctx, w.at, c)
 	if err != nil || len(items) == 0 {
-		return claimed{given: make([]given, len(w.parts))}, err // without a commit nothing is ours: nothing may be sent
+		return claimed{given: make([]admission.Given, len(w.parts))}, err // without a commit nothing is ours: nothing may be sent
 	}
 	ds.metrics.Wrote("claim", w.at)
-	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt, given: make([]given, len(w.parts))}
+	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt, given: make([]admission.Given, len(w.parts))}
 	sent := ds.suspects.setApart(r, items, w.at.Add(w.lease))
 	var groups []*group
 	for i, p := range w.parts {
 		own, begun := items, sent
-		if r.fleet != nil {
-			own, begun = work.OwnOf(items, p.account), work.OwnOf(sent, p.account)
+		if r.admission.Several() {
+			own, begun = work.OwnOf(items, p.Account), work.OwnOf(sent, p.Account)
 		}
-		units := ds.share(r, p.account, ds.group(r, p.account, begun))
+		units := ds.share(r, p.Account, ds.group(r, p.Account, begun))
 		for _, g := range units {
-			g.grant = p.grant
 			found.units = append(found.units, g)
 		}
-		groups, found.given[i] = append(groups, units...), given{n: len(own), calls: len(units)}
+		groups, found.given[i] = append(groups, units...), admission.Given{N: len(own), Calls: len(units)}
 	}
 	ds.bar(ctx, w, groups)
 	ds.permits.sift(ctx, r, groups)
@@ -292,8 +292,7 @@ func (g *group) holds(id string, token int64) bool {
 	return slices.ContainsFunc(g.ended, func(d done) bool { return d.item.Delivery.ID == id && d.item.Delivery.Token == token })
 }
 
-func (g *group) done() {
-	unsent := 0
+func (g *group) done() (unsent int) {
 	for i := range g.ended {
 		d := &g.ended[i]
 		g.of.suspects.cleared(&d.item.Delivery)
@@ -305,15 +304,7 @@ func (g *group) done() {
 			g.of.permits.refund(&grant, 1)
 		}
 	}
-	if unsent > 0 {
-		untake(g.route, g.ended[0].item.Delivery.Priority, unsent)
-	}
-	if g.route.Settings.ByCalls && g.route.whole() { // all of it took one permit
-		unsent = 1 - min(1, len(g.ended)-unsent)
-	}
-	if g.grant != nil {
-		g.of.permits.refund(g.grant, unsent)
-	}
+	return unsent
 }
 
 // left reports whether a byte of it may have left for the provider.

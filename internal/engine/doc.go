@@ -4,7 +4,7 @@
 // A role is a value with what it needs and nothing else; Engine wires them and runs them:
 //
 //	routes      the channels as they are open now
-//	dispatcher  asks the limiter what may start, claims just that, hands it to the sender
+//	dispatcher  reserves what may start, asks the limiter, claims just that, hands it to the sender
 //	runner      does the same once a period, for channels that send in runs
 //	poller      looks for work that nobody in this process announced
 //	sender      calls the driver, with the lease and the time-out guarded

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/decide"
@@ -31,8 +32,6 @@ import (
 	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/segment"
-	"github.com/posthouse/posthouse/internal/senders"
-	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/upkeep"
@@ -65,7 +64,7 @@ type Options struct {
 	// none.
 	TenantLimits map[string][]posthouse.Limit
 	// Senders bounds how many provider calls are under way in this process. Defaults to no bound but the channels' own.
-	Senders senders.Settings
+	Senders admission.Senders
 	// Shapes are the token buckets by which priorities of tenants begin. Defaults to none.
 	Shapes posthouse.Shapes
 	// Log defaults to slog.Default().
@@ -164,6 +163,7 @@ type Engine struct {
 	dispatcher *dispatcher
 	permits    *permits
 	rollup     *rollup.Rollup
+	shaper     *admission.Shaper // nil where nothing is shaped
 	usher      *usher.Usher
 	queue      Queue // which tells the usher of what is settled
 	measurer   *upkeep.Measurer
@@ -180,20 +180,20 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{o: o, life: life.New()}
 	e.shift = newShift(e.life)
 	m := metrics.New(o.Metrics)
-	pool := e.pool(m)
 	e.takeIn(m)
-	e.Routes.pool = pool
 	e.sendOut(m)
-	e.sender.pool = pool
+	e.Routes.admits = admission.Options{
+		Senders: e.pool(m), Shaper: e.shaper, Stale: e.life.Stale, Stuck: e.recorder.Stuck, Unsure: e.recorder.unsure, Again: o.Poll,
+	}
 	return e, nil
 }
 
 // pool is of as many senders as the load asks for; nil where their number has no bound.
-func (e *Engine) pool(m *metrics.Metrics) *senders.Pool {
+func (e *Engine) pool(m *metrics.Metrics) *admission.Pool {
 	if e.o.Senders.Max == 0 {
 		return nil
 	}
-	return senders.NewPool(time.Now(), e.o.Senders, m.SendersAre)
+	return admission.NewPool(time.Now(), e.o.Senders, m.SendersAre)
 }
 
 func (o *Options) defaults() {
@@ -229,8 +229,9 @@ func (o *Options) tracer() trace.Tracer {
 // takeIn makes the roles that accept, and those that hand out.
 func (e *Engine) takeIn(m *metrics.Metrics) {
 	o, l := &e.o, e.life
+	e.shaper = admission.NewShaper(o.Shapes)
 	e.Contents = &content.Contents{Store: o.Stores.Contents, Sealer: o.Sealer, PlatformURL: o.PlatformURL, Now: l.Now}
-	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shaper: shape.New(o.Shapes), shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
+	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
 	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
@@ -253,18 +254,18 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 func (e *Engine) sendOut(m *metrics.Metrics) {
 	o, l, queue := &e.o, e.life, e.queue
 	e.Gates = &Gatekeeper{store: o.Stores.Gates, routes: e.Routes, life: l, log: o.Log, metrics: m}
-	e.recorder = newRecorder(o.Log, e.Intake.Busy)
+	e.permits = newPermits(o.Limiter, o.Log, m)
+	e.recorder = newRecorder(o.Log, e.Intake.Busy, e.permits.refund)
 	e.sender = &sender{
 		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
 	}
 	e.Routes.ends = func(of rollup.AccountKey) (rate.Ends, float64) { return e.rollup.Of(of) }
-	e.permits = newPermits(o.Limiter, o.Log, m)
 	e.deliveries = &deliveries{
 		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits, sieve: e.sieve(),
 		rollup: e.rollup, stands: e.usher.Look, life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{
-		kinds: []kind{e.deliveries}, sender: e.sender, recorder: e.recorder, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,
+		kinds: []kind{e.deliveries}, sender: e.sender, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,
 		poll: o.Poll, margin: o.LeaseMargin,
 	}
 	e.sendCampaigns(m)
@@ -348,7 +349,7 @@ func (e *Engine) roles() []func(context.Context) {
 	doors := inquire.Doors{Channels: e.Routes, Bounded: e.shift.bounded, Life: l, Log: o.Log, Every: o.RescueEvery, Grace: grace}
 	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Failures: e.queue.Failures, Messages: o.Stores.Contents}
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
-	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.Routes.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
+	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
 	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
 	list := []func(context.Context){

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
@@ -679,15 +680,26 @@ func TestAJobIsCutOnlyWhereNothingWasUnderWay(t *testing.T) {
 		}
 		r.send(text("c", users...))
 		paused := r.engine.Routes.route(r.tenant, "c")
+		open := *paused.Channel
+		open.Stored.Paused = false
+		own := admission.New(&open, admission.Options{})
+		normal := admission.Lane{Priority: posthouse.Normal}
 		for _, c := range []struct {
 			idle bool
 			want int
 		}{{false, 0}, {true, 80}} {
+			var other *admission.Reservation
+			if !c.idle {
+				other = own.ReserveIn(time.Now(), normal, 1)
+			}
 			got := 0
-			if _, err := r.engine.dispatcher.start(paused, []room{{n: 80, idle: c.idle}}, []share{{priority: posthouse.Normal, n: 80}}, time.Time{}, func(found claimed) { got = found.n }); err != nil || got != c.want {
+			if _, err := r.engine.dispatcher.start(paused, own.ReserveIn(time.Now(), normal, 80), time.Time{}, func(found claimed) { got = found.n }); err != nil || got != c.want {
 				r.Errorf("%d of 120 were claimed into 80 slots, %v; want %d where idle is %t", got, err, c.want, c.idle)
 			}
 			synctest.Wait()
+			if other != nil {
+				other.Close()
+			}
 		}
 	})
 }

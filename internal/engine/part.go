@@ -14,6 +14,7 @@ import (
 
 // part is a unit of a campaign: the members of a segment that one call sends to.
 type part struct {
+	seated
 	of     *segments
 	in     *segment.Stretch
 	is     about
@@ -23,7 +24,6 @@ type part struct {
 	barred map[int]string // who gets nothing, since the address is suppressed
 	// unasked says that nobody could be asked who is: they wait.
 	unasked bool
-	grant   *limit.Grant
 	taken   []limit.Grant // permits of its members besides
 	ended   ending
 }
@@ -92,23 +92,13 @@ func (p *part) sent() bool {
 	return len(p.places) > 0 && (p.ended.verdict == verdictResult || p.ended.verdict == verdictQuarantine)
 }
 
-// done gives back the permits that were not used, and lets the lane go on.
-func (p *part) done() {
-	unsent := len(p.bad) + len(p.barred)
+// done gives back the permits of members that were not used, and lets the lane go on.
+func (p *part) done() (unsent int) {
+	unsent = len(p.bad) + len(p.barred)
 	if !p.sent() {
 		unsent += len(p.places)
 	}
 	r := p.is.route
-	untake(r, p.in.Lane.Priority, unsent)
-	switch {
-	case p.grant == nil:
-	case r.Settings.ByCalls && r.whole():
-		if !p.sent() {
-			p.of.permits.refund(p.grant, 1)
-		}
-	default:
-		p.of.permits.refund(p.grant, unsent)
-	}
 	if !p.sent() {
 		for i := range p.taken {
 			p.of.permits.refund(&p.taken[i], 1)
@@ -117,6 +107,7 @@ func (p *part) done() {
 	// The slots come free for others of the campaign too.
 	p.of.holder.Occupy(slotsOf(r, p.is.account), -p.is.size)
 	p.of.routes.Rouse(r.Key, p.in.Lane.Priority, "")
+	return unsent
 }
 
 // count counts its attempts, and who got nothing.

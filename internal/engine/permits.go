@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/channel"
@@ -44,7 +43,6 @@ func newPermits(l Limiter, log *slog.Logger, m *metrics.Metrics) *permits {
 
 // giveBack gives permits of claims back that found less than was asked for: the next one may want them.
 func (p *permits) giveBack(ctx context.Context, list []limit.Back) {
-	list = slices.DeleteFunc(list, func(b limit.Back) bool { return b.N <= 0 })
 	if len(list) == 0 {
 		return
 	}
@@ -55,7 +53,7 @@ func (p *permits) giveBack(ctx context.Context, list []limit.Back) {
 
 // refund gives permits back that were not used. It does not wait for that.
 func (p *permits) refund(grant *limit.Grant, n int) {
-	if n <= 0 || len(grant.Stamps) == 0 {
+	if n <= 0 || grant == nil || len(grant.Stamps) == 0 {
 		return
 	}
 	select {

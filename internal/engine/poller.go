@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -54,24 +55,14 @@ func (p *poller) quiet() (lanes []work.Lane, routes []*route) {
 		if r.Settings.Every > 0 || r.Settings.Pulled || r.Stored.PausedAt(time.Now()) {
 			continue
 		}
-		r.mu.Lock()
 		for _, lane := range posthouse.Priorities() {
-			if !isMarked(r, lane) {
+			if !r.admission.Marked(admission.Lane{Priority: lane}) {
 				lanes = append(lanes, work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: lane})
 				routes = append(routes, r)
 			}
 		}
-		r.mu.Unlock()
 	}
 	return lanes, routes
-}
-
-// isMarked reports whether the lane of what is pinned to nothing is marked as due. The route is locked.
-func isMarked(r *route, p posthouse.Priority) bool {
-	if r.fleet != nil {
-		return r.fleet.IsDue("", p)
-	}
-	return r.due[p]
 }
 
 // pinLook is the share of the time that looks for what is pinned to accounts may take: they read an entry of the index for
@@ -105,7 +96,7 @@ func (p *poller) fleets() (list []*route) {
 	p.routes.mu.RLock()
 	defer p.routes.mu.RUnlock()
 	for _, r := range p.routes.routes {
-		if r.fleet != nil && !r.Stored.PausedAt(time.Now()) {
+		if r.admission.Several() && !r.Stored.PausedAt(time.Now()) {
 			list = append(list, r)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limit"
 )
 
 // codeDatabase marks the log lines of a database that failed during a run or a write (DUTY-9).
@@ -21,6 +22,7 @@ const codeDatabase = "DATABASE_ERROR"
 type recorder struct {
 	log    *slog.Logger
 	busy   func() bool // reports whether callers come
+	refund func(grant *limit.Grant, n int)
 	in     chan unit
 	last   chan struct{} // closed when nothing will be added any more
 	idle   chan struct{} // closed when the last result is written, or given up
@@ -42,9 +44,9 @@ const (
 // maxRecord bounds one write.
 const maxRecord = 512
 
-func newRecorder(log *slog.Logger, busy func() bool) *recorder {
+func newRecorder(log *slog.Logger, busy func() bool, refund func(*limit.Grant, int)) *recorder {
 	return &recorder{
-		log: log, busy: busy, in: make(chan unit, maxRecord), last: make(chan struct{}), idle: make(chan struct{}), giveUp: make(chan struct{}),
+		log: log, busy: busy, refund: refund, in: make(chan unit, maxRecord), last: make(chan struct{}), idle: make(chan struct{}), giveUp: make(chan struct{}),
 		waiting: map[unit]struct{}{},
 	}
 }
@@ -230,24 +232,14 @@ func (rec *recorder) Stuck() bool { return rec.database.Load() == takesNone }
 // unsure reports whether it has to be found out that results can be written again.
 func (rec *recorder) unsure() bool { return rec.database.Load() == mayTake }
 
-// free gives the slots back, once a route.
+// free gives the slots back, and the permits of what was not sent.
 func (rec *recorder) free(batch []unit) {
 	rec.mu.Lock()
 	for _, u := range batch {
 		delete(rec.waiting, u)
 	}
 	rec.mu.Unlock()
-	type slots struct {
-		route   *route
-		account string
-	}
-	counts := map[slots]int{}
 	for _, u := range batch {
-		u.done()
-		a := u.about()
-		counts[slots{a.route, a.account}] += a.size
-	}
-	for of, n := range counts {
-		of.route.vacate(of.account, n)
+		rec.refund(u.seat().End(time.Now(), u.done()))
 	}
 }

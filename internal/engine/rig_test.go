@@ -17,11 +17,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/secret"
-	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
@@ -42,7 +42,7 @@ type rig struct {
 	kinds    []kind // that are claimed beside deliveries
 	sends    Campaigns
 	shapes   posthouse.Shapes
-	senders  senders.Settings
+	senders  admission.Senders
 }
 
 // provider is the other side of a driver: it answers each send as the test says and remembers it.
@@ -264,7 +264,6 @@ func either[T comparable](value, fallback T) T { return cmp.Or(value, fallback) 
 // late hands over the result of an attempt as if it had just come back.
 func (r *rig) late(item work.Item, result channel.Result) {
 	route := r.engine.Routes.route(r.tenant, item.Delivery.Channel)
-	route.occupy("", 1)
 	r.engine.recorder.add(&group{
 		of: r.engine.deliveries, route: route, is: about{kind: r.engine.deliveries, route: route, size: 1},
 		ended: []done{{route: route, item: &item, verdict: verdictResult, result: result}},

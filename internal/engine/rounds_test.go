@@ -7,7 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/senders"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/storetest"
 )
@@ -23,7 +23,7 @@ func TestFLEET_12_AccountsAreClaimedForAtOnce(t *testing.T) {
 			virtual(t, func(r *rig) {
 				opened := state.Opened{Window: channel.Forever, Driver: r.provider}
 				if c.batch { // of messages that each are one call
-					r.senders = senders.Settings{Min: 4, Max: 256}
+					r.senders = admission.Senders{Min: 4, Max: 256}
 					opened.Driver, opened.MaxBatch = &batching{provider: r.provider}, 20
 				}
 				r.between(slowClaims{storetest.All(r.store), 50 * time.Millisecond})
@@ -53,11 +53,8 @@ func TestFLEET_12_AccountsAreClaimedForAtOnce(t *testing.T) {
 				if n := len(r.provider.sent()); n != messages {
 					r.Errorf("%d were sent, want all %d", n, messages)
 				}
-				rt := r.engine.Routes.route(r.tenant, "c")
-				rt.mu.Lock()
-				defer rt.mu.Unlock()
-				if rt.promised != (promise{}) || rt.inflight != 0 {
-					r.Errorf("%+v is promised and %d under way when all is done", rt.promised, rt.inflight)
+				if busy, _ := r.engine.Routes.route(r.tenant, "c").admission.Busy(); busy {
+					r.Error("something is reserved or under way when all is done")
 				}
 			})
 		})
@@ -68,7 +65,7 @@ func TestFLEET_12_AccountsAreClaimedForAtOnce(t *testing.T) {
 // started for an account without a name, and lost its lease.
 func TestNothingIsClaimedForAccountsWithoutPermits(t *testing.T) {
 	virtual(t, func(r *rig) {
-		r.senders = senders.Settings{Min: 4, Max: 256}
+		r.senders = admission.Senders{Min: 4, Max: 256}
 		r.stop()
 		r.restart()
 		b := &batching{provider: r.provider}

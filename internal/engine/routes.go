@@ -11,11 +11,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/pacer"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
-	"github.com/posthouse/posthouse/internal/senders"
-	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -26,8 +26,7 @@ type Routes struct {
 	rules        rule.Env
 	zone         *time.Location
 	tenantLimits map[string][]posthouse.Limit
-	shaper       *shape.Shaper // nil where nothing is shaped
-	pool         *senders.Pool
+	admits       admission.Options // of every channel
 	shift        *shift
 	log          *slog.Logger
 	metrics      *metrics.Metrics
@@ -50,36 +49,25 @@ func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	if err != nil {
 		return err
 	}
-	r := newRoute(opened, rs.shaper, rs.metrics)
-	r.tenantLimits, r.pool = rs.limitsOf(ch.Tenant), rs.pool
-	r.ends = func(account string) (rate.Ends, float64) {
+	of := rs.admits
+	of.TenantLimits = rs.limitsOf(ch.Tenant)
+	of.Ends = func(account string) (rate.Ends, float64) {
 		return rs.ends(rollup.AccountKey{Tenant: ch.Tenant, Channel: ch.Name, Account: account})
 	}
-	r.timeFactor = firstFactor(&r.Settings, time.Now())
+	r := newRoute(opened, of, rs.metrics)
+	factor := firstFactor(&r.Settings, time.Now())
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if old := rs.routes[r.Key]; old != nil {
 		rs.retire(old)
-		old.mu.Lock()
 		if sameHours(&r.Settings, &old.Settings) {
-			r.timeFactor = old.timeFactor
+			factor = old.admission.TimeFactor()
 		}
-		r.gates = old.gates
-		old.gates = map[string]gate{}
-		for name, g := range r.gates {
-			if old.Remade(r.Channel, name) || old.Renewed(r.Channel, name) && g.Class != posthouse.ClassRate {
-				delete(r.gates, name)
-				continue
-			}
-			g.ChannelVersion, g.AccountVersion = r.Versions(name)
-			r.gates[name] = g
-		}
-		old.mu.Unlock()
+		r.admission.Inherit(old.admission)
 	} else {
-		for account, g := range rs.known[r.Key] {
-			r.gates[account] = gate{Gate: g}
-		}
+		r.admission.Know(rs.known[r.Key])
 	}
+	r.admission.Surround(factor)
 	rs.routes[r.Key] = r
 	rs.metrics.Begin(measured(r))
 	rs.changed() // what an agent may be handed can be another now
@@ -301,4 +289,82 @@ func (rs *Routes) Settings(k state.Key) *state.Settings {
 		return &r.Settings
 	}
 	return state.Cautious(rs.zone)
+}
+
+// Closed says why nothing may be sent on a channel now, and until when where that is known; empty where something may.
+func (rs *Routes) Closed(tenant, channel string) (why string, until time.Time) {
+	if r := rs.route(tenant, channel); r != nil {
+		return r.admission.Closed(time.Now())
+	}
+	return "the channel " + channel + " is not open here", time.Time{}
+}
+
+// Rates are how fast the accounts of a channel may go, as this process sees it: of those that it has sent by.
+func (rs *Routes) Rates(tenant, channel string) []posthouse.Rate {
+	if r := rs.route(tenant, channel); r != nil {
+		return r.admission.Rates(time.Now())
+	}
+	return nil
+}
+
+// Paced are the channels whose accounts have rates.
+func (rs *Routes) Paced() (list []pacer.Channel) {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	for _, r := range rs.routes {
+		if r.admission.Rated() {
+			list = append(list, r.admission)
+		}
+	}
+	return list
+}
+
+// Windows are the tiers that hold for all that a channel sends, and then those of its accounts: of all, where none is named. Open is
+// false where the channel is not open in this process, or agents fetch what it has, who have limits of their own.
+func (rs *Routes) Windows(tenant, channel string, accounts []string) (list []state.Counted, open bool) {
+	r := rs.route(tenant, channel)
+	if r == nil || r.Settings.Pulled {
+		return nil, false
+	}
+	return r.admission.Windows(accounts), true
+}
+
+// worthMoving is how long an account cannot send before what waits for it moves: a short wait for a rate limit is no reason.
+const worthMoving = 5 * time.Second
+
+// Stranded are the lanes in which something may be due for an account that cannot send for a while, or is gone, of channels
+// between whose accounts messages move.
+func (rs *Routes) Stranded(now time.Time) (lanes []work.Lane) {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	for _, r := range rs.routes {
+		if !r.Settings.Failover || r.Stored.PausedAt(now) {
+			continue
+		}
+		for _, l := range r.admission.Stranded(now, worthMoving) {
+			lanes = append(lanes, work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: l.Priority, Pin: l.Pin})
+		}
+	}
+	return lanes
+}
+
+// Refuge is the account of a channel that is to have what is stranded, empty where none can send.
+func (rs *Routes) Refuge(k state.Key, now time.Time) string {
+	if r := rs.route(k.Tenant, k.Channel); r != nil {
+		return r.admission.Refuge(now)
+	}
+	return ""
+}
+
+// Moved notes that an account was given so many deliveries of a priority.
+func (rs *Routes) Moved(k state.Key, account string, p posthouse.Priority, n int) {
+	if r := rs.route(k.Tenant, k.Channel); r != nil {
+		r.admission.Moved(account, p, n)
+	}
+}
+
+// Pulled reports whether agents fetch what goes by a channel, and whether the channel is open.
+func (rs *Routes) Pulled(k state.Key) (pulled, open bool) {
+	r := rs.route(k.Tenant, k.Channel)
+	return r != nil && r.Settings.Pulled, r != nil
 }

@@ -5,7 +5,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/metrics"
 )
@@ -23,16 +22,14 @@ type runner struct {
 func (rn *runner) serve(r *route) {
 	next := time.Now()
 	for {
-		r.mu.Lock()
-		r.nextRun = next
-		r.mu.Unlock()
+		r.admission.RunsAt(next)
 		for time.Now().Before(next) {
 			if !rn.dispatcher.await(r, time.Until(next)) {
 				return
 			}
 		}
-		if wait, closed := rn.dispatcher.barred(r); closed {
-			if !rn.dispatcher.await(r, wait) {
+		if why, until := r.admission.Closed(time.Now()); why != "" {
+			if !rn.dispatcher.await(r, waitFor(until)) {
 				return
 			}
 			continue
@@ -54,33 +51,10 @@ func (rn *runner) runOnce(r *route) {
 	log.Info("run starts")
 	r.mu.Lock()
 	r.ran = sum{}
-	for _, p := range posthouse.Priorities() {
-		r.due[p] = true
-	}
 	r.mu.Unlock()
-	for {
-		if _, closed := rn.dispatcher.barred(r); closed {
-			break // the account was refused during the run: the rest waits
-		}
-		at := rn.dispatcher.room(r)
-		shares, wait := sharesOf(r, at)
-		if len(shares) == 0 {
-			if !r.anyDue() {
-				break
-			}
-			if !rn.dispatcher.await(r, wait) {
-				break
-			}
-			continue
-		}
-		wait, err := rn.dispatcher.start(r, []room{at}, shares, r.began(), r.count)
-		if err != nil {
-			log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
-			break
-		}
-		if wait > 0 && wait != whenWoken && !rn.dispatcher.await(r, wait) {
-			break
-		}
+	r.admission.MarkAll()
+	for more := true; more && r.ctx.Err() == nil; {
+		more = rn.goOn(r, log)
 	}
 	r.settle(rn.life.Context())
 	r.mu.Lock()
@@ -88,6 +62,28 @@ func (rn *runner) runOnce(r *route) {
 	r.mu.Unlock()
 	rn.metrics.Runs.WithLabelValues(r.Settings.Job).Inc()
 	log.Info("run ends", "claimed", t.claimed, "success", t.ok, "failure", t.failed, "took", time.Since(start))
+}
+
+// goOn starts what a run may start now, and waits where nothing may for a moment. It reports whether there may be more.
+func (rn *runner) goOn(r *route, log *slog.Logger) bool {
+	list, next := r.admission.Reserve(time.Now())
+	if len(list) == 0 {
+		if why, _ := r.admission.Closed(time.Now()); why != "" {
+			return false // the account was refused during the run: the rest waits
+		}
+		return r.admission.Any() && rn.dispatcher.await(r, waitFor(next))
+	}
+	wait, err := time.Duration(0), error(nil)
+	for _, res := range list {
+		if wait, err = rn.dispatcher.start(r, res, r.began(), r.count); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
+		return false
+	}
+	return wait <= 0 || wait == whenWoken || rn.dispatcher.await(r, wait)
 }
 
 func (r *route) began() time.Time {

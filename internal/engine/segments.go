@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
@@ -35,7 +36,7 @@ func slotsOf(r *route, account string) segment.Slots {
 
 // claim starts members of segments: of those that are held, and of others that are free.
 func (s *segments) claim(ctx context.Context, w wish) (claimed, error) {
-	found := claimed{given: make([]given, len(w.parts))}
+	found := claimed{given: make([]admission.Given, len(w.parts))}
 	if w.pin != "" && w.pin.Account() == "" {
 		return found, nil
 	}
@@ -49,19 +50,19 @@ func (s *segments) claim(ctx context.Context, w wish) (claimed, error) {
 }
 
 // claimFor starts members that one account sends to.
-func (s *segments) claimFor(ctx context.Context, w wish, by *portion, own *given, found *claimed) error {
+func (s *segments) claimFor(ctx context.Context, w wish, by *admission.Portion, own *admission.Given, found *claimed) error {
 	r := w.route
-	most := min(by.max, s.holder.Share(slotsOf(r, by.account), r.Settings.MaxInflight))
+	most := min(by.Max, s.holder.Share(slotsOf(r, by.Account), r.Settings.MaxInflight))
 	lane := work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority}
-	defer func() { own.full = own.n > 0 && own.n >= most }()
-	for own.n < most && (by.messages == 0 || own.calls < by.messages) {
-		st, err := s.holder.Next(ctx, lane, w.pin, by.account, w.at, w.lease)
+	defer func() { own.Full = own.N > 0 && own.N >= most }()
+	for own.N < most && (by.Messages == 0 || own.Calls < by.Messages) {
+		st, err := s.holder.Next(ctx, lane, w.pin, by.Account, w.at, w.lease)
 		if err != nil || st == nil {
 			return err
 		}
-		units, n, err := s.begin(ctx, st, w, by, most-own.n)
+		units, n, err := s.begin(ctx, st, w, by, most-own.N)
 		found.units, found.n = append(found.units, units...), found.n+n
-		own.n, own.calls = own.n+n, own.calls+len(units)
+		own.N, own.Calls = own.N+n, own.Calls+len(units)
 		if err != nil {
 			return err
 		}
@@ -70,10 +71,10 @@ func (s *segments) claimFor(ctx context.Context, w wish, by *portion, own *given
 }
 
 // begin starts up to so many members, and makes units of them.
-func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *portion, most int) (list []unit, n int, err error) {
+func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *admission.Portion, most int) (list []unit, n int, err error) {
 	var grants []limit.Grant
-	places, err := s.holder.Begin(ctx, st, by.account, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
-		may, grants, later, err = s.sift(ctx, w.route, by.account, st, places)
+	places, err := s.holder.Begin(ctx, st, by.Account, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
+		may, grants, later, err = s.sift(ctx, w.route, by.Account, st, places)
 		return may, later, err
 	})
 	if len(places) == 0 {
@@ -118,17 +119,17 @@ func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts
 }
 
 // parts makes units of members that were started.
-func (s *segments) parts(st *segment.Stretch, r *route, by *portion, places []int, grants []limit.Grant) []*part {
+func (s *segments) parts(st *segment.Stretch, r *route, by *admission.Portion, places []int, grants []limit.Grant) []*part {
 	size := 1
-	if _, ok := r.Opened.By(by.account).(channel.BatchDriver); ok && st.Letter.Same() {
+	if _, ok := r.Opened.By(by.Account).(channel.BatchDriver); ok && st.Letter.Same() {
 		size = max(1, r.Settings.Batch)
 	}
-	s.holder.Occupy(slotsOf(r, by.account), len(places))
+	s.holder.Occupy(slotsOf(r, by.Account), len(places))
 	units := make([]*part, 0, len(places)/size+1)
 	for len(places) > 0 {
 		n := min(size, len(places))
-		p := &part{of: s, in: st, places: places[:n:n], grant: by.grant, is: about{
-			kind: s, route: r, size: n, account: by.account, message: st.Campaign.ID, first: campaign.MemberID(st.Campaign.ID, st.Members[places[0]].Seq),
+		p := &part{of: s, in: st, places: places[:n:n], is: about{
+			kind: s, route: r, size: n, account: by.Account, message: st.Campaign.ID, first: campaign.MemberID(st.Campaign.ID, st.Members[places[0]].Seq),
 		}}
 		if len(grants) > 0 {
 			p.taken, grants = grants[:n], grants[n:]
@@ -185,7 +186,7 @@ func (s *segments) settle(ctx context.Context, batch []unit, insist insist) erro
 			list[i].After = faultPause
 		}
 		if p.sent() {
-			list[i].Results, list[i].Spares = p.ended.results, spares(p.is.route, p.is.account, "")
+			list[i].Results, list[i].Spares = p.ended.results, p.is.route.admission.Spares(time.Now(), p.is.account, "")
 			_, list[i].Hears = p.is.route.Opened.By(p.is.account).(channel.Receiver)
 		}
 		p.count()

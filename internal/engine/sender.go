@@ -10,8 +10,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/metrics"
-	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -23,7 +23,6 @@ type sender struct {
 	halted   func(r *route) bool // may nothing of the route begin any more?
 	log      *slog.Logger
 	metrics  *metrics.Metrics
-	pool     *senders.Pool
 	tracer   trace.Tracer  // nil for none
 	margin   time.Duration // what a lease lasts beyond its send's time-out
 }
@@ -39,7 +38,7 @@ func (s *sender) send(r *route, units []unit, leaseEnd time.Time) {
 // attempt makes one provider call and hands its results to the recorder.
 func (s *sender) attempt(r *route, u unit, leaseEnd time.Time) {
 	if !u.prepare(s.shift.ctx, leaseEnd) {
-		s.over(r, u)
+		s.over(u)
 		return
 	}
 	// A send that could outlast its lease must not begin: another worker may hold it by then.
@@ -49,19 +48,18 @@ func (s *sender) attempt(r *route, u unit, leaseEnd time.Time) {
 	switch {
 	case end.After(leaseEnd), s.shift.resting.Load():
 		u.end(ending{verdict: verdictRelease, reason: state.ReasonShutdown})
-		s.over(r, u)
+		s.over(u)
 	case s.halted(r):
 		u.end(ending{verdict: verdictRelease, reason: state.ReasonPaused})
-		s.over(r, u)
+		s.over(u)
 	default:
 		s.call(r, u, start, end)
 	}
 }
 
 // over hands a unit whose attempt has ended to the recorder.
-func (s *sender) over(r *route, u unit) {
-	s.pool.Ended(time.Now(), 0)
-	r.callEnded(u.about().account, nil)
+func (s *sender) over(u unit) {
+	u.seat().Answered(time.Now(), nil)
 	s.recorder.add(u)
 	s.shift.sends.Done()
 }
@@ -153,9 +151,8 @@ func (c *call) finish(results []channel.Result, panicked bool, code, text string
 	}
 	took := time.Since(c.start)
 	r.took.WithLabelValues(string(c.outs[0].Content.Kind())).Observe(took.Seconds())
-	s.pool.Ended(c.start.Add(took), took)
-	r.callEnded(is.account, results)
-	tempo{r}.saw(is.account, results, took)
+	first := &results[0]
+	c.unit.seat().Answered(c.start.Add(took), &admission.Answer{Class: first.Class, After: first.After, AtOnce: first.AtOnce, Took: took})
 	parked, opened := s.gates.heed(r, is.account, results[:len(c.outs)])
 	e := ending{verdict: verdictResult, results: results, took: took}
 	if panicked {

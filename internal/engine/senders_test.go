@@ -13,8 +13,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/limit"
-	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/storetest"
 )
@@ -58,7 +58,7 @@ func (c *clerk) between(of string, from, to time.Time) (n int) {
 }
 
 // another starts a second process on the rig's database.
-func (r *rig) another(of senders.Settings) *Engine {
+func (r *rig) another(of admission.Senders) *Engine {
 	r.Helper()
 	e, err := New(Options{Stores: parts(storetest.All(r.store)), Rosters: r.store.Rosters, Limiter: limit.SQL{Rows: r.store.Limits}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Senders: of})
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *rig) flood(name string, n int) {
 func TestFLEET_4_CallsOfAllChannelsStayWithinTheSenders(t *testing.T) {
 	virtual(t, func(r *rig) {
 		r.stop()
-		e := r.another(senders.Settings{Min: 2, Max: 20})
+		e := r.another(admission.Senders{Min: 2, Max: 20})
 		r.engine = e
 		c := &clerk{takes: time.Second}
 		r.openAt(e, "a", posthouse.ChannelSettings{}, c)
@@ -157,14 +157,14 @@ func TestFLEET_4_ProcessesThatJoinAndGoChangeTheShares(t *testing.T) {
 	virtual(t, func(r *rig) {
 		settings := posthouse.ChannelSettings{MaxInflight: 10, Limits: []posthouse.Limit{per(40, time.Second)}}
 		r.stop()
-		e := r.another(senders.Settings{Min: 2, Max: 20})
+		e := r.another(admission.Senders{Min: 2, Max: 20})
 		r.engine = e
 		first, second := &clerk{takes: 400 * time.Millisecond}, &clerk{takes: 400 * time.Millisecond}
 		r.openAt(e, "c", settings, first)
 		r.flood("c", 2000)
 		r.pass(10 * time.Second)
 		joined := time.Now()
-		other := r.another(senders.Settings{Min: 2, Max: 20})
+		other := r.another(admission.Senders{Min: 2, Max: 20})
 		r.openAt(other, "c", settings, second)
 		r.pass(12 * time.Second)
 		from, to := joined.Add(2*time.Second), joined.Add(12*time.Second)

@@ -36,7 +36,7 @@ func (ds *deliveries) settle(ctx context.Context, batch []unit, insist insist) e
 func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Duration, insist insist) error {
 	ds.recall(ctx, list)
 	for _, d := range list {
-		d.item.Elsewhere = d.verdict == verdictResult && state.MayGoElsewhere(&d.item.Delivery, d.result.Class) && spares(d.route, d.item.Delivery.Account, work.PinOf(&d.item.Delivery).Pool())
+		d.item.Elsewhere = d.verdict == verdictResult && state.MayGoElsewhere(&d.item.Delivery, d.result.Class) && d.route.admission.Spares(time.Now(), d.item.Delivery.Account, work.PinOf(&d.item.Delivery).Pool())
 	}
 	changes := make([]work.Change, len(list))
 	decide := func(now time.Time) []work.Change {

@@ -10,12 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/metrics"
-	"github.com/posthouse/posthouse/internal/shape"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -98,45 +95,11 @@ func TestFLEET_10_TokensOfWhatIsNotSentComeBack(t *testing.T) {
 		r.pass(10 * time.Second)
 		r.send(text("c", "li.na")) // its window is full: it goes back to the queue
 		r.pass(10 * time.Millisecond)
-		key := shape.Key{Tenant: r.tenant, Priority: posthouse.Normal}
-		if n := r.engine.Routes.shaper.Tokens(time.Now())[key]; n != 3 {
+		key := admission.ShapeKey{Tenant: r.tenant, Priority: posthouse.Normal}
+		if n := r.engine.shaper.Tokens(time.Now())[key]; n != 3 {
 			t.Errorf("%v tokens are left, want 3", n)
 		}
 	})
-}
-
-// FLEET-10: a channel whose calls take many recipients takes their tokens in advance to look what there is. One that asked meanwhile
-// looks again soon, and has what came back; it counts as one wait.
-func TestFLEET_10_WhoWaitsForWhatWasTakenInAdvanceLooksAgain(t *testing.T) {
-	reg, now := prometheus.NewRegistry(), time.Now()
-	waits := metrics.New(reg).Shaped
-	shaper := shape.New(posthouse.Shapes{"*": {posthouse.Low: {Rate: 5, Burst: 5}}})
-	of := func(channel string) *shapes {
-		return &shapes{shaper: shaper, tenant: "t", channel: channel, waits: waits, shut: map[posthouse.Priority]time.Time{}}
-	}
-	many, one := of("many"), of("one")
-	ahead := many.take(now, posthouse.Low, 4096, 1000)
-	for range 3 {
-		if n := one.take(now, posthouse.Low, 10, 1); n != 0 || !one.closed(posthouse.Low, now) {
-			t.Fatalf("%d tokens were given of none", n)
-		}
-		if now = now.Add(shape.Again); one.closed(posthouse.Low, now) {
-			t.Fatalf("it does not look again within %v", shape.Again)
-		}
-	}
-	shaper.Return(many.key(posthouse.Low), ahead)
-	if n := one.take(now, posthouse.Low, 10, 1); n == 0 || one.closed(posthouse.Low, now) {
-		t.Errorf("%d tokens were given of those that came back", n)
-	}
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if n := f.GetMetric()[0].GetCounter().GetValue(); f.GetName() == "posthouse_shaper_waits_total" && (len(f.GetMetric()) != 1 || n != 1) {
-			t.Errorf("%v waits of %d channels were counted, want 1 of one", n, len(f.GetMetric()))
-		}
-	}
 }
 
 // throng is a kind of unit of which a million of low priority wait, and some of high priority come now and then.
@@ -150,6 +113,7 @@ type throng struct {
 
 // onlooker is one of a throng.
 type onlooker struct {
+	seated
 	of       *throng
 	route    *route
 	priority posthouse.Priority
@@ -168,7 +132,7 @@ func (th *throng) claim(_ context.Context, w wish) (found claimed, err error) {
 		}
 		found.units, found.n = append(found.units, o), found.n+1
 	}
-	found.given = []given{{n: found.n, calls: found.n}}
+	found.given = []admission.Given{{N: found.n, Calls: found.n}}
 	return found, nil
 }
 
@@ -200,7 +164,7 @@ func (o *onlooker) outgoing() []channel.Outgoing {
 }
 func (o *onlooker) end(ending)               {}
 func (o *onlooker) holds(string, int64) bool { return false }
-func (o *onlooker) done()                    {}
+func (o *onlooker) done() (unsent int)       { return 0 }
 
 // FLEET-10: what is of high priority is with the provider within 100 ms, 99 of 100 times, while a million of low priority stand
 // behind it and the provider takes 300 ms a call.

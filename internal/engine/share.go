@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/fleet"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -35,7 +33,7 @@ func (ds *deliveries) share(r *route, account string, units []*group) []*group {
 		if b := open[says]; b != nil && b.takes(r, g) {
 			continue
 		}
-		b := &bag{group: g, to: map[string]bool{}, room: tempo{r}.batch(account, g.items[0].Message.Content.Kind()) - len(g.items)}
+		b := &bag{group: g, to: map[string]bool{}, room: r.admission.MostShared(time.Now(), account, g.items[0].Message.Content.Kind()) - len(g.items)}
 		for i := range g.items {
 			b.to[addressOf(r, g, i)] = true
 		}
@@ -82,19 +80,4 @@ func saysOf(r *route, g *group) (says string, may bool) {
 	}
 	text, err := json.Marshal([]any{m.Content, m.Template, m.TemplateID, m.Payload})
 	return string(text), err == nil
-}
-
-// batch is how many deliveries of different messages may share a call of an account.
-func (t tempo) batch(account string, of posthouse.ContentType) int {
-	r := t.of
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	performance := 1.0
-	if a := r.account(account); a.pace != nil {
-		f := a.pace.Factors(time.Now())
-		performance = f.Success * f.Health
-	} else if hour, _ := r.ends(account); hour.Good+hour.Bad > 0 {
-		performance = float64(hour.Good) / float64(hour.Good+hour.Bad)
-	}
-	return fleet.BatchSize(of, performance, r.Settings.Batch)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -24,9 +24,18 @@ type unit interface {
 	end(e ending)
 	// holds reports whether something that was claimed by a token is a part of it.
 	holds(id string, token int64) bool
-	// done is called once, when nothing of it is under way any more.
-	done()
+	// done is called once, when nothing of it is under way any more. It returns how much of it never left for the provider.
+	done() (unsent int)
+	// sit is called once, before it is sent, with what was reserved for it; seat is that.
+	sit(*admission.Seat)
+	seat() *admission.Seat
 }
+
+// seated is what was reserved for a unit.
+type seated struct{ reserved *admission.Seat }
+
+func (s *seated) sit(seat *admission.Seat) { s.reserved = seat }
+func (s *seated) seat() *admission.Seat    { return s.reserved }
 
 // about is what a unit says of itself.
 type about struct {
@@ -72,35 +81,16 @@ type wish struct {
 	route    *route
 	pin      work.Pin // what it is pinned to
 	priority posthouse.Priority
-	parts    []portion     // of the accounts by which it is to be sent, in this order
-	before   time.Time     // what is due by then; zero is now
-	lease    time.Duration // how long it is ours
-	at       time.Time     // when it was asked for: the lease can only end later than we think
-}
-
-// filled reports whether each account has all that was asked for: there may be more.
-func (w *wish) filled(found []given) bool {
-	for i, p := range w.parts {
-		if g := found[i]; !g.full && !(work.Share{Max: p.max, Messages: p.messages}).Filled(g.n, g.calls) {
-			return false
-		}
-	}
-	return true
-}
-
-// portion is what is claimed for one account, by permits of its own.
-type portion struct {
-	account  string
-	max      int
-	messages int          // of how many messages at most, each of which one call can hold; 0 for any
-	cut      bool         // allows a part of a message that is larger than what is asked for
-	grant    *limit.Grant // the permits for what is claimed
+	parts    []admission.Portion // of the accounts by which it is to be sent, in this order
+	before   time.Time           // what is due by then; zero is now
+	lease    time.Duration       // how long it is ours
+	at       time.Time           // when it was asked for: the lease can only end later than we think
 }
 
 // max is how much is asked for.
 func (w *wish) max() (n int) {
 	for i := range w.parts {
-		n += w.parts[i].max
+		n += w.parts[i].Max
 	}
 	return n
 }
@@ -108,20 +98,10 @@ func (w *wish) max() (n int) {
 // claimed is what was found.
 type claimed struct {
 	units []unit
-	n     int       // messages that were claimed, also those that were given back at once
-	at    time.Time // by the database's clock
-	more  bool      // something is due that is larger than what was asked for
-	given []given   // to each portion
-}
-
-// given is how many messages an account was given, and the calls that send them; full says that it is all that the account may have.
-type given struct {
-	n, calls int
-	full     bool
-}
-
-func (g given) and(more given) given {
-	return given{g.n + more.n, g.calls + more.calls, g.full || more.full}
+	n     int               // messages that were claimed, also those that were given back at once
+	at    time.Time         // by the database's clock
+	more  bool              // something is due that is larger than what was asked for
+	given []admission.Given // to each portion
 }
 
 // insist repeats a write of results until the database takes it. write says whether it has stored anything.

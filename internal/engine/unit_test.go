@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -28,6 +29,7 @@ type leaflets struct {
 }
 
 type leaflet struct {
+	seated
 	of     *leaflets
 	route  *route
 	name   string
@@ -47,7 +49,7 @@ func (l *leaflets) claim(_ context.Context, w wish) (claimed, error) {
 		found.units, found.n, l.due = append(found.units, u), found.n+len(u.to), l.due[1:]
 		l.inUse += len(u.to)
 	}
-	found.given = []given{{n: found.n, calls: len(found.units)}}
+	found.given = []admission.Given{{N: found.n, Calls: len(found.units)}}
 	found.more = len(l.due) > 0 && w.priority == posthouse.Normal
 	l.most = max(l.most, l.inUse)
 	return found, nil
@@ -95,11 +97,12 @@ func (u *leaflet) outgoing() []channel.Outgoing {
 func (u *leaflet) end(e ending)                  { u.ended = e }
 func (u *leaflet) holds(id string, _ int64) bool { return id == u.name }
 
-func (u *leaflet) done() {
+func (u *leaflet) done() (unsent int) {
 	u.of.mu.Lock()
 	defer u.of.mu.Unlock()
 	u.of.inUse -= len(u.to)
 	u.freed++
+	return 0
 }
 
 // drop makes units due.
@@ -159,8 +162,14 @@ func TestAnotherKindOfUnitIsClaimedSentAndSettledBesideDeliveries(t *testing.T) 
 		if sent != 20 {
 			r.Errorf("%d messages went in calls of many, want 20", sent)
 		}
-		if at := r.engine.Routes.route(r.tenant, "c").room(false); at.n != 10 || !at.idle {
-			r.Errorf("%d slots are free afterwards, want all 10", at.n)
+		a := r.engine.Routes.route(r.tenant, "c").admission
+		if busy, _ := a.Busy(); busy {
+			r.Error("something is under way afterwards")
+		}
+		if free := a.ReserveIn(time.Now(), admission.Lane{Priority: posthouse.Normal}, 100); free == nil || free.N() != 10 {
+			r.Errorf("%v is free afterwards, want all 10 slots", free)
+		} else {
+			free.Close()
 		}
 	})
 }

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
-	"github.com/posthouse/posthouse/internal/shape"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -47,7 +47,7 @@ type Kept interface {
 type Pacer struct {
 	Seen     *rollup.Rollup // of all processes
 	Channels Channels
-	Shaper   *shape.Shaper // nil where nothing is shaped
+	Shaper   *admission.Shaper // nil where nothing is shaped
 	Rosters  rule.Rosters
 	Kept     Kept
 	Owner    string // names this process

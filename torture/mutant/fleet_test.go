@@ -120,16 +120,16 @@ var lostByThree = scenario{
 
 // pinForgotten takes the pin of one account for that of all.
 var pinForgotten = []overlay.Edit{{
-	File: "internal/fleet/fleet.go",
+	File: "internal/admission/fleet.go",
 	Old: `	if name := pin.Account(); name != "" {
-		if a := f.seats[name]; a != nil {
+		if a := f.accounts[name]; a != nil {
 			list = append(list, a)
 		}
 		return list
 	}
-	for _, a := range f.seats {
+	for _, a := range f.accounts {
 		if pin == "" || `,
-	New: `	for _, a := range f.seats {
+	New: `	for _, a := range f.accounts {
 		if pin.Pool() == "" || `,
 }}
 

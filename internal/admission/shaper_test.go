@@ -1,4 +1,4 @@
-package shape
+package admission
 
 import (
 	"math"
@@ -11,10 +11,10 @@ import (
 
 var midnight = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-func low(tenant string) Key { return Key{tenant, posthouse.Low} }
+func low(tenant string) ShapeKey { return ShapeKey{tenant, posthouse.Low} }
 
 func shaped(s posthouse.Shape) *Shaper {
-	return New(posthouse.Shapes{"*": {posthouse.Low: s}})
+	return NewShaper(posthouse.Shapes{"*": {posthouse.Low: s}})
 }
 
 // FLEET-10: whatever several takers ask for and give back, no span of time sees more than its tokens and one burst; and as long
@@ -97,7 +97,7 @@ func TestFLEET_10_TakersHaveTheirTurns(t *testing.T) {
 	if n, _ := s.Take(second, low("t"), "b", 5, 1); n != 1 {
 		t.Errorf("the second was given %d at its time, want 1", n)
 	}
-	if n, _ := s.Take(first.Add(Patience+time.Millisecond), low("t"), "b", 5, 1); n != 1 {
+	if n, _ := s.Take(first.Add(patience+time.Millisecond), low("t"), "b", 5, 1); n != 1 {
 		t.Errorf("%d of the tokens that nobody came for were given to others, want 1", n)
 	}
 	if n, _ := s.Take(now, low("another"), "c", 5, 1); n != 1 {
@@ -148,7 +148,7 @@ func TestFLEET_10_WhatComesBackIsThereForThoseThatWait(t *testing.T) {
 	ahead, _ = s.Take(now.Add(time.Second), low("t"), "a", 4096, 1000)
 	s.Take(now.Add(time.Second), low("t"), "gone", 1000, 1000)
 	s.Return(low("t"), ahead)
-	if n, _ := s.Take(now.Add(time.Second+Patience+time.Millisecond), low("t"), "b", 20, 1); ahead != 1000 || n == 0 {
+	if n, _ := s.Take(now.Add(time.Second+patience+time.Millisecond), low("t"), "b", 20, 1); ahead != 1000 || n == 0 {
 		t.Errorf("%d were given, behind one that does not come for %d that it was to wait minutes for", n, ahead)
 	}
 }
@@ -156,11 +156,11 @@ func TestFLEET_10_WhatComesBackIsThereForThoseThatWait(t *testing.T) {
 // FLEET-10: a priority or a tenant without a shape is not held.
 func TestFLEET_10_Exceptions(t *testing.T) {
 	t.Parallel()
-	s := New(posthouse.Shapes{"*": {posthouse.Low: {Rate: 100}}, "acme": {posthouse.Low: {}, posthouse.Normal: {Rate: 1}}})
+	s := NewShaper(posthouse.Shapes{"*": {posthouse.Low: {Rate: 100}}, "acme": {posthouse.Low: {}, posthouse.Normal: {Rate: 1}}})
 	for _, of := range []struct {
-		k    Key
+		k    ShapeKey
 		want int
-	}{{low("t"), 100}, {low("acme"), 1000}, {Key{"acme", posthouse.Normal}, 1}, {Key{"t", posthouse.High}, 1000}} {
+	}{{low("t"), 100}, {low("acme"), 1000}, {ShapeKey{"acme", posthouse.Normal}, 1}, {ShapeKey{"t", posthouse.High}, 1000}} {
 		if n, _ := s.Take(midnight, of.k, "a", 1000, 1); n != of.want {
 			t.Errorf("%v: %d of 1000 were given, want %d", of.k, n, of.want)
 		}
@@ -168,10 +168,10 @@ func TestFLEET_10_Exceptions(t *testing.T) {
 	if d, of := s.Delay(midnight, low("t"), 49); d.Round(time.Millisecond) != 500*time.Millisecond || of.Rate != 100 {
 		t.Errorf("who has 49 before it waits %v at %v, want 500ms at 100 a second", d, of.Rate)
 	}
-	if d, _ := s.Delay(midnight, Key{"t", posthouse.High}, 1_000_000); d != 0 {
+	if d, _ := s.Delay(midnight, ShapeKey{"t", posthouse.High}, 1_000_000); d != 0 {
 		t.Errorf("what is not shaped waits %v", d)
 	}
-	if New(nil).Shapes(low("t")) || len(New(nil).Tokens(midnight)) > 0 {
+	if NewShaper(nil).Shapes(low("t")) || len(NewShaper(nil).Tokens(midnight)) > 0 {
 		t.Error("no shapes shape something")
 	}
 }

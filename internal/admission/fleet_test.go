@@ -1,4 +1,4 @@
-package fleet
+package admission
 
 import (
 	"fmt"
@@ -13,35 +13,42 @@ import (
 
 // yard is a fleet whose accounts have so many free slots, or are shut until a time.
 type yard struct {
-	*Fleet
-	free map[string]int
-	shut map[string]time.Time
-	now  time.Time
+	*fleet
+	free  map[string]int
+	shut  map[string]time.Time
+	asked map[string]int // how often each was looked at
+	now   time.Time
 }
 
-func newYard(seats ...Seat) *yard {
-	y := &yard{free: map[string]int{}, shut: map[string]time.Time{}, now: time.Unix(1000, 0)}
-	var list []*Seat
-	for i := range seats {
-		list = append(list, &seats[i])
-		y.free[seats[i].Name] = 1000
+func newYard(accounts ...Account) *yard {
+	y := &yard{free: map[string]int{}, shut: map[string]time.Time{}, asked: map[string]int{}, now: time.Unix(1000, 0)}
+	var list []*Account
+	for i := range accounts {
+		list = append(list, &accounts[i])
+		y.free[accounts[i].Name] = 1000
 	}
-	y.Fleet = New(list)
+	y.fleet = newFleet(list)
 	return y
+}
+
+func (y *yard) lane(time.Time, Lane) (Room, time.Time) { return everything, time.Time{} }
+
+func (y *yard) account(now time.Time, a *Account, _ Lane, _ Room) (Room, Stage, time.Time) {
+	y.asked[a.Name]++
+	if until := y.shut[a.Name]; now.Before(until) {
+		return Room{}, nil, until
+	}
+	return Room{y.free[a.Name], y.free[a.Name]}, nil, time.Time{}
 }
 
 // pick claims one of what is next, and says of which pin and by which account.
 func (y *yard) pick() string {
-	pick, wake := y.Next(y.now, everyPriority, func(a *Seat) (int, time.Time) {
-		if until := y.shut[a.Name]; y.now.Before(until) {
-			return 0, until
-		}
-		return y.free[a.Name], time.Time{}
-	})
+	pick, wake := y.next(y.now, everything, y)
 	switch {
-	case pick.By != nil:
-		y.Took(pick.By, 1)
-		return fmt.Sprintf("%s%s by %s", pick.Pin, map[posthouse.Priority]string{posthouse.High: "!"}[pick.Priority], pick.By.Name)
+	case pick.account != nil:
+		y.took(pick.account, 1)
+		l := pick.lanes[0]
+		return fmt.Sprintf("%s%s by %s", l.Pin, map[posthouse.Priority]string{posthouse.High: "!"}[l.Priority], pick.account.Name)
 	case wake.IsZero():
 		return "nothing"
 	}
@@ -51,7 +58,7 @@ func (y *yard) pick() string {
 func (y *yard) picks(n int) map[string]int {
 	counts := map[string]int{}
 	for range n {
-		y.Rouse("", posthouse.Normal)
+		y.mark(Lane{Priority: posthouse.Normal})
 		counts[y.pick()]++
 	}
 	return counts
@@ -59,7 +66,7 @@ func (y *yard) picks(n int) map[string]int {
 
 func TestAccountsShareByTheirWeights(t *testing.T) {
 	t.Parallel()
-	y := newYard(Seat{Name: "a"}, Seat{Name: "b"}, Seat{Name: "heavy", Weight: 3})
+	y := newYard(Account{Name: "a"}, Account{Name: "b"}, Account{Name: "heavy", Weight: 3})
 	if diff := cmp.Diff(map[string]int{" by a": 20, " by b": 20, " by heavy": 60}, y.picks(100)); diff != "" {
 		t.Errorf("of 100 (-want +got):\n%s", diff)
 	}
@@ -76,23 +83,16 @@ func TestAccountsShareByTheirWeights(t *testing.T) {
 // What waits for a parked account is passed over once and costs nothing more, and its sibling goes on.
 func TestWhatIsPinnedToAParkedAccountSleeps(t *testing.T) {
 	t.Parallel()
-	y := newYard(Seat{Name: "a"}, Seat{Name: "b"})
+	y := newYard(Account{Name: "a"}, Account{Name: "b"})
 	y.shut["a"] = y.now.Add(time.Hour)
-	asked := 0
 	for range 1000 {
-		y.Rouse(work.ByAccount("a"), posthouse.High)
-		y.Rouse(work.ByAccount("b"), posthouse.Low)
-		pick, _ := y.Next(y.now, everyPriority, func(a *Seat) (int, time.Time) {
-			if a.Name == "a" {
-				asked++
-			}
-			return y.free[a.Name] * (len(a.Name) - 1 + map[string]int{"b": 1}[a.Name]), y.shut[a.Name]
-		})
-		if pick.By == nil || pick.By.Name != "b" {
-			t.Fatal("the sibling of a parked account was not chosen")
+		y.mark(Lane{work.ByAccount("a"), posthouse.High})
+		y.mark(Lane{work.ByAccount("b"), posthouse.Low})
+		if got := y.pick(); got != "=b by b" {
+			t.Fatalf("the sibling of a parked account was not chosen: %s", got)
 		}
 	}
-	if asked != 1 {
+	if asked := y.asked["a"]; asked != 1 {
 		t.Errorf("the parked account was looked at %d times, want once", asked)
 	}
 	if got := y.pick(); got != "nothing for 1h0m0s" {
@@ -106,16 +106,16 @@ func TestWhatIsPinnedToAParkedAccountSleeps(t *testing.T) {
 
 func TestAFullAccountIsWokenByASlot(t *testing.T) {
 	t.Parallel()
-	y := newYard(Seat{Name: "a", Pools: []string{"vip"}}, Seat{Name: "b"})
+	y := newYard(Account{Name: "a", Pools: []string{"vip"}}, Account{Name: "b"})
 	y.free["a"] = 0
-	y.Rouse(work.ByAccount("a"), posthouse.Normal)
-	y.Rouse(work.ByPool("vip"), posthouse.Normal)
-	y.Rouse(work.ByAccount("gone"), posthouse.Normal)
+	y.mark(Lane{work.ByAccount("a"), posthouse.Normal})
+	y.mark(Lane{work.ByPool("vip"), posthouse.Normal})
+	y.mark(Lane{work.ByAccount("gone"), posthouse.Normal})
 	if got := y.pick(); got != "nothing" {
 		t.Errorf("got %s", got)
 	}
 	y.free["a"] = 1
-	y.Freed(y.seats["a"])
+	y.freed(y.accounts["a"])
 	got := map[string]bool{y.pick(): true, y.pick(): true}
 	if !got["=a by a"] || !got["~vip by a"] {
 		t.Errorf("got %v, want what waited for the account and for its pool", got)
@@ -129,17 +129,15 @@ func TestAFullAccountIsWokenByASlot(t *testing.T) {
 func BenchmarkChoiceOfAnAccount(b *testing.B) {
 	for _, n := range []int{1, 500, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			list := make([]Seat, n)
+			list := make([]Account, n)
 			for i := range list {
 				list[i].Name = fmt.Sprintf("a%05d", i)
 			}
 			y := newYard(list...)
 			for b.Loop() {
-				y.Rouse("", posthouse.Normal)
+				y.mark(Lane{Priority: posthouse.Normal})
 				y.pick()
 			}
 		})
 	}
 }
-
-func everyPriority(posthouse.Priority) bool { return true }

@@ -1,12 +1,4 @@
-// Package shape evens out what begins: a token bucket for each priority of a tenant.
-//
-// It is no limit of a provider, which package limit holds exactly over all processes. It is what an operator allows of a
-// priority, so that a million messages of low priority take neither the database nor the channels from those of high.
-//
-// Tokens are paid when an attempt begins, and come back where nothing was sent. What finds no token stays in the queue as it
-// is, in its order: nothing is written, nothing is dropped, and whatever is known of the wait follows from the bucket and from
-// what stands before. Nothing here reads a clock or a database.
-package shape
+package admission
 
 import (
 	"slices"
@@ -18,12 +10,12 @@ import (
 // quantum is for how long the tokens are that a taker without any waits for: with too few, each would be a claim of its own.
 const quantum = 10 * time.Millisecond
 
-// Patience is how long one that waits may stay away before it has lost its turn.
-const Patience = time.Second
+// patience is how long one that waits may stay away before it has lost its turn.
+const patience = time.Second
 
-// Again is how often one that waits looks again: a claim for many recipients takes their tokens in advance, and gives back those of
+// lookAgain is how often one that waits looks again: a claim for many recipients takes their tokens in advance, and gives back those of
 // what it has not found.
-const Again = Patience / 10
+const lookAgain = patience / 10
 
 // bucket is a token bucket that several takers share. Who finds it empty waits in a line, and is told when those before it and
 // it will have had theirs. What was taken in advance and comes back lets all of them go earlier: who looks again is given it.
@@ -81,7 +73,7 @@ func (b *bucket) take(now time.Time, who string, want, whole int) (n int, next t
 		n = min(want, max(int(free), whole))
 	default:
 		next = now.Add(wait(need-free, b.rate))
-		if w := (waiter{who, lot, now.Add(Patience)}); waits {
+		if w := (waiter{who, lot, now.Add(patience)}); waits {
 			b.line[place] = w
 		} else {
 			b.line = append(b.line, w)

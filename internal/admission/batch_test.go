@@ -1,4 +1,4 @@
-package fleet
+package admission
 
 import (
 	"math"
@@ -20,7 +20,7 @@ func TestABatchIsAsLargeAsItsTypeAndAccountAllow(t *testing.T) {
 		{posthouse.TextContent, 0.5, 1000, 25}, {posthouse.VideoContent, 0.39, 1000, 1}, {posthouse.VideoContent, 0, 1000, 1},
 		{posthouse.TextContent, 1, 20, 20}, {posthouse.TextContent, 1, 1, 1}, {posthouse.TextContent, 1.5, 1000, 50}, {posthouse.TextContent, math.Inf(1), 1000, 50},
 	} {
-		if got := BatchSize(c.of, c.performance, c.most); got != c.want {
+		if got := batchSize(c.of, c.performance, c.most); got != c.want {
 			t.Errorf("of %s at %v, where the driver takes %d: %d, want %d", c.of, c.performance, c.most, got, c.want)
 		}
 	}

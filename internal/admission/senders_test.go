@@ -1,13 +1,11 @@
-package senders
+package admission
 
 import (
 	"testing"
 	"time"
 )
 
-var bounds = Settings{Min: 4, Max: 512}
-
-var midnight = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+var bounds = Senders{Min: 4, Max: 512}
 
 // run plays a pool in virtual time: so many calls a second come and each takes a while, and what finds no sender waits.
 func run(p *Pool, now time.Time, length time.Duration, rate float64, latency time.Duration) (end time.Time, most, waiting int) {
@@ -131,7 +129,7 @@ func TestFLEET_4_SendersGrowAtOnceAndShrinkAfterwards(t *testing.T) {
 // FLEET-4: who found no sender free is woken when there is one, and a pool that is not there bounds nothing.
 func TestFLEET_4_WhoWaitsForASenderIsWoken(t *testing.T) {
 	t.Parallel()
-	p := NewPool(midnight, Settings{Min: 1, Max: 1}, func(int, int) {})
+	p := NewPool(midnight, Senders{Min: 1, Max: 1}, func(int, int) {})
 	woken := 0
 	wake := func() { woken++ }
 	if n := p.Take(midnight, 5, "a", wake); n != 1 {

@@ -1,4 +1,4 @@
-package senders
+package admission
 
 import (
 	"sync"
@@ -8,21 +8,21 @@ import (
 // Pool has the senders of a process. Who is about to claim takes some, and returns those that found nothing to send. A nil Pool
 // bounds nothing.
 type Pool struct {
-	of      Settings
+	of      Senders
 	changed func(from, to int)
 
 	mu      sync.Mutex
-	state   State
+	state   sendersState
 	taken   int // for claims that are being made
 	busy    int
-	seen    Seen
+	seen    seenCalls
 	waiting map[any]func() // who found no sender free, and how to wake him
 }
 
 // NewPool is a pool of senders, none of which is busy. It says their number and each change of it to changed.
-func NewPool(now time.Time, of Settings, changed func(from, to int)) *Pool {
+func NewPool(now time.Time, of Senders, changed func(from, to int)) *Pool {
 	changed(0, of.Min)
-	return &Pool{of: of, changed: changed, state: Begin(now, of), waiting: map[any]func(){}}
+	return &Pool{of: of, changed: changed, state: noSenders(now, of), waiting: map[any]func(){}}
 }
 
 // some is what one taker is given at least where there are as many. It is given half of those that are free: the next one claims
@@ -36,19 +36,31 @@ func (p *Pool) Take(now time.Time, want int, who any, wake func()) int {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	n := min(want, p.free(now, who, wake))
+	p.taken += n
+	return n
+}
+
+// Free is how many senders one may take now.
+func (p *Pool) Free(now time.Time, who any, wake func()) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.free(now, who, wake)
+}
+
+// free has who finds none wait for some. The pool is locked.
+func (p *Pool) free(now time.Time, who any, wake func()) int {
 	p.step(now)
-	if p.busy+p.taken >= p.state.Senders { // also where a claim that the database does not answer has them all
+	if p.busy+p.taken >= p.state.Number { // also where a claim that the database does not answer has them all
 		p.become(p.state.Short(p.of))
 	}
-	free := p.state.Senders - p.busy - p.taken
+	free := p.state.Number - p.busy - p.taken
 	if free <= 0 {
 		p.waiting[who] = wake
 		return 0
 	}
 	delete(p.waiting, who)
-	n := min(want, max(min(free, some), free/2))
-	p.taken += n
-	return n
+	return max(min(free, some), free/2)
 }
 
 // Began says that a claim which took some has found so many calls to make, for each of which a sender has waited so long: what a
@@ -105,7 +117,7 @@ func (p *Pool) Now(now time.Time) (senders, busy int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.step(now)
-	return p.state.Senders, p.busy
+	return p.state.Number, p.busy
 }
 
 // step steps the state where it is time. The pool is locked.
@@ -113,15 +125,15 @@ func (p *Pool) step(now time.Time) {
 	seen := p.seen
 	seen.Busy = p.busy
 	if next, stepped := p.state.Step(now, seen, p.of); stepped {
-		p.seen = Seen{}
+		p.seen = seenCalls{}
 		p.become(next)
 	}
 }
 
 // become takes over a state. The pool is locked.
-func (p *Pool) become(next State) {
-	if from := p.state.Senders; from != next.Senders {
-		p.changed(from, next.Senders)
+func (p *Pool) become(next sendersState) {
+	if from := p.state.Number; from != next.Number {
+		p.changed(from, next.Number)
 	}
 	p.state = next
 }
