@@ -21,6 +21,7 @@ const (
 	lawLog      = "events are numbered without a gap, lead from state to state, and end where the row stands"
 	lawLine     = "of one ordering key one is under way at a time, and the next begins when the one before is settled"
 	lawWindow   = "no more deliveries begin in a window than it lets through"
+	lawSeats    = "a process has a seat for each delivery under way, no more than its slots, and none when nothing is"
 	lawSuccess  = "a transaction succeeds, or says why not"
 	lawWayToEnd = "from each state all deliveries can come to an end, or to a person"
 )
@@ -95,11 +96,25 @@ func (m *model) stands(w *world) map[string]stand {
 	return all
 }
 
+// judgeSeats asks whether what each process holds of its channel is what it has under way.
+func (m *model) judgeSeats(w *world) *violation {
+	for p := range w.procs {
+		proc := &w.procs[p]
+		if n := len(proc.attempts); n > m.scene.slots || proc.seats.UnderWay != n || proc.seats.Held != n || n == 0 && proc.seats.Text() != "" {
+			return broken(lawSeats, "%s has %d under way of %d slots, and holds %q", name(p), n, m.scene.slots, proc.seats.Text())
+		}
+	}
+	return nil
+}
+
 // judge asks the laws of a step and of the state it leads to, and notes in the letterboxes what the log has said.
 func (m *model) judge(before *world, mv *move) *violation {
 	after := &mv.world
 	if m.scene.members > 0 {
 		return m.judgeMembers(after)
+	}
+	if v := m.judgeSeats(after); v != nil {
+		return v
 	}
 	is, was := m.stands(after), m.stands(before)
 	if mv.wrote {

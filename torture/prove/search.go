@@ -203,9 +203,12 @@ func (m *model) open() (err error) {
 	s, none := m.scene, 0.0
 	ch := posthouse.Channel{Name: chanel, Tenant: tenant}
 	ch.OnUnknown, ch.Tries, ch.Jitter, ch.Backoff = s.policy, s.tries, &none, []posthouse.Duration{posthouse.Duration(s.wait)}
-	ch.HoldTimeout = posthouse.Duration(s.hold)
-	m.settings, err = state.Resolve(ch, state.Opened{Timeout: timeout, Window: s.window}, time.UTC)
-	return err
+	ch.HoldTimeout, ch.MaxInflight = posthouse.Duration(s.hold), s.slots
+	if m.settings, err = state.Resolve(ch, state.Opened{Timeout: timeout, Window: s.window}, time.UTC); err != nil {
+		return err
+	}
+	m.channel = &state.Channel{Key: state.Key{Tenant: tenant, Channel: chanel}, Stored: ch, Settings: m.settings}
+	return nil
 }
 
 // entry is a message of the scene.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
@@ -38,6 +39,7 @@ type model struct {
 	scene    *scene
 	db       *database
 	settings state.Settings
+	channel  *state.Channel
 	start    world
 	first    []string           // the deliveries that were accepted
 	memo     map[string]outcome // what transactions did, by all that they read
@@ -132,7 +134,7 @@ func (p *process) free() bool {
 			return false
 		}
 	}
-	return len(p.attempts) == 0 && p.permit == 0 && !p.stretch.held && len(p.stretch.left) == 0
+	return len(p.attempts) == 0 && p.permit == 0 && p.seats.Text() == "" && !p.stretch.held && len(p.stretch.left) == 0
 }
 
 func name(p int) string { return fmt.Sprintf("process %c", 'A'+p) }
@@ -167,7 +169,7 @@ func (m *model) claims(w *world, p int, add adder, write writer) {
 	if p > 0 && proc.free() && w.procs[0].free() && proc.epoch == w.procs[0].epoch {
 		return // which of two that hold nothing claims makes no difference
 	}
-	room := m.scene.slots - len(proc.attempts)
+	room := m.room(proc)
 	switch {
 	case room <= 0 || !m.waits(w):
 	case m.scene.every == 0:
@@ -188,15 +190,45 @@ func (m *model) claims(w *world, p int, add adder, write writer) {
 	}
 }
 
-// claim starts up to n deliveries.
+// seated are a process's seats of the channel, as the engine asks for them.
+func (m *model) seated(proc *process) *admission.Channel {
+	c := admission.New(m.channel, admission.Options{})
+	c.Restore(proc.seats)
+	return c
+}
+
+// room is how many deliveries a process may begin.
+func (m *model) room(proc *process) int {
+	r := m.seated(proc).ReserveIn(epoch0, admission.Lane{Priority: lane.Priority}, m.scene.slots)
+	if r == nil {
+		return 0
+	}
+	return r.N()
+}
+
+// claim starts up to n deliveries: seats are reserved for them, and those that nothing was found for go back.
 func (m *model) claim(owner string, n int) func(*process) error {
 	return func(proc *process) error {
-		items, err := m.db.Queue.Claim(m.ctx, epoch0, work.Claim{Lane: lane, Max: n, Owner: owner, Lease: lease, Epoch: proc.epoch})
+		seats := m.seated(proc)
+		reserved := seats.ReserveIn(epoch0, admission.Lane{Priority: lane.Priority}, n)
+		items, err := m.db.Queue.Claim(m.ctx, epoch0, work.Claim{Lane: lane, Max: reserved.N(), Owner: owner, Lease: lease, Epoch: proc.epoch})
 		for _, item := range items {
 			proc.attempts = append(proc.attempts, attempt{item: item, leaseEnd: now + lease.Microseconds()})
+			reserved.Begin(epoch0, 0, "", 1, 0)
 		}
+		reserved.Close()
+		proc.seats = seats.State()
 		return err
 	}
+}
+
+// vacate ends the seats of so many attempts.
+func (m *model) vacate(proc *process, n int) {
+	seats := m.seated(proc)
+	for range n {
+		seats.Resume(admission.Lane{Priority: lane.Priority}, "", 1).End(epoch0, 0)
+	}
+	proc.seats = seats.State()
 }
 
 // ask has the limiter's own rules say whether one may begin, given what they have granted.
@@ -366,6 +398,7 @@ func (m *model) record(proc *process) error {
 			left = append(left, a)
 		}
 	}
+	m.vacate(proc, len(proc.attempts)-len(left))
 	proc.attempts = left
 	return nil
 }
@@ -393,7 +426,9 @@ func (m *model) reconsider(proc *process) error {
 		}
 		return changes
 	})
+	before := len(proc.attempts)
 	proc.attempts = slices.DeleteFunc(proc.attempts, func(a attempt) bool { return a.phase == late })
+	m.vacate(proc, before-len(proc.attempts))
 	return err
 }
 

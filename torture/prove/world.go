@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -27,6 +28,7 @@ type process struct {
 	epoch    int64
 	attempts []attempt
 	memory   store.Memory
+	seats    admission.State // of the channel
 	stretch  stretch
 	permit   int64 // when it was granted what it has not used; 0 for none
 }
@@ -109,7 +111,7 @@ func (p *process) text(b []byte) []byte {
 			d.ID, d.Version, d.Token, d.State, d.Attempts, d.Tries, d.ClaimLosses, d.Reason, d.FirstStartAt.UnixMicro(), d.LeaseUntil.UnixMicro(), d.CancelRequested, d.Epoch, d.LeaseOwner)
 	}
 	b = p.stretch.text(append(b, ';'))
-	return fmt.Appendf(b, ";%v", p.memory) // whatever it will hold one day
+	return fmt.Appendf(b, ";%s;%v", p.seats.Text(), p.memory) // whatever it will hold one day
 }
 
 // text tells worlds apart.
