@@ -121,7 +121,7 @@ var floors = map[string]floor{
 	"internal/intake":          {layer: 2, beside: []string{"internal/content", "internal/state"}, never: []string{"internal/store"}},
 	"internal/quota":           {layer: 2, never: []string{"internal/store"}}, // bounds what keys and tenants ask for
 	"internal/pull":            {layer: 2, beside: []string{"internal/content", "internal/state", "internal/suppress"}, never: []string{"internal/store"}},
-	"internal/rescue":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                    // what nobody else will move
+	"internal/rescue":          {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                                          // what nobody else will move
 	"internal/pacer":           {layer: 2, beside: []string{"internal/admission", "internal/rollup", "internal/state"}, never: []string{"internal/store"}}, // what rates depend on, and how they were
 	"internal/engine":          {layer: 2, beside: []string{"internal/admission", "internal/rescue", "internal/decide", "internal/inquire", "internal/campaign", "internal/content", "internal/intake", "internal/pacer", "internal/pull", "internal/refuge", "internal/rollup", "internal/segment", "internal/state", "internal/suppress", "internal/upkeep", "internal/usher"}, never: []string{"internal/store"}},
 
