@@ -2,7 +2,12 @@
 # Written for GNU make 3.81, which macOS has, and later.
 
 GO      ?= go
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The version is the file's; between releases it ends in -dev, and has the commit behind it, so that two builds can be told apart.
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
+DATE    := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+DIRTY   := $(shell git diff --quiet HEAD 2>/dev/null || echo .dirty)
+VERSION := $(shell cat VERSION)$(if $(findstring -,$(shell cat VERSION)),$(if $(COMMIT),+$(shell git rev-parse --short=8 HEAD)$(DIRTY)))
+STAMP   := -X main.version=$(VERSION) -X main.commit=$(COMMIT)$(DIRTY) -X main.date=$(DATE)
 
 # The binary is static. Tests run without cgo too, but for the race detector.
 export CGO_ENABLED := 0
@@ -43,7 +48,7 @@ BIN ?= bin
 
 .PHONY: build
 build: ## build bin/posthouse, a static binary
-	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN)/posthouse ./cmd/posthouse
+	$(GO) build -trimpath -ldflags '-s -w $(STAMP)' -o $(BIN)/posthouse ./cmd/posthouse
 
 # Where make install puts the program, its manual pages and what shells complete.
 PREFIX ?= $(HOME)/.local

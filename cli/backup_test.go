@@ -27,6 +27,7 @@ import (
 // running is a server with a channel that sends nothing, as somebody has paused it: what is handed in is due and stays open.
 type running struct {
 	*client.Client
+	url  string
 	stop func()
 }
 
@@ -58,7 +59,7 @@ func serveOn(t *testing.T, dsn, keys string) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return running{c, stop}
+	return running{c, s.URL(), stop}
 }
 
 var notice = posthouse.Draft{Channel: "desk", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "今晚 18:00 起请值班"}}

@@ -12,7 +12,7 @@ type chapter struct{ id, title, commands string }
 // chapters are the parts of the list of commands, in their order. Every command is in one.
 func chapters() []chapter {
 	return []chapter{
-		{"run", "Run it, and look at it:", "serve demo simulate doctor processes version"},
+		{"run", "Run it, and look at it:", "serve demo simulate doctor healthy processes version"},
 		{"messages", "Messages and deliveries:", "send status explain story cancel replay resolve decisions reveal remind media follow"},
 		{"campaigns", "Messages to many:", "campaign audience suppression"},
 		{"setup", "What is set up:", "channel template user roster agent subscription"},

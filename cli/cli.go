@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"runtime/debug"
 	"slices"
 	_ "time/tzdata" // rosters have time zones, and a small machine may have none
 
@@ -26,8 +28,10 @@ type Options struct {
 	Drivers []channel.Type
 	// Rules are the rules that channels can be given. Defaults to rule.Types().
 	Rules []rule.Type
-	// Version is what the program says of itself. Defaults to "dev".
+	// Version is what the program says of itself. Defaults to that of the module it was built from, or "dev".
 	Version string
+	// Commit and Date say what was built, and when that was committed. Default to what Go has noted of the build.
+	Commit, Date string
 }
 
 // Main runs the command line of this process and ends it with the command's exit code.
@@ -41,11 +45,29 @@ func Main(o Options) {
 }
 
 func (o Options) shell() *shell.Shell {
-	sh := &shell.Shell{Drivers: o.Drivers, Rules: o.Rules, Version: o.Version}
-	if sh.Version == "" {
-		sh.Version = "dev"
+	version, commit, date := noted(debug.ReadBuildInfo())
+	return &shell.Shell{
+		Drivers: o.Drivers, Rules: o.Rules, Version: cmp.Or(o.Version, version, "dev"), Commit: cmp.Or(o.Commit, commit), Date: cmp.Or(o.Date, date),
 	}
-	return sh
+}
+
+// noted is what Go has noted of a build: go install takes a version, go build a commit.
+func noted(info *debug.BuildInfo, ok bool) (version, commit, date string) {
+	if !ok {
+		return "", "", ""
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		}
+	}
+	if version = info.Main.Version; version == "(devel)" {
+		version = ""
+	}
+	return version, commit, date
 }
 
 // run executes a command line and returns the exit code.

@@ -40,6 +40,8 @@ func load[T any](table []setting[T], into *T, from Sources) (warnings []string, 
 		variableLayer(table, environ, ""),
 		variableLayer(table, dotenv.variables, dotenv.at),
 	}
+	problems = append(problems, readSecrets(table, layers[1], environ, "")...)
+	problems = append(problems, readSecrets(table, layers[2], dotenv.variables, dotenv.at)...)
 	if !from.clientOnly {
 		file, wrong := readFile(table, configFile(from.Flags, environ, dotenv.variables))
 		layers, problems = append(layers, file), append(problems, wrong...)

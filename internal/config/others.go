@@ -105,11 +105,12 @@ func foreign(environ map[string]string, file dotenv, postgres bool) []string {
 func knownVariables() []string {
 	known := []string{prefix + "CONFIG"}
 	for _, s := range serverSettings {
-		known = append(known, s.variables()...)
+		known = append(known, append(s.variables(), s.inFile())...)
 	}
 	for _, s := range clientSettings {
-		known = append(known, s.variables()...)
+		known = append(known, append(s.variables(), s.inFile())...)
 	}
+	known = slices.DeleteFunc(known, func(name string) bool { return name == "" })
 	slices.Sort(known)
 	return slices.Compact(known) // client and server share the key's
 }

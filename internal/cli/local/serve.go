@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -13,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
@@ -28,6 +31,8 @@ once; nothing accepted is lost.
 Each setting can be a flag, a variable, a line of .env in the working directory, or a line of the
 YAML file that --config names (time_zone: Asia/Shanghai). The first of these that names it counts.
 Durations are written as 500ms, 90s, 1h30m or 7d.
+
+Each secret can stand in a file, which its variable with _FILE names: POSTHOUSE_DSN_FILE=/run/secrets/dsn.
 
 Not on the command line, where others could read them:
 `
@@ -80,6 +85,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	for _, warning := range append(c.Warnings, risks(c)...) {
 		log.Warn(warning)
 	}
+	limitMemory(log, memlimit.FromCgroup)
 	flush, err := trace(ctx, &c, sh.Version, log)
 	if err != nil {
 		return err
@@ -112,6 +118,22 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	case <-ctx.Done():
 		log.Info("stopping: what is under way finishes", "at_most", cmp.Or(c.Server.Drain, 15*time.Second).String())
 		return nil
+	}
+}
+
+// memoryShare is the share of a container's memory beyond which the collector works harder. SQLite keeps its pages outside of what
+// the collector knows of, and so do the stacks of the system.
+const memoryShare = 0.8
+
+// limitMemory keeps the process within the memory that its container gives it, where GOMEMLIMIT does not say: else the kernel ends it
+// before the collector has seen a reason to work.
+func limitMemory(log *slog.Logger, of memlimit.Provider) {
+	limit, err := memlimit.Set(memlimit.WithProvider(of), memlimit.WithRatio(memoryShare))
+	switch {
+	case err != nil:
+		log.Debug("how much memory this process may have is not known", "error", err)
+	case limit < math.MaxInt64:
+		log.Debug("memory is bounded", "bytes", limit)
 	}
 }
 

@@ -29,8 +29,8 @@ type Shell struct {
 	Width int
 	// JSON asks for JSON in place of what people read: --json.
 	JSON bool
-	// Version is the program's own.
-	Version string
+	// Version is the program's own; Commit and Date what it was built of.
+	Version, Commit, Date string
 	// Drivers are the channel drivers there are. Empty stands for those of channel/builtin.
 	Drivers []channel.Type
 	// Rules are the rules that channels can be given. Empty stands for rule.Types().

@@ -26,6 +26,23 @@ func FilesOf(d *sqldb.Dialect) (fs.FS, error) {
 	return fs.Sub(folders, d.Name)
 }
 
+// Newest is the version that this binary makes, of every database the same.
+func Newest() (newest int64, err error) {
+	files, err := FilesOf(sqldb.SQLite)
+	if err != nil {
+		return 0, err
+	}
+	names, err := fs.Glob(files, "*.sql")
+	for _, name := range names {
+		version, e := goose.NumericComponent(name)
+		if e != nil {
+			return 0, e
+		}
+		newest = max(newest, version)
+	}
+	return newest, err
+}
+
 // Of is the schema of a database.
 func Of(db *sqldb.DB) Schema { return Schema{db} }
 
