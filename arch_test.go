@@ -46,6 +46,7 @@ var floors = map[string]floor{
 
 	// 1: the parts that know nothing of each other. work is what engine and store
 	// hand to one another, so that the engine need not know the store.
+	"presets":                  {layer: 1}, // what is known of providers, as data
 	"channel":                  {layer: 1},
 	"channel/internal/access":  {layer: 1, beside: []string{"channel"}}, // what drivers of one kind share
 	"channel/internal/batch":   {layer: 1, beside: []string{"channel"}},
@@ -93,6 +94,7 @@ var floors = map[string]floor{
 	// is the table that names them all. The engine declares the store methods it needs.
 	"channel/*":                {layer: 2},
 	"channel/builtin":          {layer: 2, beside: []string{"channel/*"}, never: []string{"channel/channeltest"}},
+	"internal/preset":          {layer: 2, beside: []string{"channel/httpapi"}, never: []string{"internal/store"}}, // channels made of it
 	"channel/channeltest":      {layer: 2, tests: true},
 	"internal/limit/limittest": {layer: 2, tests: true},
 	"outbox":                   {layer: 2},

@@ -202,6 +202,10 @@ type ChannelSettings struct {
 	// Failover moves what is pinned to an account to another one while the account is paused or refused for longer
 	// than a moment, or was removed; but never what may have been sent. Defaults to none: it waits.
 	Failover bool `json:"failover,omitempty"`
+	// Preset names what is known of the channel's provider, where the config was made of that, and PresetVersion is its version then. A new
+	// version changes no channel by itself. Defaults to none.
+	Preset        string `json:"preset,omitempty"`
+	PresetVersion int    `json:"preset_version,omitempty"`
 }
 
 // Sticky says what a channel keeps on one of its accounts.

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/media"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/front/people"
+	"github.com/posthouse/posthouse/internal/front/presets"
 	"github.com/posthouse/posthouse/internal/front/processes"
 	"github.com/posthouse/posthouse/internal/front/suppressions"
 	"github.com/posthouse/posthouse/internal/read"
@@ -58,6 +59,7 @@ func (s *Server) routes() []web.Route {
 		notify.Routes(notify.Options{Jobs: s.jobsOf, Zone: s.zone}),
 		media.Routes(s.media),
 		people.Routes(s.store.People, links{s.people}),
+		presets.Routes(s.presets, s.channels),
 		processes.Routes(read.Processes{Present: s.store.Processes, Epochs: s.store.Epochs}),
 		suppressions.Routes(s.suppressed),
 		decisions.Routes(decisions.Options{

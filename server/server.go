@@ -22,6 +22,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/media"
 	"github.com/posthouse/posthouse/internal/people"
+	"github.com/posthouse/posthouse/internal/preset"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/receipts"
 	"github.com/posthouse/posthouse/internal/remind"
@@ -47,6 +48,7 @@ type Server struct {
 	redis      *limit.Redis // nil for none
 	quotas     *quota.Quotas
 	channels   *channels.Set
+	presets    *preset.Gallery
 	flow       *flow.Flow
 	events     *feed.Log
 	poster     *feed.Poster
@@ -150,7 +152,10 @@ func accepters(db *sqldb.DB) int {
 }
 
 // openChannels makes the set of channels; Start opens them.
-func (s *Server) openChannels(context.Context) error {
+func (s *Server) openChannels(context.Context) (err error) {
+	if s.presets, err = preset.NewGallery(s.store.Presets); err != nil {
+		return err
+	}
 	opener, err := channels.NewOpener(channels.OpenerOptions{
 		Types: s.o.Drivers, Keyring: s.keyring, Network: s.network, Log: s.o.Log, Output: s.o.Output,
 		Tokens: &channels.Tokens{Rows: s.store.Tokens, Keyring: s.keyring}, Files: s.media.Of,
@@ -158,7 +163,7 @@ func (s *Server) openChannels(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.channels, err = channels.New(channels.Options{Opener: opener, Store: opened{s.store.Channels, s.store.Messages, s.store.Gates, s.store.Users}, Accounts: s.store.Accounts, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
+	s.channels, err = channels.New(channels.Options{Opener: opener, Store: opened{s.store.Channels, s.store.Messages, s.store.Gates, s.store.Users}, Accounts: s.store.Accounts, Presets: s.presets, Engine: rooms{s.engine.Routes, s.engine.Gates}, Log: s.o.Log})
 	return err
 }
 

@@ -29,12 +29,17 @@ func (s *Simulator) exchange(f *fake) http.HandlerFunc {
 			writeError(w, err)
 			return
 		}
-		at := time.Now().UTC()
-		if ord, ref := f.read(r, body); ref != nil {
-			s.reject(f, w, r, at, ref)
-		} else {
-			s.carry(f, w, r, at, ord)
-		}
+		s.take(f, w, r, body)
+	}
+}
+
+// take has a provider read what came, and answer it.
+func (s *Simulator) take(f *fake, w http.ResponseWriter, r *http.Request, body []byte) {
+	at := time.Now().UTC()
+	if ord, ref := f.read(r, body); ref != nil {
+		s.reject(f, w, r, at, ref)
+	} else {
+		s.carry(f, w, r, at, ord)
 	}
 }
 

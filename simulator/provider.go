@@ -103,6 +103,8 @@ type more struct {
 	taken func([]Arrival)
 	// forget begins anew, with the ledger.
 	forget func()
+	// token answers a request for an access token, and reports whether it was one; nil for a provider whose tokens have paths of their own.
+	token func(w http.ResponseWriter, r *http.Request, body []byte) bool
 	// back calls its customer; nil for a provider that calls nobody.
 	back *caller
 	// paths are its other paths, where nothing arrives, by their pattern.

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +39,8 @@ type Options struct {
 	// RobotSecret is the secret that posts to the DingTalk robot are signed with, and RobotKeyword a word
 	// that they must hold. Both default to none: neither is checked.
 	RobotSecret, RobotKeyword string
+	// Presets are NAME.yaml with NAME.shapes that are played beside those that ship. Defaults to none.
+	Presets fs.FS
 	// PlainRecipients makes the magic recipients ordinary ones. Defaults to false.
 	PlainRecipients bool
 	// Log is told of a broken journal or listener. Defaults to slog.Default().
@@ -56,6 +61,7 @@ func (o Options) filled() Options {
 type Simulator struct {
 	log     *slog.Logger
 	fakes   []*fake
+	stages  *stages
 	ledger  *ledger
 	phones  *phones
 	mux     *http.ServeMux
@@ -74,7 +80,7 @@ type Simulator struct {
 // New makes a simulator whose providers answer everything well.
 func New(o Options) *Simulator {
 	o = o.filled()
-	s := &Simulator{origins: http.NewCrossOriginProtection(), log: o.Log, started: time.Now(), phones: newPhones()}
+	s := &Simulator{origins: http.NewCrossOriginProtection(), log: o.Log, started: time.Now(), phones: newPhones(), stages: newStages(o)}
 	s.ledger = newLedger(o, s.started)
 	s.gone, s.leave = context.WithCancel(context.Background())
 	for _, p := range table(s.gone, o, s.phones) {
@@ -121,7 +127,7 @@ func (s *Simulator) Behave(provider string, b Behaviour) error {
 // Behaviours answers what each provider has in force, faults that are used up left out.
 func (s *Simulator) Behaviours() map[string]Behaviour {
 	out := map[string]Behaviour{}
-	for _, f := range s.fakes {
+	for _, f := range append(slices.Clone(s.fakes), s.stages.played()...) {
 		out[f.name] = f.behaviour()
 	}
 	return out
@@ -132,6 +138,9 @@ func (s *Simulator) fake(provider string) (*fake, error) {
 		if f.name == provider {
 			return f, nil
 		}
+	}
+	if name, ok := strings.CutPrefix(provider, presetPrefix); ok {
+		return s.stages.fake(name)
 	}
 	return nil, posthouse.Errorf(posthouse.CodeNotFound, "there is no provider %q; there are %s", provider, words(s.Providers()))
 }

@@ -66,6 +66,18 @@ func (s *tokens) give(app string) string {
 	return t.token
 }
 
+// has reports whether a token was given, and is not over.
+func (s *tokens) has(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.byApp {
+		if t.token == token {
+			return time.Now().Before(t.until)
+		}
+	}
+	return false
+}
+
 // drop makes the provider refuse all tokens it has given.
 func (s *tokens) drop(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()

@@ -17,7 +17,7 @@ import (
 
 func filled(t *testing.T, text string, place render.Place) string {
 	t.Helper()
-	syn := syntax{place: place, secrets: map[string]string{"key": "SECabc", "path": "a/b?c=d"}, values: map[string]string{"id": "app"}}
+	syn := syntax{place: place, secrets: map[string]string{"key": "SECabc", "path": "a/b?c=d"}, values: map[string]string{"id": "app", "none": ""}}
 	parsed, err := parseTemplate("body", text, syn)
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +48,7 @@ func TestFunctionsOfPlaceholders(t *testing.T) {
 		{render.Plain, `${join( "x}", json(text) , "\n" )}`, "x}\"say \\\"hi\\\"\"\n"},
 		{render.JSONValue, `{"c": "${join("{\"text\":", json(text), "}")}", "n": ${join(payload.n, "")}}`, `{"c": "{\"text\":\"say \\\"hi\\\"\"}", "n": "7"}`},
 		{render.URLPath, `https://h/${raw(secret.path)}&s=${base64(sha256("abc"))}`, "https://h/a/b?c=d&s=ungWv48Bz%2BpBQUDeXa4iI7ADYaOWF3qctBD%2FYfIAFa0%3D"},
+		{render.Plain, `${lines(value.none, "a", "", value.id)}|${lines("", "")}`, "a\napp|"},
 		{render.URLPath, `https://h/${secret.path}`, "https://h/a%2Fb%3Fc=d"},
 	} {
 		if got := filled(t, c.text, c.place); got != c.want {
@@ -74,7 +75,7 @@ func TestFunctionsThatCannotBeRead(t *testing.T) {
 		`${hex(usr)}`:            "did you mean",
 		`${hex(secret.none)}`:    `no "none" among the secrets`,
 		`${token}`:               "token_url is missing",
-		`${body}`:                "no placeholder",
+		`${report.x}`:            "no placeholder",
 		"${" + strings.Repeat("hex(", 10) + `"x"` + strings.Repeat(")", 10) + "}": "more than 8 deep",
 		`${hex("x"` + strings.Repeat(`,"x"`, 16) + `)}`:                           "at most 16",
 	} {
@@ -236,6 +237,11 @@ func TestReceiptsInLinesAndForms(t *testing.T) {
 	if heard, err := form.Receive(channel.Callback{Method: "GET", Query: url.Values{"echo": {"hello"}}}); err != nil || heard.Answer != "hello" {
 		t.Errorf("echo: %+v, %v", heard, err)
 	}
+	within := rehearse(t, withReceipts(map[string]any{"receipt_encoding": "form", "receipt_path": "$.list", "receipt_signature": "", "receipt_expects": ""}))
+	heard, err = within.Receive(channel.Callback{Method: "POST", Body: []byte("list=" + url.QueryEscape(`[{"msg":"8","st":"DELIVRD"}]`))})
+	if err != nil || len(heard.Reports) != 1 || heard.Reports[0].Ref != "8" {
+		t.Errorf("JSON in a form: %+v, %v", heard, err)
+	}
 	deep := rehearse(t, withReceipts(map[string]any{"receipt_path": "$.entry.*.changes.*.statuses", "receipt_signature": "", "receipt_expects": ""}))
 	heard, err = deep.Receive(channel.Callback{Method: "POST", Body: []byte(`{"entry":[{"changes":[{"statuses":[{"msg":"1","st":"DELIVRD"}]},{}]},{"changes":[{"statuses":[{"msg":"2","st":"DELIVRD"}]}]}]}`)})
 	if err != nil || len(heard.Reports) != 2 {
@@ -250,6 +256,7 @@ func TestAbilitiesNameWhatIsWrong(t *testing.T) {
 		raw  map[string]any
 		want string
 	}{
+		"a body within itself":          {map[string]any{"body": `{"sign":"${hex(md5(body))}"}`}, "config.body"},
 		"a wait that is none":           {map[string]any{"codes": map[string]any{"1": "rate soon"}}, "config.codes.1"},
 		"a path that is none":           {map[string]any{"codes": map[string]any{"$..x": "rate"}}, "config.codes.$..x"},
 		"a list of the failed by code":  {map[string]any{"failed": map[string]any{"1": "recipient"}}, "config.failed.1"},
@@ -286,4 +293,14 @@ func mixed(a, b map[string]any) map[string]any {
 		}
 	}
 	return out
+}
+
+// A signature may be one of the body, as it is sent.
+func TestAURLSignsTheBody(t *testing.T) {
+	t.Parallel()
+	r := rehearse(t, map[string]any{"url": `https://h/?s=${hex(md5("POST", body, secret.k))}`, "secrets": map[string]any{"k": "K"}, "body": `{"to":"${address}"}`})
+	got, err := r.Request([]channel.Outgoing{outTo("a")}, Moment{})
+	if want := filled(t, `${hex(md5("POST{\"to\":\"a\"}K"))}`, render.Plain); err != nil || got.URL.Query().Get("s") != want {
+		t.Errorf("got %s, %v, want %s", got.URL, err, want)
+	}
 }

@@ -149,6 +149,10 @@ func (d *driver) call(ctx context.Context, outs []channel.Outgoing, token string
 func (d *driver) request(s *scope) (channel.Request, error) {
 	r := channel.Request{Method: d.method, URL: d.target, Header: d.header}
 	var err error
+	if r.Body, err = d.body.render(s); err != nil { // before what signs it
+		return r, err
+	}
+	s.body = r.Body
 	if r.URL == nil {
 		if r.URL, err = d.renderURL(s); err != nil {
 			return r, err
@@ -159,8 +163,7 @@ func (d *driver) request(s *scope) (channel.Request, error) {
 			return r, err
 		}
 	}
-	r.Body, err = d.body.render(s)
-	return r, err
+	return r, nil
 }
 
 func (d *driver) fillHeader(s *scope) (http.Header, error) {

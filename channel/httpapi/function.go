@@ -45,10 +45,16 @@ var functions = map[string]function{
 	"urlencode": {least: 1, of: func(a []string) string { return url.QueryEscape(joined(a)) }},
 	"json":      {least: 1, texts: true, of: func(a []string) string { return string(render.JSONValue.Append(nil, joined(a))) }},
 	"join":      {least: 1, passes: true, of: joined},
+	"lines":     {least: 1, texts: true, of: lines},
 	"raw":       {least: 1, most: 1, texts: true, whole: true, of: joined},
 }
 
 func joined(args []string) string { return strings.Join(args, "") }
+
+// lines are the texts that are not empty, each on a line of its own.
+func lines(args []string) string {
+	return strings.Join(slices.DeleteFunc(args, func(s string) bool { return s == "" }), "\n")
+}
 
 func functionNames() []string { return slices.Collect(maps.Keys(functions)) }
 

@@ -103,6 +103,9 @@ func (p *plan) parseRequest(c channel.Config) {
 	p.syntax = syntax{secrets: c.Map("secrets"), values: c.Map("values"), token: c.Has("token_url")}
 	p.url = p.template("url", c.String("url"), p.syntax.at(render.URLPath))
 	p.body = p.template("body", c.String("body"), p.syntax.at(placeOf[c.String("encoding")]))
+	if slices.ContainsFunc(p.body.leaves(), func(leaf part) bool { return leaf.name == "body" }) {
+		p.problem("body", "${body} is the body as it is sent, for a signature in the URL or a header: it cannot stand in itself")
+	}
 	p.headers = map[string]template{}
 	add := func(where, name, value string) {
 		if !channel.ValidHeader(name, value) {

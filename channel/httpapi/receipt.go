@@ -176,7 +176,10 @@ func (r *receiptPlan) reports(c channel.Callback) (list [][]byte, err error) {
 			return nil, fmt.Errorf("its body is not JSON")
 		}
 		for _, found := range r.list.findAll(doc) {
-			if found = trim(found); len(found) == 0 || found[0] != '[' {
+			if found = trim(found); len(found) > 1 && found[0] == '"' && json.Valid([]byte(text(found))) {
+				found = trim([]byte(text(found))) // JSON that stands in a field of a form
+			}
+			if len(found) == 0 || found[0] != '[' {
 				list = append(list, found)
 				continue
 			}

@@ -22,6 +22,7 @@ type scope struct {
 	now       time.Time
 	separator string
 	token     string
+	body      []byte // of the request, once it is made
 	uuid      string // made when it is first asked for
 	example   bool   // a payload has whatever is asked of it
 
@@ -83,6 +84,7 @@ var variables = map[string]variable{
 	"now_s":    {number: func(s *scope) int64 { return s.now.Unix() }},
 	"now":      {number: func(s *scope) int64 { return s.now.Unix() }},
 	"uuid":     {whole: (*scope).id},
+	"body":     {whole: func(s *scope) string { return string(s.body) }},
 
 	"idempotency_key":  {whole: (*scope).key},
 	"users":            {list: user},

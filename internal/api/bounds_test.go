@@ -155,6 +155,7 @@ var few = map[string]string{
 	"/v1/channels/{name}/callbacks":       "two for each account, which are an address",
 	"/v1/channels/{name}/windows":         "an entry has a name and four numbers, and a page 1,000 of them",
 	"/v1/channels/{name}/rates":           "an entry has a name and ten numbers, and a page 1,000 of them",
+	"/v1/presets":                         "those that ship and at most 200 of a tenant, each without its files",
 	"/v1/decisions":                       "the newest 200, each of a filter and some numbers",
 	"/v1/media":                           "an entry has names and numbers, and a page 1,000 of them",
 	"/v1/suppressions":                    "an entry has an address and a line, and a page 1,000 of them",

@@ -96,8 +96,8 @@ func (ch channels) show(c *web.Call) (posthouse.Channel, error) {
 // the server keeps of it (version, times, whether it is paused) is not looked at.
 func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, error) {
 	c.NameIn(&in.Name, in.Tenant)
-	if in.Driver == "" {
-		c.RefuseNew("driver", "is required: one of %s", web.Words(driverNames(ch.Types())))
+	if in.Driver == "" && in.Preset == "" {
+		c.RefuseNew("driver", "is required, or a preset: one of %s", web.Words(driverNames(ch.Types())))
 	}
 	if err := c.Wrong(); err != nil {
 		return in, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/preset"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -18,6 +19,7 @@ import (
 type Set struct {
 	*Opener
 	store    Store
+	presets  Presets
 	accounts AccountStore
 	engine   Engine
 	log      *slog.Logger
@@ -43,10 +45,17 @@ func editionOf(row work.ChannelRow) edition {
 	return edition{row.Channel.Version, row.Channel.CreatedAt.UnixMicro(), row.Fleet}
 }
 
-// Options makes a Set. All but Log are required.
+// Presets are what is known of providers.
+type Presets interface {
+	Get(ctx context.Context, tenant, name string) (*preset.Preset, error)
+}
+
+// Options makes a Set. All but Presets and Log are required.
 type Options struct {
-	Opener   *Opener
-	Store    Store
+	Opener *Opener
+	Store  Store
+	// Presets are those that channels can be made of. Defaults to none.
+	Presets  Presets
 	Accounts AccountStore
 	Engine   Engine
 	// Log defaults to slog.Default().
@@ -61,7 +70,7 @@ func New(o Options) (*Set, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Set{Opener: o.Opener, store: o.Store, accounts: o.Accounts, engine: o.Engine, log: o.Log, version: -1, open: map[key]edition{}, broken: map[key]error{}}, nil
+	return &Set{Opener: o.Opener, store: o.Store, presets: o.Presets, accounts: o.Accounts, engine: o.Engine, log: o.Log, version: -1, open: map[key]edition{}, broken: map[key]error{}}, nil
 }
 
 // List lists a part of a tenant's channels, secrets masked.
@@ -96,7 +105,11 @@ func (s *Set) shown(ctx context.Context, ch posthouse.Channel) (posthouse.Channe
 // Put creates a channel or replaces it. Every problem is reported at once and then nothing has changed.
 func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
 	ch.Tenant, ch.State, ch.StateReason, ch.StateUntil, ch.Warnings = tenant, "", "", time.Time{}, nil
-	ch, err := s.checked(ctx, state.Preset(ch))
+	ch, err := s.filled(ctx, ch)
+	if err != nil {
+		return ch, false, err
+	}
+	ch, err = s.checked(ctx, state.Preset(ch))
 	if err != nil {
 		return ch, false, err
 	}

@@ -67,6 +67,8 @@ func words(text string) (any, error) {
 type setChannel struct {
 	*shell.Shell
 	driver, config, codes, file string
+	preset                      string
+	secrets, fields             []string
 }
 
 func channelSet(sh *shell.Shell) *cobra.Command {
@@ -76,6 +78,7 @@ func channelSet(sh *shell.Shell) *cobra.Command {
 		Long: `Create a channel, or change what the flags name and keep the rest. With -f the file is the whole
 channel: YAML or JSON, as channel show prints it; a masked secret keeps the stored one.`,
 		Example: `  posthouse channel set oa --driver httpapi --config @oa.json --every 1m --tries 3
+  posthouse channel set alerts --preset telegram --secret token=@token.txt
   posthouse channel set oa --limits 20/1s,1000/1m
   posthouse channel set -f oa.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -104,6 +107,9 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 	flags.StringVar(&s.config, "config", "", "the driver's fields: a `JSON` object, @FILE, or -")
 	flags.StringVar(&s.codes, "codes", "", "the classes of some of the provider's codes, a `LIST` such as 500=transient,E02=recipient; E02= forgets one. They stand in the config, as channel show prints it")
 	flags.StringVarP(&s.file, "file", "f", "", "a `FILE` with the whole channel, or -")
+	flags.StringVar(&s.preset, "preset", "", "make it of what is known of a provider, by `NAME`: posthouse preset list. Fields that are not given stay as they were")
+	flags.StringArrayVar(&s.secrets, "secret", nil, "a secret field of the preset, `NAME=VALUE`; NAME=@FILE reads it from a file, NAME=- from standard input. May be repeated")
+	flags.StringArrayVar(&s.fields, "field", nil, "another field of the preset, `NAME=VALUE`. May be repeated")
 	for _, f := range channelFlags {
 		flags.String(f.name, "", f.help)
 	}
@@ -170,7 +176,7 @@ func isChannelFlag(name string) bool {
 			return true
 		}
 	}
-	return name == "driver" || name == "config" || name == "codes"
+	return name == "driver" || name == "config" || name == "codes" || name == "preset" || name == "secret" || name == "field"
 }
 
 // fromFlags is the stored channel, if there is one, with what the flags say.
@@ -190,8 +196,8 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 	var missing *posthouse.Error
 	if errors.As(err, &missing) && missing.Code == posthouse.CodeNotFound {
 		ch, err = posthouse.Channel{}, nil
-		if s.driver == "" {
-			return ch, shell.Usagef("there is no channel %s yet: --driver says what it is", args[0])
+		if s.driver == "" && s.preset == "" {
+			return ch, shell.Usagef("there is no channel %s yet: --driver or --preset says what it is", args[0])
 		}
 	}
 	if err != nil {
@@ -207,6 +213,9 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 			return ch, err
 		}
 	}
+	if ch, err = s.madeOf(ch); err != nil {
+		return ch, err
+	}
 	if cmd.Flags().Changed("codes") {
 		if ch.Config, err = recoded(ch.Config, s.codes); err != nil {
 			return ch, err
@@ -219,6 +228,39 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 		ch.Needs = nil
 	}
 	return ch, setFields(changed, &ch.ChannelSettings)
+}
+
+// madeOf is a channel with the fields of its preset in the place of a driver and its config, where flags name any.
+func (s *setChannel) madeOf(ch posthouse.Channel) (posthouse.Channel, error) {
+	if s.preset == "" && len(s.secrets)+len(s.fields) == 0 {
+		return ch, nil
+	}
+	switch {
+	case s.driver != "" || s.config != "" || s.codes != "":
+		return ch, shell.Usagef("--preset, --secret and --field stand for --driver, --config and --codes: give either")
+	case s.preset == "" && ch.Preset == "":
+		return ch, shell.Usagef("--secret and --field are of a preset: --preset says which")
+	case s.preset != "":
+		ch.Preset = s.preset
+	}
+	ch.Driver, ch.Config = "", map[string]any{}
+	for _, list := range [][]string{s.secrets, s.fields} {
+		for _, one := range list {
+			name, text, ok := strings.Cut(one, "=")
+			if !ok || name == "" {
+				return ch, shell.Usagef("--secret and --field want NAME=VALUE")
+			}
+			if text == "-" || strings.HasPrefix(text, "@") {
+				b, err := s.Input(text)
+				if err != nil {
+					return ch, err
+				}
+				text = strings.TrimRight(string(b), "\r\n")
+			}
+			ch.Config[name] = text
+		}
+	}
+	return ch, nil
 }
 
 // setFields sets what a JSON object says of settings, and refuses a name that they do not know.

@@ -392,6 +392,17 @@ CREATE TABLE posthouse_processes (
   seen_at bigint NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- What an installation knows of providers besides what ships: the files as they were added.
+CREATE TABLE posthouse_presets (
+  tenant varchar(128) NOT NULL,
+  name varchar(128) NOT NULL,
+  version int NOT NULL,
+  body mediumtext NOT NULL,
+  shapes mediumtext NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant varchar(128) NOT NULL,
@@ -1151,6 +1162,7 @@ DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
+DROP TABLE posthouse_presets;
 DROP TABLE posthouse_templates;
 DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;

@@ -386,6 +386,17 @@ CREATE TABLE posthouse_processes (
   seen_at bigint NOT NULL
 );
 
+-- What an installation knows of providers besides what ships: the files as they were added.
+CREATE TABLE posthouse_presets (
+  tenant text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  version integer NOT NULL,
+  body text NOT NULL,
+  shapes text NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, name)
+);
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant text COLLATE "C" NOT NULL,
@@ -1147,6 +1158,7 @@ DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
+DROP TABLE posthouse_presets;
 DROP TABLE posthouse_templates;
 DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;

@@ -373,6 +373,17 @@ CREATE TABLE posthouse_processes (
   seen_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- What an installation knows of providers besides what ships: the files as they were added.
+CREATE TABLE posthouse_presets (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  shapes TEXT NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+
 -- Every version of every template.
 CREATE TABLE posthouse_templates (
   tenant TEXT NOT NULL,
@@ -1132,6 +1143,7 @@ DROP TABLE posthouse_users;
 DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
+DROP TABLE posthouse_presets;
 DROP TABLE posthouse_templates;
 DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;
