@@ -25,6 +25,8 @@ type Campaign struct {
 	Priority Priority `json:"priority"`
 	// OnUnknown is what follows where nobody knows whether a member was reached: hold or retry. Defaults to the channel's.
 	OnUnknown Policy `json:"on_unknown,omitempty"`
+	// StartAt is when a scheduled one begins by itself.
+	StartAt time.Time `json:"start_at,omitzero"`
 	// Deadline is when sending ends, whoever is left.
 	Deadline time.Time `json:"deadline,omitzero"`
 	// SegmentSize is how many members are claimed as one.
@@ -78,6 +80,7 @@ const (
 	CampaignDraft     CampaignState = "draft"     // made; nobody is in its audience
 	CampaignImporting CampaignState = "importing" // its audience is being read
 	CampaignReady     CampaignState = "ready"     // its audience is complete
+	CampaignScheduled CampaignState = "scheduled" // it begins by itself when its time has come
 	CampaignRunning   CampaignState = "running"   // it sends
 	CampaignPaused    CampaignState = "paused"    // it was running, and begins nothing new
 	CampaignDone      CampaignState = "done"      // nothing is left to send
@@ -88,7 +91,7 @@ const (
 // CampaignStates lists every state, in the order a campaign goes through them.
 func CampaignStates() []CampaignState {
 	return []CampaignState{
-		CampaignDraft, CampaignImporting, CampaignReady, CampaignRunning, CampaignPaused, CampaignDone, CampaignCancelled, CampaignExpired,
+		CampaignDraft, CampaignImporting, CampaignReady, CampaignScheduled, CampaignRunning, CampaignPaused, CampaignDone, CampaignCancelled, CampaignExpired,
 	}
 }
 

@@ -20,16 +20,19 @@ type Campaigns struct{ api *caller }
 const readsAll = 90 * time.Second
 
 // List lists campaigns, newest first. Of the filter, Cursor and Limit count; state is the only one that is listed, empty for all.
-func (c Campaigns) List(ctx context.Context, state posthouse.CampaignState, f Filter) (wire.Page[posthouse.Campaign], error) {
+func (c Campaigns) List(ctx context.Context, state posthouse.CampaignState, f Filter) (wire.Page[wire.CampaignListed], error) {
 	q := Filter{Cursor: f.Cursor, Limit: f.Limit}.query()
 	if state != "" {
 		q.Set("state", string(state))
 	}
-	return get[wire.Page[posthouse.Campaign]](ctx, c.api, path("campaigns"), q)
+	return get[wire.Page[wire.CampaignListed]](ctx, c.api, path("campaigns"), q)
 }
 
 // Create makes a campaign. Nothing is sent yet.
 func (c Campaigns) Create(ctx context.Context, draft wire.CampaignDraft) (wire.Campaign, error) {
+	if draft.Select != nil {
+		return copying(ctx, c.api, path("campaigns"), draft)
+	}
 	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns"), draft)
 }
 
@@ -94,12 +97,27 @@ func (c Campaigns) Refused(ctx context.Context, w io.Writer, name, format string
 
 // Start begins to send. force starts one that the plan has something against.
 func (c Campaigns) Start(ctx context.Context, name string, force bool) (wire.Campaign, error) {
-	r, err := withBody(http.MethodPost, path("campaigns", name, "start"), wire.CampaignStart{Force: force})
+	return c.StartAt(ctx, name, time.Time{}, force)
+}
+
+// StartAt is Start for a campaign that begins by itself at a time.
+func (c Campaigns) StartAt(ctx context.Context, name string, at time.Time, force bool) (wire.Campaign, error) {
+	r, err := withBody(http.MethodPost, path("campaigns", name, "start"), wire.CampaignStart{At: at, Force: force})
 	if err != nil {
 		return wire.Campaign{}, err
 	}
 	r.wait = readsAll
 	return call[wire.Campaign](ctx, c.api, r)
+}
+
+// Unschedule takes back when a campaign is to begin by itself: it is ready again.
+func (c Campaigns) Unschedule(ctx context.Context, name string) (wire.Campaign, error) {
+	return c.act(ctx, name, "unschedule")
+}
+
+// Change changes how a campaign is sent that has not begun. What is not named stays as it is.
+func (c Campaigns) Change(ctx context.Context, name string, change wire.CampaignChange) (wire.Campaign, error) {
+	return send[wire.Campaign](ctx, c.api, http.MethodPatch, path("campaigns", name), change)
 }
 
 // Test sends a campaign's content to a few addresses at once, as an ordinary message. Nothing of the campaign changes. A lost
@@ -131,9 +149,9 @@ func (c Campaigns) Resume(ctx context.Context, name string) (wire.Campaign, erro
 	return c.act(ctx, name, "resume")
 }
 
-// Repair looks at once for segments that their workers have left.
-func (c Campaigns) Repair(ctx context.Context, name string) (wire.Campaign, error) {
-	return c.act(ctx, name, "repair")
+// Repair looks at once for segments that their workers have left, and says what it has issued anew.
+func (c Campaigns) Repair(ctx context.Context, name string) (wire.CampaignRepaired, error) {
+	return call[wire.CampaignRepaired](ctx, c.api, request{method: http.MethodPost, path: path("campaigns", name, "repair")})
 }
 
 // Cancel ends a campaign. Who is under way is finished, everybody else is cancelled.
@@ -149,7 +167,22 @@ func (c Campaigns) Delete(ctx context.Context, name string) error {
 
 // Again makes the next campaign of those members of one who ended in some way. Nothing is sent yet.
 func (c Campaigns) Again(ctx context.Context, name string, again wire.CampaignAgain) (wire.Campaign, error) {
-	return send[wire.Campaign](ctx, c.api, http.MethodPost, path("campaigns", name, "again"), again)
+	return copying(ctx, c.api, path("campaigns", name, "again"), again)
+}
+
+// Clone makes a campaign like another one, for the same list, or for a copy of its members or of some of them. Nothing is sent yet.
+func (c Campaigns) Clone(ctx context.Context, name string, clone wire.CampaignClone) (wire.Campaign, error) {
+	return copying(ctx, c.api, path("campaigns", name, "clone"), clone)
+}
+
+// copying waits until the members of a campaign are copied.
+func copying(ctx context.Context, c *caller, to string, body any) (wire.Campaign, error) {
+	r, err := withBody(http.MethodPost, to, body)
+	if err != nil {
+		return wire.Campaign{}, err
+	}
+	r.wait = readsAll
+	return call[wire.Campaign](ctx, c, r)
 }
 
 // Resolve decides on members of whom nobody knows whether they were reached.

@@ -47,6 +47,7 @@ var elsewhere = map[string]string{
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
 	"queryMembers": asksOutside, "queryAudienceMembers": asksOutside, "importFollowers": asksOutside, "importAudienceFollowers": asksOutside,
 	"startCampaign": wantsAFile, "testCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile, "repeatCampaign": wantsAFile,
+	"cloneCampaign": wantsAFile, "changeCampaign": wantsAFile, "unscheduleCampaign": wantsAFile,
 }
 
 // operation is one of the document, as its reader calls it.

@@ -21,9 +21,11 @@ import (
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/media"
+	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/preset"
 	"github.com/posthouse/posthouse/internal/quota"
+	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/receipts"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
@@ -33,6 +35,7 @@ import (
 	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Server is a running Posthouse: New, Start, Stop.
@@ -172,8 +175,16 @@ func openCampaigns(s *Server) (err error) {
 	if s.importer, err = campaign.NewImporter(s.store.Audiences, ""); err != nil {
 		return err
 	}
-	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, Segments: s.store.Segments, Counts: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer, Paces: campaign.NewPaces()}
+	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Counts: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer, Paces: campaign.NewPaces(), Gauges: metrics.NewCampaigns(s.o.Registry)}
 	return nil
+}
+
+// mostWindows bounds the windows that the plan of a campaign shows.
+const mostWindows = 64
+
+// gauges read what bounds the sends of channels.
+func (s *Server) gauges() read.Gauges {
+	return read.Gauges{Tiers: s.engine.Routes, Fills: s.limiter, Rates: s.store.Minutes}
 }
 
 // openDesk makes the desk where people make campaigns and act on them.
@@ -181,7 +192,14 @@ func openDesk(s *Server) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
 		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
 		Suppressed: s.store.Suppressions, Paces: s.steward.Paces, Closed: s.engine.Routes.Closed,
-		Wake: s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair,
+		Wake: s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair, Sweep: s.engine.Pruner.Sweep,
+		Windows: func(ctx context.Context, tenant, channel string) ([]wire.Window, error) {
+			if ch := s.engine.Routes.Channel(tenant, channel); ch == nil || ch.Settings.Pulled {
+				return nil, nil
+			}
+			list, _, err := s.gauges().Windows(ctx, tenant, channel, nil, "", mostWindows)
+			return list, err
+		},
 	})
 	return nil
 }

@@ -16,6 +16,7 @@ type CampaignDraft struct {
 	Content     *posthouse.Content `json:"content,omitempty" doc:"The content that everybody gets as it is."`
 	Payload     json.RawMessage    `json:"payload,omitempty" doc:"What the template is filled with, for all. A member's own variables win."`
 	Audience    string             `json:"audience,omitempty" doc:"The stored list it is sent to. Defaults to members of its own, which are imported." example:"vip" maxLength:"128"`
+	Select      *MemberSelection   `json:"select,omitempty" doc:"Which members of the audience are meant: a copy of these is its own list. Defaults to all."`
 	Priority    posthouse.Priority `json:"priority,omitempty" doc:"Defaults to normal."`
 	OnUnknown   posthouse.Policy   `json:"on_unknown,omitempty" doc:"What follows where nobody knows whether a member was reached: hold or retry. Defaults to the channel's."`
 	Deadline    time.Time          `json:"deadline,omitzero" doc:"When sending ends, whoever is left. Defaults to never." example:"2030-10-01T20:00:00+08:00"`
@@ -30,8 +31,14 @@ type Campaign struct {
 	Progress CampaignProgress   `json:"progress" doc:"How many members stand where."`
 }
 
-// CampaignProgress says how many members stand where.
-type CampaignProgress struct {
+// CampaignListed is a campaign among others.
+type CampaignListed struct {
+	posthouse.Campaign
+	Counts CampaignCounts `json:"counts" doc:"How many members stand where."`
+}
+
+// CampaignCounts says how many members stand where.
+type CampaignCounts struct {
 	Members     int64 `json:"members" doc:"All of them: the sum of what follows."`
 	Unsent      int64 `json:"unsent" doc:"Whose turn has not come."`
 	Started     int64 `json:"started" doc:"Handed to the provider, and no answer is stored yet."`
@@ -44,7 +51,17 @@ type CampaignProgress struct {
 	Suppressed  int64 `json:"suppressed" doc:"Nothing is sent to their addresses (see suppressions), or another campaign of the channel has told them recently (TOLD_RECENTLY)."`
 	Cancelled   int64 `json:"cancelled" doc:"Left when the campaign was cancelled."`
 	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
+}
 
+// Through is how many members nothing more happens to by the campaign itself.
+func (n CampaignCounts) Through() int64 { return n.Members - n.Unsent - n.Started }
+
+// Missed is how many members were refused or not reached.
+func (n CampaignCounts) Missed() int64 { return n.Failed + n.Undelivered }
+
+// CampaignProgress says how far a campaign is.
+type CampaignProgress struct {
+	CampaignCounts
 	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown, undelivered or suppressed, and which were sent to by another account than the one that was refused (FAILOVER); the most frequent first."`
 	PerSecond float64            `json:"per_second" doc:"How many members were settled a second in the last minute; of a campaign that has ended, on average."`
 	Left      posthouse.Duration `json:"left" doc:"How long the rest takes at that rate; 0s where nobody can tell."`
@@ -63,7 +80,32 @@ type CampaignReason struct {
 
 // CampaignStart lets a campaign begin.
 type CampaignStart struct {
-	Force bool `json:"force,omitempty" doc:"Start although some records lack a variable of the template, or the deadline comes before the end. Who lacks one fails."`
+	At    time.Time `json:"at,omitzero" doc:"When it begins by itself. Until then it is scheduled: start it with another time, or at once, or unschedule it. Defaults to now." example:"2030-10-01T08:00:00+08:00"`
+	Force bool      `json:"force,omitempty" doc:"Start although some records lack a variable of the template, or the deadline comes before the end. Who lacks one fails."`
+}
+
+// CampaignChange changes how a campaign is sent that has not begun. What is not named stays as it is.
+type CampaignChange struct {
+	Priority      posthouse.Priority  `json:"priority,omitempty" doc:"high, normal or low."`
+	OnUnknown     posthouse.Policy    `json:"on_unknown,omitempty" doc:"hold or retry."`
+	Deadline      *time.Time          `json:"deadline,omitempty" doc:"When sending ends, whoever is left." example:"2030-10-01T20:00:00+08:00"`
+	Spread        *posthouse.Duration `json:"spread,omitempty" doc:"Over how long its members are spread evenly." example:"2h"`
+	Canary        *posthouse.Canary   `json:"canary,omitempty" doc:"The members who go first."`
+	Brake         *posthouse.Brake    `json:"brake,omitempty" doc:"When it pauses by itself."`
+	NotToldWithin *posthouse.Duration `json:"not_told_within,omitempty" doc:"Within what time another campaign of the channel may not have told a member." example:"7d"`
+	Remove        []string            `json:"remove,omitempty" doc:"What it has no more: some of deadline, spread, canary, brake, not_told_within." maxItems:"5"`
+}
+
+// CampaignRepaired is a campaign after its repair.
+type CampaignRepaired struct {
+	Campaign
+	Repaired Repaired `json:"repaired" doc:"What the repair has issued anew: of segments whose worker is gone or whose members are to be tried again."`
+}
+
+// Repaired is what was issued anew.
+type Repaired struct {
+	Segments int64 `json:"segments" doc:"Segments whose members are in newer ones now."`
+	Members  int64 `json:"members" doc:"Members who are sent to by these."`
 }
 
 // CampaignTest sends a campaign's content to a few addresses at once.
@@ -79,17 +121,38 @@ type CampaignVerdict string
 const (
 	CampaignSent    CampaignVerdict = "sent"
 	CampaignNotSent CampaignVerdict = "not_sent"
+	CampaignResend  CampaignVerdict = "resend"
 )
 
 // CampaignAgain makes the next campaign of members who ended in some way.
 type CampaignAgain struct {
 	Name     string   `json:"name,omitempty" doc:"What the next campaign is called. Defaults to the name of this one and -again." example:"coupon-b"`
 	Outcomes []string `json:"outcomes" doc:"Of whom: some of sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled."`
+	MemberSelection
+}
+
+// CampaignClone makes a campaign like another one.
+type CampaignClone struct {
+	Name string `json:"name,omitempty" doc:"What the new campaign is called. Defaults to the name of this one and -copy." example:"coupon-b"`
+	MemberSelection
+}
+
+// MemberSelection says which members of a list are meant.
+type MemberSelection struct {
+	Where string       `json:"where,omitempty" doc:"A condition on a member's variables, and on its address: comparisons, and, or, not, in, contains, matches, int(), float() and the like. A variable that a member lacks is nil." example:"city == \"Hangzhou\" && int(points) >= 100" maxLength:"4096"`
+	Share *MemberShare `json:"share,omitempty" doc:"A part of them, for a comparison of two texts. Defaults to all."`
+}
+
+// MemberShare is a part of a list. Each member has its place from 0 to 1, by its address: parts that do not overlap have no member in common.
+type MemberShare struct {
+	From float64 `json:"from" doc:"Where the part begins." minimum:"0" maximum:"1" example:"0"`
+	To   float64 `json:"to" doc:"Where it ends: 0 to 0.1 is a tenth." minimum:"0" maximum:"1" example:"0.1"`
+	Seed string  `json:"seed,omitempty" doc:"Another word gives the members other places. Defaults to the name of the list or campaign that they are taken from." maxLength:"128"`
 }
 
 // CampaignResolve decides on members who are unknown.
 type CampaignResolve struct {
-	Outcome CampaignVerdict `json:"outcome" doc:"sent: they were reached. not_sent: they were not, and count as failed." example:"sent"`
+	Outcome CampaignVerdict `json:"outcome" doc:"sent: they were reached. not_sent: they were not, and count as failed. resend: send to all of them again, of a campaign that has not ended; who was reached may get it twice." example:"sent"`
 	Address string          `json:"address,omitempty" doc:"The only member that is meant. Defaults to all who are unknown." example:"o2"`
 }
 
@@ -109,6 +172,7 @@ type CampaignPlan struct {
 	Missing      map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
 	Samples      []CampaignSample   `json:"samples" doc:"What the first members would get."`
 	Duration     posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
+	Windows      []Window           `json:"windows" doc:"Windows of an hour or more that bound its channel or its accounts, and how much of them is used now: of a daily quota, today's."`
 	posthouse.CampaignRules
 	Problems []Flaw `json:"problems" doc:"What stands in the way; empty for nothing."`
 }

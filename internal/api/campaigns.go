@@ -26,9 +26,13 @@ type Campaigns interface {
 type madeCampaigns interface {
 	Create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error)
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
-	Act(ctx context.Context, tenant, name string, a campaign.Action, force bool) (wire.Campaign, error)
+	Start(ctx context.Context, tenant, name string, in wire.CampaignStart) (wire.Campaign, error)
+	Change(ctx context.Context, tenant, name string, in wire.CampaignChange) (wire.Campaign, error)
+	Act(ctx context.Context, tenant, name string, a campaign.Action) (wire.Campaign, error)
+	Repair(ctx context.Context, tenant, name string) (wire.CampaignRepaired, error)
 	Resolve(ctx context.Context, tenant, name string, in wire.CampaignResolve) (wire.CampaignResolved, error)
 	Repeat(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignAgain) (wire.Campaign, error)
+	Clone(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignClone) (wire.Campaign, error)
 }
 
 // CampaignTests makes the message that shows a campaign to a few people.
@@ -38,7 +42,7 @@ type CampaignTests interface {
 
 type seenCampaigns interface {
 	Get(ctx context.Context, tenant, name string) (wire.Campaign, error)
-	List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) (list []posthouse.Campaign, next string, err error)
+	List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) (list []wire.CampaignListed, next string, err error)
 	Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan, error)
 	Who(ctx context.Context, tenant, name, address string) (wire.CampaignMember, error)
 	Export(ctx context.Context, tenant, name, outcome string) (func(each func(wire.CampaignMember) error) error, error)
@@ -71,7 +75,7 @@ var fileParams = []string{"offset", "sha256", "final", "format", "delimiter", "c
 
 func (s campaigns) routes() []web.Route {
 	return web.Tagged("campaigns",
-		web.Get("/v1/campaigns", reads, "List campaigns, newest first.", s.list).Query("state").Paged(),
+		web.Get("/v1/campaigns", reads, "List campaigns with how many members stand where, newest first.", s.list).Query("state").Paged(),
 		web.Post("/v1/campaigns", sends, "Make a campaign. Nothing is sent yet.", web.BodyOf[wire.CampaignDraft]().Loose(), s.create).Audited(),
 		web.Get("/v1/campaigns/{name}", reads, "A campaign, by its name or id: whom it is for, and how far it is.", s.get),
 		web.Act("/v1/campaigns/{name}/members", sends, "Import a part of a file of people. What arrives is stored; the answer says where the next part begins.", s.take).
@@ -81,25 +85,28 @@ func (s campaigns) routes() []web.Route {
 		web.Get("/v1/campaigns/{name}/watch", reads, "How far it is, each time that changes, until it has ended (server-sent events: progress, and end at last).", s.watch),
 		web.Get("/v1/campaigns/{name}/plan", reads, "What would happen: members, what is missing, samples, and how long it takes.", s.plan),
 		web.Get("/v1/campaigns/{name}/who", reads, "One member by the address, and where it stands.", s.who).Query("address"),
-		web.Post("/v1/campaigns/{name}/start", sends, "Begin to send. The template's version of this moment counts.", web.BodyOf[wire.CampaignStart]().Loose(), s.start).Audited(),
+		web.Post("/v1/campaigns/{name}/start", sends, "Begin to send, now or by itself at a time. The template's version of this moment counts.", web.BodyOf[wire.CampaignStart]().Loose(), s.start).Audited(),
+		web.Patch("/v1/campaigns/{name}", sends, "Change how a campaign is sent that has not begun, and keep what is not named.", web.BodyOf[wire.CampaignChange]().Loose(), s.change).Audited(),
+		web.Act("/v1/campaigns/{name}/unschedule", sends, "Take back when a campaign is to begin by itself: it is ready again.", s.act(campaign.Unschedule)).Audited(),
 		web.Post("/v1/campaigns/{name}/test", sends, "Send its content to a few addresses at once, as an ordinary message with the ref test:NAME. Nothing of the campaign changes.", web.BodyOf[wire.CampaignTest]().Keyed(), s.test).
 			Answers(http.StatusAccepted).Audited(),
 		web.Act("/v1/campaigns/{name}/pause", sends, "Start nobody more. Who is under way is finished.", s.act(campaign.Pause)).Audited(),
 		web.Act("/v1/campaigns/{name}/resume", sends, "Go on with a campaign that is paused.", s.act(campaign.Resume)).Audited(),
-		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.act(campaign.Mend)).Audited(),
+		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.repair).Audited(),
 		web.Post("/v1/campaigns/{name}/resolve", sends, "Decide on members of whom nobody knows whether they were reached: one, or all.", web.BodyOf[wire.CampaignResolve]().Loose(), s.resolve).Audited(),
 		web.Post("/v1/campaigns/{name}/again", sends, "Make the next campaign of those members who ended in some way, with their variables. Nothing is sent yet.", web.BodyOf[wire.CampaignAgain]().Loose(), s.again).Audited(),
+		web.Post("/v1/campaigns/{name}/clone", sends, "Make a campaign like this one, for the same list, or for a copy of its members or of some of them. Nothing is sent yet.", web.BodyOf[wire.CampaignClone]().Loose(), s.clone).Audited(),
 		web.Delete("/v1/campaigns/{name}", sends, "Delete a campaign that was never started, or has ended, with its members and where they stand.", s.remove).Audited(),
 		web.Act("/v1/campaigns/{name}/cancel", sends, "End a campaign. Who is under way is finished, everybody else is cancelled.", s.act(campaign.Cancel)).Audited(),
 	)
 }
 
-func (s campaigns) list(c *web.Call) (wire.Page[posthouse.Campaign], error) {
+func (s campaigns) list(c *web.Call) (wire.Page[wire.CampaignListed], error) {
 	of := posthouse.CampaignState(c.Query.Get("state"))
 	if of != "" && !of.Valid() {
 		c.Refuse("query.state", "is %.60q: want one of %s", of, web.Words(posthouse.CampaignStates()))
 	}
-	return paged(c, func(cursor string, limit int) ([]posthouse.Campaign, string, error) {
+	return paged(c, func(cursor string, limit int) ([]wire.CampaignListed, string, error) {
 		return s.List(c.Context(), c.Tenant(), of, cursor, limit)
 	})
 }
@@ -121,12 +128,23 @@ func (s campaigns) get(c *web.Call) (wire.Campaign, error) {
 
 func (s campaigns) start(c *web.Call, in wire.CampaignStart) (wire.Campaign, error) {
 	c.Changed(nil, in)
-	return s.Act(c.Context(), c.Tenant(), c.PathValue("name"), campaign.Start, in.Force)
+	return s.Start(c.Context(), c.Tenant(), c.PathValue("name"), in)
+}
+
+func (s campaigns) change(c *web.Call, in wire.CampaignChange) (wire.Campaign, error) {
+	c.Changed(nil, in)
+	return s.Change(c.Context(), c.Tenant(), c.PathValue("name"), in)
+}
+
+func (s campaigns) repair(c *web.Call) (wire.CampaignRepaired, error) {
+	done, err := s.Repair(c.Context(), c.Tenant(), c.PathValue("name"))
+	c.Changed(nil, done.Repaired)
+	return done, err
 }
 
 func (s campaigns) act(a campaign.Action) func(c *web.Call) (wire.Campaign, error) {
 	return func(c *web.Call) (wire.Campaign, error) {
-		return s.Act(c.Context(), c.Tenant(), c.PathValue("name"), a, false)
+		return s.Act(c.Context(), c.Tenant(), c.PathValue("name"), a)
 	}
 }
 
@@ -138,6 +156,18 @@ func (s campaigns) again(c *web.Call, in wire.CampaignAgain) (wire.Campaign, err
 		return wire.Campaign{}, err
 	}
 	made, err := s.Repeat(c.Context(), c.Tenant(), c.Caller(), c.PathValue("name"), in)
+	c.Changed(nil, in)
+	return made, err
+}
+
+func (s campaigns) clone(c *web.Call, in wire.CampaignClone) (wire.Campaign, error) {
+	if in.Name != "" {
+		c.CheckName("name", in.Name)
+	}
+	if err := c.Wrong(); err != nil {
+		return wire.Campaign{}, err
+	}
+	made, err := s.Clone(c.Context(), c.Tenant(), c.Caller(), c.PathValue("name"), in)
 	c.Changed(nil, in)
 	return made, err
 }

@@ -66,12 +66,12 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 		t.Fatalf("after the last part: %d %s", rest.status, rest.body)
 	}
 	got := into[wire.Campaign](t, h.must(200, "GET", "/v1/campaigns/coupon-a", ""))
-	if want := (wire.CampaignProgress{Members: 3, Unsent: 3, Reasons: []wire.CampaignReason{}}); got.State != posthouse.CampaignReady || !cmp.Equal(got.Progress, want) || got.People.Fields["sum"] != 4 {
+	if want := (wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 3, Unsent: 3}, Reasons: []wire.CampaignReason{}}); got.State != posthouse.CampaignReady || !cmp.Equal(got.Progress, want) || got.People.Fields["sum"] != 4 {
 		t.Errorf("the campaign is %+v", got)
 	}
 	plan := into[wire.CampaignPlan](t, h.must(200, "GET", "/v1/campaigns/coupon-a/plan", ""))
 	want := wire.CampaignPlan{
-		Members: 3, Repeated: 1, Refused: 1, Segments: 1, Missing: map[string]int64{}, Problems: []wire.Flaw{}, Samples: []wire.CampaignSample{
+		Members: 3, Repeated: 1, Refused: 1, Segments: 1, Missing: map[string]int64{}, Problems: []wire.Flaw{}, Windows: []wire.Window{}, Samples: []wire.CampaignSample{
 			{Seq: 1, Address: "o1", Content: posthouse.Content{Text: "张三: 20 off until Sunday"}, Problems: []wire.Flaw{}},
 			{Seq: 2, Address: "o2", Content: posthouse.Content{Text: "=1+1: 30 off until Sunday"}, Problems: []wire.Flaw{}},
 			{Seq: 4, Address: "o3", Content: posthouse.Content{Text: "李四: 40 off until Sunday"}, Problems: []wire.Flaw{}},

@@ -58,6 +58,9 @@ func (r *Refused) Error() string {
 // mostBlank bounds the records without content of a file: each takes time and none is stored.
 const mostBlank = 1 << 20
 
+// mostWrong bounds the records in a row that cannot be read: behind a quote that was never closed, or with another delimiter, none can.
+const mostWrong = 100_000
+
 // MaxAddress bounds an address, in bytes.
 const MaxAddress = 512
 
@@ -73,10 +76,20 @@ type Reader struct {
 	names   []string // of the columns that are variables
 	foreign bool     // whether text beyond ASCII was read as UTF-8 yet
 	blank   int      // records without content
+	wrong   int      // records in a row that could not be read
 
 	fields    []string
 	starts    []int
 	variables []byte
+}
+
+// KindOf is the kind of a file, by the first byte of its text: an object of JSON begins with a brace.
+func KindOf(head []byte) Kind {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	if bytes.HasPrefix(head, []byte("{")) {
+		return NDJSON
+	}
+	return CSV
 }
 
 // NewReader reads a file from a position on. whole says that the file ends where in ends, so that its last record needs no
@@ -114,6 +127,20 @@ func (r *Reader) Next() (Row, error) {
 		}
 		r.begun = true
 	}
+	row, err := r.next()
+	var refused *Refused
+	if !errors.As(err, &refused) {
+		r.wrong = 0
+		return row, err
+	}
+	if r.wrong++; r.wrong > mostWrong {
+		return row, &FileError{fmt.Sprintf("none of %d records up to line %d can be read: %s", r.wrong, refused.Line, refused)}
+	}
+	return row, err
+}
+
+// next is the next record with content.
+func (r *Reader) next() (Row, error) {
 	for {
 		rec, err := r.record()
 		if err != nil {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -16,18 +18,105 @@ import (
 // actTries is how often a step is tried again that somebody else's came between: a steward's, mostly.
 const actTries = 10
 
-// Act starts, pauses, resumes, repairs or cancels a campaign. force lets one start that a plan has something against.
-func (d *Desk) Act(ctx context.Context, tenant, name string, a Action, force bool) (wire.Campaign, error) {
-	if a == Mend {
-		return d.mend(ctx, tenant, name)
+// Act pauses, resumes or cancels a campaign, or takes back when it is to begin.
+func (d *Desk) Act(ctx context.Context, tenant, name string, a Action) (wire.Campaign, error) {
+	return d.step(ctx, tenant, name, func(c *work.Campaign) (Action, error) {
+		switch a {
+		case Resume:
+			return a, d.resumed(ctx, c)
+		case Unschedule:
+			c.StartAt = time.Time{}
+		case Cancel:
+			if c.Planned == 0 { // nobody is in a segment: all is said with the state
+				c.FinishedAt = time.Now()
+			}
+		}
+		return a, nil
+	})
+}
+
+// Start lets a campaign begin now, or by itself when its time has come. What a plan has against it is looked at now in either case,
+// and the version of its template that there is now counts.
+func (d *Desk) Start(ctx context.Context, tenant, name string, in wire.CampaignStart) (wire.Campaign, error) {
+	now := time.Now()
+	if !in.At.IsZero() {
+		var p draft.Problems
+		if p.Time("at", in.At); !in.At.After(now) {
+			p.Add("at", "is %s, which has passed", in.At.Format(time.RFC3339))
+		}
+		if err := posthouse.Invalid("the campaign cannot be scheduled", p.List); err != nil {
+			return wire.Campaign{}, err
+		}
 	}
+	return d.step(ctx, tenant, name, func(c *work.Campaign) (Action, error) {
+		if in.At.IsZero() {
+			c.StartAt, c.StartedAt = time.Time{}, now
+			return Start, d.mayStart(ctx, c, now, in.Force)
+		}
+		c.StartAt = in.At
+		return Schedule, d.mayStart(ctx, c, in.At, in.Force)
+	})
+}
+
+// Change changes the terms of a campaign that has not begun: those that are given, and those that are taken away.
+func (d *Desk) Change(ctx context.Context, tenant, name string, in wire.CampaignChange) (wire.Campaign, error) {
+	return d.step(ctx, tenant, name, func(c *work.Campaign) (Action, error) {
+		p := &draft.Problems{}
+		takeAway(c, in.Remove, p)
+		if in.Deadline != nil {
+			c.Deadline = *in.Deadline
+		}
+		if in.Spread != nil {
+			c.Spread = *in.Spread
+		}
+		if in.NotToldWithin != nil {
+			c.NotToldWithin = *in.NotToldWithin
+		}
+		c.Canary, c.Brake = cmp.Or(in.Canary, c.Canary), cmp.Or(in.Brake, c.Brake)
+		c.Priority, c.OnUnknown = cmp.Or(in.Priority, c.Priority), cmp.Or(in.OnUnknown, c.OnUnknown)
+		checkTerms(&terms{c.Priority, c.OnUnknown, c.Deadline, c.CampaignRules}, p)
+		if !c.StartAt.IsZero() && !c.Deadline.IsZero() && !c.StartAt.Before(c.Deadline) {
+			p.Add("deadline", "is %s: it is scheduled for %s", c.Deadline.Format(time.RFC3339), c.StartAt.Format(time.RFC3339))
+		}
+		return Change, posthouse.Invalid("the campaign cannot be changed", p.List)
+	})
+}
+
+// takeAway takes terms from a campaign by their names.
+func takeAway(c *work.Campaign, names []string, p *draft.Problems) {
+	for i, name := range names {
+		switch name {
+		case "deadline":
+			c.Deadline = time.Time{}
+		case "spread":
+			c.Spread = 0
+		case "canary":
+			c.Canary = nil
+		case "brake":
+			c.Brake = nil
+		case "not_told_within":
+			c.NotToldWithin = 0
+		default:
+			p.Add(fmt.Sprintf("remove[%d]", i), "is %.60q: want deadline, spread, canary, brake or not_told_within", name)
+		}
+	}
+}
+
+// step does something to a campaign, anew where somebody else's step came between.
+func (d *Desk) step(ctx context.Context, tenant, name string, do func(c *work.Campaign) (Action, error)) (wire.Campaign, error) {
 	for try := 1; ; try++ {
 		c, err := d.named(ctx, tenant, name)
-		if err == nil {
-			err = d.prepare(ctx, &c, a, force)
-		}
 		if err != nil {
 			return wire.Campaign{}, err
+		}
+		before := c.Campaign
+		a, err := do(&c)
+		to, refused := Next(&before, a)
+		if err := cmp.Or(refused, err); err != nil {
+			return wire.Campaign{}, err
+		}
+		if c.State = to; a != Change {
+			c.Reason = ""
 		}
 		stepped, err := write(ctx, &d.o, c, a)
 		if posthouse.CodeOf(err) == posthouse.CodeConflict && try < actTries && ctx.Err() == nil {
@@ -51,34 +140,8 @@ func write(ctx context.Context, o *Options, c work.Campaign, a Action) (work.Cam
 	return o.Campaigns.StepCampaign(ctx, time.Now(), c, nil)
 }
 
-// prepare fills in what an action makes of a campaign.
-func (d *Desk) prepare(ctx context.Context, c *work.Campaign, a Action, force bool) error {
-	to, err := Next(&c.Campaign, a)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	switch a {
-	case Start:
-		if err := d.mayStart(ctx, c, force); err != nil {
-			return err
-		}
-		c.StartedAt = now
-	case Resume:
-		if err := d.resumed(ctx, c); err != nil {
-			return err
-		}
-	case Cancel:
-		if c.Planned == 0 { // nobody is in a segment: all is said with the state
-			c.FinishedAt = now
-		}
-	}
-	c.State, c.Reason = to, ""
-	return nil
-}
-
-// mayStart says why a campaign cannot start, and pins the version of its template.
-func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, force bool) error {
+// mayStart says why a campaign cannot start at a moment, and pins the version of its template.
+func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, at time.Time, force bool) error {
 	a, err := d.audienceOf(ctx, c)
 	if err != nil {
 		return err
@@ -93,6 +156,8 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, force bool) error
 		return posthouse.Errorf(posthouse.CodeConflict, "the channel %s is not open", c.Channel)
 	case !c.Deadline.IsZero() && !time.Now().Before(c.Deadline):
 		return posthouse.Errorf(posthouse.CodeConflict, "the deadline of %s has passed: %s", c.Name, c.Deadline.Format(time.RFC3339))
+	case !c.Deadline.IsZero() && !at.Before(c.Deadline):
+		return posthouse.Errorf(posthouse.CodeConflict, "%s would begin after its deadline: %s", c.Name, c.Deadline.Format(time.RFC3339))
 	}
 	c.Last = a.Last
 	t, err := d.templateOf(ctx, c)
@@ -106,10 +171,10 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, force bool) error
 		return nil
 	}
 	var against []string
-	if takes := Takes(a.Members, ch); !c.Deadline.IsZero() && time.Now().Add(takes).After(c.Deadline) {
+	if takes := Takes(a.Members, ch); !c.Deadline.IsZero() && at.Add(takes).After(c.Deadline) {
 		against = append(against, "sending takes at least "+takes.String()+" under the limits, and the deadline comes before")
 	}
-	if end := time.Now().Add(c.Spread.Std()); !c.Deadline.IsZero() && end.After(c.Deadline) {
+	if end := at.Add(c.Spread.Std()); !c.Deadline.IsZero() && end.After(c.Deadline) {
 		against = append(against, "it is spread over "+c.Spread.String()+", and the deadline comes before")
 	}
 	if t != nil && !t.Lenient {
@@ -124,19 +189,23 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, force bool) error
 	return nil
 }
 
-// mend looks for segments that their workers have left.
-func (d *Desk) mend(ctx context.Context, tenant, name string) (wire.Campaign, error) {
+// Repair looks at once for segments that their workers have left, and says what it has issued anew.
+func (d *Desk) Repair(ctx context.Context, tenant, name string) (out wire.CampaignRepaired, err error) {
 	c, err := d.named(ctx, tenant, name)
 	if err == nil {
 		_, err = Next(&c.Campaign, Mend)
 	}
 	if err == nil && d.o.Repair != nil {
-		err = d.o.Repair(ctx)
+		var done map[string]Repaired
+		if done, err = d.o.Repair(ctx); err == nil {
+			out.Repaired = wire.Repaired{Segments: done[c.ID].Segments, Members: done[c.ID].Members}
+		}
 	}
 	if err != nil {
-		return wire.Campaign{}, err
+		return out, err
 	}
-	return d.show(ctx, c)
+	out.Campaign, err = d.show(ctx, c)
+	return out, err
 }
 
 // resumed notes that a person has decided: the others follow a canary that had stopped them, and the brake counts from here on.

@@ -22,14 +22,22 @@ func (r Remover) Delete(ctx context.Context, tenant, name string) error {
 	case c.State == posthouse.CampaignRunning, c.State == posthouse.CampaignPaused:
 		return posthouse.Errorf(posthouse.CodeConflict, "the campaign %s is %s: cancel it first", c.Name, c.State)
 	}
-	return r.Desk.o.Campaigns.DeleteCampaign(ctx, time.Now(), c)
+	return r.swept(r.Desk.o.Campaigns.DeleteCampaign(ctx, time.Now(), c))
+}
+
+// swept has what a deletion has left deleted too.
+func (r Remover) swept(err error) error {
+	if err == nil && r.Desk.o.Sweep != nil {
+		r.Desk.o.Sweep()
+	}
+	return err
 }
 
 // DeleteList deletes a stored list that no campaign uses.
 func (r Remover) DeleteList(ctx context.Context, tenant, name string) error {
 	a, err := r.Desk.list(ctx, tenant, name)
 	if err == nil {
-		err = r.Desk.o.Lists.DeleteAudience(ctx, time.Now(), a)
+		err = r.swept(r.Desk.o.Lists.DeleteAudience(ctx, time.Now(), a))
 	}
 	return err
 }

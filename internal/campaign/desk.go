@@ -35,8 +35,11 @@ type Campaigns interface {
 type Segments interface {
 	Segments(ctx context.Context, campaign string, behind work.SegmentPlace, max int) ([]work.Segment, error)
 	ReviseSegment(ctx context.Context, now time.Time, id string, decide func(work.Segment) (work.Segment, bool)) error
+	ReplaceSegment(ctx context.Context, now time.Time, old, ended work.Segment, issued []work.Segment) (done bool, err error)
 	SegmentsIn(ctx context.Context, campaign string, first, last int64, size int) ([]work.Segment, error)
 	Progress(ctx context.Context, campaign string) (work.Progress, error)
+	// CountsOf is Progress of several, of which it has Members and Heard alone.
+	CountsOf(ctx context.Context, campaigns []string) (map[string]work.Progress, error)
 }
 
 // Lists keeps stored lists.
@@ -46,6 +49,8 @@ type Lists interface {
 	AudienceOf(ctx context.Context, tenant, id string) (a work.Audience, found bool, err error)
 	Audiences(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Audience, next string, err error)
 	DeleteAudience(ctx context.Context, now time.Time, a work.Audience) error
+	// MembersOf is how many members lists have, by their ids.
+	MembersOf(ctx context.Context, ids []string) (map[string]int64, error)
 }
 
 // Templates reads templates.
@@ -82,10 +87,15 @@ type Options struct {
 	Paces *Paces
 	// Closed says why nothing may be sent on a channel. Defaults to: something may.
 	Closed Closed
+	// Sweep deletes soon what a deleted campaign or list has left. Defaults to nothing: somebody else does it some time.
+	Sweep func()
+	// Windows are how full the windows of a channel are. Defaults to none.
+	Windows func(ctx context.Context, tenant, channel string) ([]wire.Window, error)
 	// Wake says that a campaign has changed. Defaults to nothing.
 	Wake func()
-	// Repair looks at once for segments that their workers have left. Defaults to nothing.
-	Repair func(ctx context.Context) error
+	// Repair looks at once for segments that their workers have left, and says what it has issued anew, by campaign. Defaults to
+	// nothing.
+	Repair func(ctx context.Context) (map[string]Repaired, error)
 }
 
 // Desk is where people make campaigns, look at them and end them.
@@ -104,6 +114,9 @@ func NewDesk(o Options) *Desk {
 
 // Create makes a campaign. Every problem of the draft is named at once.
 func (d *Desk) Create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error) {
+	if in.Select != nil {
+		return d.createOf(ctx, tenant, by, in)
+	}
 	list, err := d.check(ctx, tenant, by, &in)
 	if err != nil {
 		return wire.Campaign{}, err
@@ -130,20 +143,10 @@ func (d *Desk) Create(ctx context.Context, tenant string, by work.Caller, in wir
 func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft) (list *work.Audience, err error) {
 	p := &draft.Problems{}
 	p.Word("kind", in.Kind, draft.MaxWord)
-	if in.Priority != "" && !in.Priority.Valid() {
-		p.Add("priority", "is %q: want high, normal or low", in.Priority)
-	}
-	if in.OnUnknown != "" && in.OnUnknown != posthouse.Hold && in.OnUnknown != posthouse.Retry {
-		p.Add("on_unknown", "is %q: want hold or retry", in.OnUnknown)
-	}
 	if in.SegmentSize < 0 || in.SegmentSize > MaxSegment {
 		p.Add("segment_size", "is %d: want 1 to %d", in.SegmentSize, MaxSegment)
 	}
-	p.Time("deadline", in.Deadline)
-	if !in.Deadline.IsZero() && !in.Deadline.After(time.Now()) {
-		p.Add("deadline", "is %s, which has passed", in.Deadline.Format(time.RFC3339))
-	}
-	checkRules(&in.CampaignRules, p)
+	checkTerms(&terms{in.Priority, in.OnUnknown, in.Deadline, in.CampaignRules}, p)
 	ch := d.o.Channel(tenant, in.Channel)
 	switch {
 	case ch == nil:
@@ -160,6 +163,28 @@ func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wir
 		}
 	}
 	return list, posthouse.Invalid("the campaign cannot be made", p.List)
+}
+
+// terms are how a campaign is sent: what people may change before it begins.
+type terms struct {
+	priority  posthouse.Priority
+	onUnknown posthouse.Policy
+	deadline  time.Time
+	rules     posthouse.CampaignRules
+}
+
+func checkTerms(t *terms, p *draft.Problems) {
+	if t.priority != "" && !t.priority.Valid() {
+		p.Add("priority", "is %q: want high, normal or low", t.priority)
+	}
+	if t.onUnknown != "" && t.onUnknown != posthouse.Hold && t.onUnknown != posthouse.Retry {
+		p.Add("on_unknown", "is %q: want hold or retry", t.onUnknown)
+	}
+	p.Time("deadline", t.deadline)
+	if !t.deadline.IsZero() && !t.deadline.After(time.Now()) {
+		p.Add("deadline", "is %s, which has passed", t.deadline.Format(time.RFC3339))
+	}
+	checkRules(&t.rules, p)
 }
 
 func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {
@@ -233,14 +258,30 @@ func (d *Desk) Get(ctx context.Context, tenant, name string) (wire.Campaign, err
 	return d.show(ctx, c)
 }
 
-// List lists campaigns, newest first, of a state where one is given.
-func (d *Desk) List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) ([]posthouse.Campaign, string, error) {
+// List lists campaigns with how many of their members stand where, newest first, of a state where one is given.
+func (d *Desk) List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) ([]wire.CampaignListed, string, error) {
 	list, next, err := d.o.Campaigns.Campaigns(ctx, tenant, of, cursor, limit)
-	out := make([]posthouse.Campaign, len(list))
-	for i := range list {
-		out[i] = list[i].Campaign
+	if err != nil {
+		return nil, "", err
 	}
-	return out, next, err
+	campaigns, audiences := make([]string, len(list)), make([]string, len(list))
+	for i := range list {
+		campaigns[i], audiences[i] = list[i].ID, list[i].AudienceID
+	}
+	members, err := d.o.Lists.MembersOf(ctx, audiences)
+	if err != nil {
+		return nil, "", err
+	}
+	stand, err := d.o.Segments.CountsOf(ctx, campaigns)
+	if err != nil {
+		return nil, "", err
+	}
+	out := make([]wire.CampaignListed, len(list))
+	for i := range list {
+		c := &list[i]
+		out[i] = wire.CampaignListed{Campaign: c.Campaign, Counts: countsOf(c, members[c.AudienceID], stand[c.ID])}
+	}
+	return out, next, nil
 }
 
 func (d *Desk) named(ctx context.Context, tenant, name string) (work.Campaign, error) {

@@ -84,7 +84,7 @@ func TestProgressAndExportSayWhereEverybodyStands(t *testing.T) {
 	eachDB(t, func(t *testing.T, h *hall) {
 		c := people(500)
 		d, made := h.spring(c, 50)
-		all := wire.CampaignProgress{Members: int64(len(c.unique)), Unsent: int64(len(c.unique))}
+		all := wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: int64(len(c.unique)), Unsent: int64(len(c.unique))}}
 		if made.State != posthouse.CampaignReady || !cmp.Equal(bare(made.Progress), all) {
 			t.Fatalf("before it is cut: %+v", made)
 		}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding"
@@ -72,14 +73,18 @@ func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Aud
 	if a.State == posthouse.AudienceClosing && p.Final {
 		return im.Close(ctx, now, a) // all of the file is stored, and whoever looked for those who stand twice is gone
 	}
-	if err := settle(&a, p); err != nil {
-		return a, err
-	}
-	in, err := audience.Open(body)
+	file, err := audience.Open(body)
 	if err != nil {
 		return a, faultOf(err)
 	}
-	defer in.Close()
+	defer file.Close()
+	in := bufio.NewReader(file)
+	if p.Kind == "" {
+		p.Kind = kindOf(&a, p, in)
+	}
+	if err := settle(&a, p); err != nil {
+		return a, err
+	}
 	if p.Offset < a.Offset {
 		if err := again(in, &a); err != nil {
 			return a, err
@@ -100,6 +105,22 @@ func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Aud
 		err = posthouse.Errorf(posthouse.CodeInvalid, "the part ends within its first record: send more at once")
 	}
 	return t.kept, err
+}
+
+// kindOf is the kind of a file of which nobody says it: that of the parts before, or what its first byte tells. Empty is a CSV.
+func kindOf(a *work.Audience, p Part, in *bufio.Reader) audience.Kind {
+	var before audience.Format
+	switch {
+	case a.Format != "":
+		_ = json.Unmarshal([]byte(a.Format), &before) // settle says what is wrong with it
+		return before.Kind
+	case p.Offset > 0, p.Delimiter != "", len(p.Columns) > 0:
+		return ""
+	}
+	if head, _ := in.Peek(in.Size()); audience.KindOf(head) == audience.NDJSON {
+		return audience.NDJSON
+	}
+	return ""
 }
 
 // settle checks that a part goes on where the import stands, read in the same way.

@@ -87,6 +87,9 @@ type Closed func(tenant, channel string) (why string, until time.Time)
 
 // waits says why nobody of a campaign that runs is sent to now: its channel may not, or its members wait for their turn.
 func waits(c *work.Campaign, p *work.Progress, closed Closed, now time.Time) (why string, until time.Time) {
+	if c.State == posthouse.CampaignScheduled {
+		return "it begins by itself", c.StartAt
+	}
 	if c.State != posthouse.CampaignRunning || p.Members[Started] > 0 || c.Planned >= c.Last && p.Segments[work.SegmentFree]+p.Segments[work.SegmentClaimed]+p.Segments[work.SegmentPartly] == 0 {
 		return "", time.Time{}
 	}

@@ -30,7 +30,7 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	}
 	out := wire.CampaignPlan{
 		Members: a.Members, Repeated: a.Repeated, Refused: a.Refused, Segments: segmentsOf(&c, a.Last), CampaignRules: c.CampaignRules,
-		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Problems: []wire.Flaw{},
+		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Windows: []wire.Window{}, Problems: []wire.Flaw{},
 	}
 	flaw := func(path, message string) {
 		out.Problems = append(out.Problems, wire.Flaw{Path: path, Message: message})
@@ -48,6 +48,9 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 			return out, err
 		}
 		if out.ToldRecently, err = recallOf(&d.o).leavesOut(ctx, &c, &a); err != nil {
+			return out, err
+		}
+		if out.Windows, err = d.quotas(ctx, &c); err != nil {
 			return out, err
 		}
 		out.Duration = posthouse.Duration(max(Takes(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch), c.Spread.Std()))
@@ -68,6 +71,24 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	}
 	out.Samples, err = d.samples(ctx, &c, &a, t, ch)
 	return out, err
+}
+
+// shortestQuota is the shortest window that a plan shows: shorter ones only make it slower, and Duration says so.
+const shortestQuota = posthouse.Duration(time.Hour)
+
+// quotas are the long windows of a campaign's channel and accounts, as they are used now.
+func (d *Desk) quotas(ctx context.Context, c *work.Campaign) ([]wire.Window, error) {
+	list := []wire.Window{}
+	if d.o.Windows == nil {
+		return list, nil
+	}
+	all, err := d.o.Windows(ctx, c.Tenant, c.Channel)
+	for _, w := range all {
+		if w.Per >= shortestQuota {
+			list = append(list, w)
+		}
+	}
+	return list, err
 }
 
 // templateOf is the newest version of a campaign's template, nil where it has a content.

@@ -56,9 +56,9 @@ func (t Terms) After(pass int, r channel.Result, chance float64) Sequel {
 }
 
 // MayBegin reports whether members of a segment may be sent to at a moment: where they may have been reached before, only as
-// long as the provider surely knows their keys.
+// long as the provider surely knows their keys, or because a person says so.
 func (t Terms) MayBegin(s *work.Segment, now time.Time) bool {
-	return s.DoubtedAt.IsZero() || t.Again && retry.MayResend(now, s.DoubtedAt, t.Window, t.Timeout)
+	return s.DoubtedAt.IsZero() || s.Reason == reasonResend || t.Again && retry.MayResend(now, s.DoubtedAt, t.Window, t.Timeout)
 }
 
 // resend is when those of a segment are sent to again who may have been reached; false for never.
@@ -71,7 +71,8 @@ func (t Terms) resend(s *work.Segment, now time.Time, chance float64) (due time.
 
 // The reasons of a segment that is partly done.
 const (
-	reasonAgain = "again" // some were refused, and are tried again
+	reasonAgain  = "again"  // some were refused, and are tried again
+	reasonResend = "resend" // a person has it sent although its members may have been reached
 )
 
 // Conclude ends the work of a segment's owner, as far as it has come: done, or partly done where members are left for another
@@ -88,7 +89,10 @@ func Conclude(s *work.Segment, t Terms, now time.Time, wait time.Duration, chanc
 		_, doubtful = t.resend(s, now, chance)
 	}
 	if left || doubtful {
-		s.Status, s.Reason, s.DueAt = work.SegmentPartly, reasonAgain, now.Add(wait)
+		s.Status, s.DueAt = work.SegmentPartly, now.Add(wait)
+		if s.Reason != reasonResend {
+			s.Reason = reasonAgain
+		}
 	}
 	Count(s)
 }
@@ -105,6 +109,9 @@ func Repair(s work.Segment, t Terms, now time.Time, chance float64) (void work.S
 		}
 	}
 	if next, some := issue(&s, m, Unsent); some {
+		if s.Reason == reasonResend {
+			next.Reason = reasonResend
+		}
 		if next.DoubtedAt = s.DoubtedAt; partly {
 			next.Pass, next.DueAt = s.Pass+1, s.DueAt
 		}
@@ -119,6 +126,22 @@ func Repair(s work.Segment, t Terms, now time.Time, chance float64) (void work.S
 	s.Status, s.Owner = work.SegmentVoid, ""
 	s.Token++ // whoever had it writes no more
 	return sealed(s, m), issued
+}
+
+// Resend issues a segment for those members of another one of whom nobody knows whether they were reached: a person has it sent to them
+// again. Only one that nobody works on any more has such; some is false without any.
+func Resend(s work.Segment) (ended, issued work.Segment, some bool) {
+	if s.Status != work.SegmentDone && s.Status != work.SegmentVoid {
+		return s, issued, false
+	}
+	s, m := copied(s)
+	if issued, some = issue(&s, m, Unknown); !some {
+		return s, issued, false
+	}
+	issued.Pass, issued.DoubtedAt, issued.Reason = s.Pass, cmp.Or(s.DoubtedAt, s.BeganAt, s.CreatedAt), reasonResend
+	s.Status = work.SegmentVoid
+	s.Token++
+	return sealed(s, m), issued, true
 }
 
 // issue makes a segment of those who stand somewhere in another one, and says there that they are elsewhere.

@@ -17,16 +17,17 @@ import (
 func TestACampaignGoesOnlyWhereItMay(t *testing.T) {
 	t.Parallel()
 	want := map[posthouse.CampaignState]string{
-		posthouse.CampaignDraft:     "cancel cancelled, close ready, import importing",
-		posthouse.CampaignImporting: "cancel cancelled, close ready, import importing",
-		posthouse.CampaignReady:     "cancel cancelled, start running",
+		posthouse.CampaignDraft:     "cancel cancelled, change draft, close ready, import importing",
+		posthouse.CampaignImporting: "cancel cancelled, change importing, close ready, import importing",
+		posthouse.CampaignReady:     "cancel cancelled, change ready, schedule scheduled, start running",
+		posthouse.CampaignScheduled: "cancel cancelled, change scheduled, expire expired, schedule scheduled, start running, unschedule ready",
 		posthouse.CampaignRunning:   "cancel cancelled, expire expired, finish done, pause paused, repair running",
 		posthouse.CampaignPaused:    "cancel cancelled, expire expired, finish done, repair paused, resume running",
 		posthouse.CampaignDone:      "", posthouse.CampaignCancelled: "", posthouse.CampaignExpired: "",
 	}
 	for _, state := range posthouse.CampaignStates() {
 		var got []string
-		for _, a := range []Action{Cancel, Close, Expire, Finish, Import, Pause, Mend, Resume, Start} {
+		for _, a := range []Action{Cancel, Change, Close, Expire, Finish, Import, Pause, Mend, Resume, Schedule, Start, Unschedule} {
 			to, err := Next(&posthouse.Campaign{Name: "spring", State: state}, a)
 			if err == nil {
 				got = append(got, string(a)+" "+string(to))

@@ -14,13 +14,17 @@ type Action string
 const (
 	Import Action = "import" // a part of its audience is stored
 	Close  Action = "close"  // its audience is complete
+	Change Action = "change" // its terms are others; the state stays
 	Start  Action = "start"
-	Pause  Action = "pause"
-	Resume Action = "resume"
-	Cancel Action = "cancel"
-	Mend   Action = "repair" // what workers have left is issued anew; the state stays
-	Finish Action = "finish" // nobody is left
-	Expire Action = "expire" // the deadline has passed
+	// Schedule lets it begin by itself at a time, Unschedule takes that back.
+	Schedule   Action = "schedule"
+	Unschedule Action = "unschedule"
+	Pause      Action = "pause"
+	Resume     Action = "resume"
+	Cancel     Action = "cancel"
+	Mend       Action = "repair" // what workers have left is issued anew; the state stays
+	Finish     Action = "finish" // nobody is left
+	Expire     Action = "expire" // the deadline has passed
 )
 
 // next says what each action makes of which states.
@@ -28,15 +32,18 @@ var next = map[Action]struct {
 	from []posthouse.CampaignState
 	to   posthouse.CampaignState // empty for the same
 }{
-	Import: {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignImporting},
-	Close:  {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignReady},
-	Start:  {[]posthouse.CampaignState{posthouse.CampaignReady}, posthouse.CampaignRunning},
-	Pause:  {[]posthouse.CampaignState{posthouse.CampaignRunning}, posthouse.CampaignPaused},
-	Resume: {[]posthouse.CampaignState{posthouse.CampaignPaused}, posthouse.CampaignRunning},
-	Cancel: {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady, posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignCancelled},
-	Mend:   {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, ""},
-	Finish: {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignDone},
-	Expire: {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignExpired},
+	Import:     {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignImporting},
+	Close:      {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting}, posthouse.CampaignReady},
+	Change:     {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady, posthouse.CampaignScheduled}, ""},
+	Start:      {[]posthouse.CampaignState{posthouse.CampaignReady, posthouse.CampaignScheduled}, posthouse.CampaignRunning},
+	Schedule:   {[]posthouse.CampaignState{posthouse.CampaignReady, posthouse.CampaignScheduled}, posthouse.CampaignScheduled},
+	Unschedule: {[]posthouse.CampaignState{posthouse.CampaignScheduled}, posthouse.CampaignReady},
+	Pause:      {[]posthouse.CampaignState{posthouse.CampaignRunning}, posthouse.CampaignPaused},
+	Resume:     {[]posthouse.CampaignState{posthouse.CampaignPaused}, posthouse.CampaignRunning},
+	Cancel:     {[]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady, posthouse.CampaignScheduled, posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignCancelled},
+	Mend:       {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, ""},
+	Finish:     {[]posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignDone},
+	Expire:     {[]posthouse.CampaignState{posthouse.CampaignScheduled, posthouse.CampaignRunning, posthouse.CampaignPaused}, posthouse.CampaignExpired},
 }
 
 // Next is the state after an action. The error says from which states it is possible.

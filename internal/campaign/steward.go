@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -24,18 +25,30 @@ type Remains interface {
 	OpenSegments(ctx context.Context, now time.Time, campaign string, max int) ([]work.Segment, error)
 	ReplaceSegment(ctx context.Context, now time.Time, old, ended work.Segment, issued []work.Segment) (done bool, err error)
 	Unsettled(ctx context.Context, campaign string) (bool, error)
+	Segments(ctx context.Context, campaign string, behind work.SegmentPlace, max int) ([]work.Segment, error)
+}
+
+// Gauges show where the members of live campaigns stand.
+type Gauges interface {
+	Stand(tenant, campaign string, counts map[string]int64)
+	Forget(tenant, campaign string)
 }
 
 // Steward takes campaigns from their start to their end: it cuts segments, repairs those that were left, and writes what became
 // of everybody when a campaign ends. Each process has one; whatever two do at once, one does.
 type Steward struct {
 	Campaigns Live
+	History   History // for campaigns that begin at a time
 	Segments  Remains
 	Counts    Counts
 	Lists     Lists
 	Importer  *Importer
 	// Paces are told how far campaigns are. Defaults to nobody.
 	Paces *Paces
+	// Gauges show where the members of live campaigns stand. Defaults to none.
+	Gauges Gauges
+
+	shown map[string]work.Campaign // of Gauges, by id
 }
 
 // Bounds of what one step of a steward writes.
@@ -45,7 +58,7 @@ const (
 )
 
 // Round does the next step for each campaign, by the database's clock. more says that there is another one to do at once, and
-// live how many campaigns go on.
+// live how many campaigns have begun and go on.
 func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool, err error) {
 	list, err := s.Campaigns.LiveCampaigns(ctx)
 	if err != nil {
@@ -56,6 +69,9 @@ func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool
 		wrong = append(wrong, err)
 	}
 	for _, c := range list {
+		if c.State != posthouse.CampaignScheduled {
+			live++
+		}
 		again, err := s.step(ctx, now, c)
 		if posthouse.CodeOf(err) == posthouse.CodeConflict { // another process was first
 			again, err = false, nil
@@ -65,7 +81,7 @@ func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool
 		}
 		more = more || again
 	}
-	return len(list), more && len(wrong) == 0, errors.Join(wrong...)
+	return live, more && len(wrong) == 0, errors.Join(wrong...)
 }
 
 // look notes how far the campaigns are that run, now and then.
@@ -88,9 +104,44 @@ func (s *Steward) look(ctx context.Context, list []work.Campaign) error {
 			return fmt.Errorf("look how far the campaign %s is: %w", c.Name, err)
 		}
 		s.Paces.saw(c.ID, settledOf(&p), now)
+		if err := s.show(ctx, c, p); err != nil {
+			return err
+		}
 	}
 	s.Paces.keep(live)
+	s.forget(list)
 	return nil
+}
+
+// show shows where the members of a campaign stand.
+func (s *Steward) show(ctx context.Context, c *work.Campaign, p work.Progress) error {
+	if s.Gauges == nil {
+		return nil
+	}
+	a, err := audienceOf(ctx, s.Lists, c)
+	if err != nil {
+		return fmt.Errorf("look how far the campaign %s is: %w", c.Name, err)
+	}
+	n := countsOf(c, a.Members, p)
+	s.Gauges.Stand(c.Tenant, c.Name, map[string]int64{
+		Unsent.String(): n.Unsent, Started.String(): n.Started, Sent.String(): n.Sent, Delivered.String(): n.Delivered, Undelivered.String(): n.Undelivered, Failed.String(): n.Failed,
+		Unknown.String(): n.Unknown, Expired.String(): n.Expired, Suppressed.String(): n.Suppressed, Cancelled.String(): n.Cancelled, HandedOver.String(): n.HandedOver,
+	})
+	if s.shown == nil {
+		s.shown = map[string]work.Campaign{}
+	}
+	s.shown[c.ID] = *c
+	return nil
+}
+
+// forget ends what is shown of campaigns that have ended.
+func (s *Steward) forget(live []work.Campaign) {
+	for id, c := range s.shown {
+		if !slices.ContainsFunc(live, func(l work.Campaign) bool { return l.ID == id && !l.State.Final() }) {
+			s.Gauges.Forget(c.Tenant, c.Name)
+			delete(s.shown, id)
+		}
+	}
 }
 
 func (s *Steward) step(ctx context.Context, now time.Time, c work.Campaign) (more bool, err error) {
@@ -101,6 +152,8 @@ func (s *Steward) step(ctx context.Context, now time.Time, c work.Campaign) (mor
 		c.State, c.Reason = posthouse.CampaignExpired, "deadline"
 		_, err = s.Campaigns.StepCampaign(ctx, now, c, nil)
 		return true, err
+	case c.State == posthouse.CampaignScheduled:
+		return s.begin(ctx, now, c)
 	case c.Planned < goal(&c):
 		if c.State == posthouse.CampaignPaused {
 			return false, nil
@@ -120,6 +173,20 @@ func (s *Steward) step(ctx context.Context, now time.Time, c work.Campaign) (mor
 	c.State, c.Reason, c.FinishedAt = posthouse.CampaignDone, "", now
 	_, err = s.Campaigns.StepCampaign(ctx, now, c, nil)
 	return false, err
+}
+
+// begin starts a campaign whose time has come.
+func (s *Steward) begin(ctx context.Context, now time.Time, c work.Campaign) (more bool, err error) {
+	if now.Before(c.StartAt) {
+		return false, nil
+	}
+	c.State, c.Reason, c.StartedAt = posthouse.CampaignRunning, "", now
+	if c.NotToldWithin > 0 {
+		_, err = recall{s.History, s.Segments, s.Lists, s.Importer}.begin(ctx, c)
+	} else {
+		_, err = s.Campaigns.StepCampaign(ctx, now, c, nil)
+	}
+	return err == nil, err
 }
 
 // cut makes the next segments.
@@ -196,19 +263,23 @@ func (s *Steward) sweep(ctx context.Context, now time.Time, c work.Campaign) (mo
 	return false, err
 }
 
+// Repaired is what a repair has issued anew of a campaign: so many segments, with so many members left.
+type Repaired struct{ Segments, Members int64 }
+
 // Repair issues anew what was left of segments: of those that are partly done, and of those whose worker is gone. terms are by
-// which a campaign's members are tried; false says that its channel is not open here. It returns how many it repaired.
-func (s *Steward) Repair(ctx context.Context, now time.Time, terms func(c *work.Campaign) (Terms, bool)) (n int, err error) {
+// which a campaign's members are tried; false says that its channel is not open here. It returns what it has issued, by campaign.
+func (s *Steward) Repair(ctx context.Context, now time.Time, terms func(c *work.Campaign) (Terms, bool)) (done map[string]Repaired, err error) {
 	list, err := s.Segments.LeftSegments(ctx, now, sweepAtOnce)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	done = map[string]Repaired{}
 	known := map[string]work.Campaign{}
 	for _, seg := range list {
 		c, is := known[seg.Campaign]
 		if !is {
 			if c, _, err = s.Campaigns.CampaignOf(ctx, seg.Campaign); err != nil {
-				return n, err
+				return done, err
 			}
 			known[seg.Campaign] = c
 		}
@@ -217,13 +288,18 @@ func (s *Steward) Repair(ctx context.Context, now time.Time, terms func(c *work.
 			continue
 		}
 		void, issued := Repair(seg, t, now, rand.Float64())
-		done, err := s.Segments.ReplaceSegment(ctx, now, seg, void, issued)
+		replaced, err := s.Segments.ReplaceSegment(ctx, now, seg, void, issued)
 		if err != nil {
-			return n, err
+			return done, err
 		}
-		if done {
-			n++
+		if replaced {
+			r := done[c.ID]
+			r.Segments++
+			for i := range issued {
+				r.Members += issued[i].Counts[Unsent]
+			}
+			done[c.ID] = r
 		}
 	}
-	return n, nil
+	return done, nil
 }

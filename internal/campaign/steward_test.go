@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 // steward looks after the campaigns of a hall.
 func (h *hall) steward() *campaign.Steward {
-	return &campaign.Steward{Campaigns: h.store.Campaigns, Segments: h.store.Segments, Counts: h.store.Segments, Lists: h.store.Audiences, Importer: h.importer}
+	return &campaign.Steward{Campaigns: h.store.Campaigns, History: h.store.Campaigns, Segments: h.store.Segments, Counts: h.store.Segments, Lists: h.store.Audiences, Importer: h.importer}
 }
 
 // round has a steward do all there is to do at a moment.
@@ -30,11 +31,19 @@ func (h *hall) round(s *campaign.Steward, now time.Time) {
 
 func (h *hall) act(d *campaign.Desk, a campaign.Action) wire.Campaign {
 	h.Helper()
-	c, err := d.Act(h.Context(), "t1", "spring", a, true)
+	c, err := did(h.Context(), d, "spring", a)
 	if err != nil {
 		h.Fatal(err)
 	}
 	return c
+}
+
+// did does something to a campaign; a start is forced.
+func did(ctx context.Context, d *campaign.Desk, name string, a campaign.Action) (wire.Campaign, error) {
+	if a == campaign.Start {
+		return d.Start(ctx, "t1", name, wire.CampaignStart{Force: true})
+	}
+	return d.Act(ctx, "t1", name, a)
 }
 
 // start writes that a chunk of a segment begins.
@@ -95,17 +104,17 @@ func TestACampaignGoesFromItsStartToItsEnd(t *testing.T) {
 		if is := h.start(other); is != work.ChunkLost {
 			t.Errorf("a chunk with another token: %d, want that it is lost", is)
 		}
-		h.settled(d, posthouse.CampaignRunning, wire.CampaignProgress{Members: members, Failed: 1, Started: 1, Unsent: members - 2})
+		h.settled(d, posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Failed: 1, Started: 1, Unsent: members - 2}})
 		// Its worker is lost: who was under way is named, and everybody else of it issued anew.
 		h.save(paused, -time.Second)
 		terms := func(*work.Campaign) (campaign.Terms, bool) { return campaign.Terms{}, true }
-		if n, err := steward.Repair(t.Context(), time.Now(), terms); n != 1 || err != nil {
-			t.Errorf("%d were repaired, %v; want 1", n, err)
+		if done, err := steward.Repair(t.Context(), time.Now(), terms); len(done) != 1 || done[paused.Campaign].Segments != 1 || err != nil {
+			t.Errorf("%v was repaired, %v; want one segment", done, err)
 		}
 		if is := h.start(paused); is != work.ChunkLost {
 			t.Errorf("a chunk after the repair: %d, want that it is lost", is)
 		}
-		h.settled(d, posthouse.CampaignRunning, wire.CampaignProgress{Members: members, Failed: 1, Unknown: 1, Unsent: members - 2})
+		h.settled(d, posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Failed: 1, Unknown: 1, Unsent: members - 2}})
 		// A late answer proves that it was reached.
 		err := h.store.Segments.ReviseSegment(t.Context(), time.Now(), paused.ID, func(now work.Segment) (work.Segment, bool) {
 			return campaign.Witness(now, 1, campaign.Sent, work.SegmentReason{})
@@ -113,7 +122,7 @@ func TestACampaignGoesFromItsStartToItsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := h.settled(d, posthouse.CampaignRunning, wire.CampaignProgress{Members: members, Failed: 1, Sent: 1, Unsent: members - 2})
+		c := h.settled(d, posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Failed: 1, Sent: 1, Unsent: members - 2}})
 		if want := []wire.CampaignReason{{Outcome: "failed", Class: posthouse.ClassRecipient, Code: "43004", Error: "does not follow", Members: 1}}; !cmp.Equal(c.Progress.Reasons, want) {
 			t.Errorf("the reasons are %+v", c.Progress.Reasons)
 		}
@@ -123,13 +132,13 @@ func TestACampaignGoesFromItsStartToItsEnd(t *testing.T) {
 			t.Errorf("a chunk after the cancel: %d, want that it is halted", is)
 		}
 		h.round(steward, time.Now())
-		if c := h.settled(d, posthouse.CampaignCancelled, wire.CampaignProgress{Members: members, Failed: 1, Sent: 1, Cancelled: members - 2}); !c.FinishedAt.IsZero() {
+		if c := h.settled(d, posthouse.CampaignCancelled, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Failed: 1, Sent: 1, Cancelled: members - 2}}); !c.FinishedAt.IsZero() {
 			t.Error("it has an end while somebody still has a segment of it")
 		}
 		last.Status = work.SegmentFree
 		h.save(last, 0)
 		h.round(steward, time.Now())
-		if c := h.settled(d, posthouse.CampaignCancelled, wire.CampaignProgress{Members: members, Failed: 1, Sent: 1, Cancelled: members - 2}); c.FinishedAt.IsZero() {
+		if c := h.settled(d, posthouse.CampaignCancelled, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Failed: 1, Sent: 1, Cancelled: members - 2}}); c.FinishedAt.IsZero() {
 			t.Error("it has no end")
 		}
 	})
@@ -154,11 +163,11 @@ func TestPastItsDeadlineACampaignExpires(t *testing.T) {
 		if _, err := h.store.Epochs.BumpEpoch(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if c := h.settled(d, posthouse.CampaignPaused, wire.CampaignProgress{Members: members, Unsent: members}); c.Reason != "epoch_hold" {
+		if c := h.settled(d, posthouse.CampaignPaused, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Unsent: members}}); c.Reason != "epoch_hold" {
 			t.Errorf("after a restore it is paused for %q", c.Reason)
 		}
 		h.round(steward, time.Now().Add(2*time.Hour))
-		c := h.settled(d, posthouse.CampaignExpired, wire.CampaignProgress{Members: members, Expired: members})
+		c := h.settled(d, posthouse.CampaignExpired, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Expired: members}})
 		if c.FinishedAt.IsZero() || c.Reason != "deadline" {
 			t.Errorf("it is %+v", c.Campaign)
 		}

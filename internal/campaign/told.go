@@ -19,9 +19,14 @@ const codeTold = "TOLD_RECENTLY"
 // recall knows whom campaigns have told.
 type recall struct {
 	history  History
-	segments Segments
+	segments segmentsRead
 	lists    Lists
 	importer *Importer
+}
+
+// segmentsRead reads where members stand.
+type segmentsRead interface {
+	Segments(ctx context.Context, campaign string, behind work.SegmentPlace, max int) ([]work.Segment, error)
 }
 
 func recallOf(o *Options) recall { return recall{o.History, o.Segments, o.Lists, o.Importer} }

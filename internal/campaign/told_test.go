@@ -32,7 +32,7 @@ func (h *hall) making(d *campaign.Desk, name string, apart time.Duration, people
 
 func (h *hall) acting(d *campaign.Desk, name string, a campaign.Action) {
 	h.Helper()
-	if _, err := d.Act(h.Context(), "t1", name, a, true); err != nil {
+	if _, err := did(h.Context(), d, name, a); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -100,7 +100,7 @@ func TestWhoWasToldByAnotherCampaignIsLeftOut(t *testing.T) {
 			t.Errorf("o3 is %+v, %v", who, err)
 		}
 		got, err := d.Get(t.Context(), "t1", "later")
-		if diff := cmp.Diff(wire.CampaignProgress{Members: 6, Unsent: 3, Suppressed: 3}, bare(got.Progress)); err != nil || diff != "" || len(got.Progress.Reasons) != 1 || got.Progress.Reasons[0].Members != 3 {
+		if diff := cmp.Diff(wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 6, Unsent: 3, Suppressed: 3}}, bare(got.Progress)); err != nil || diff != "" || len(got.Progress.Reasons) != 1 || got.Progress.Reasons[0].Members != 3 {
 			t.Errorf("%v, reasons %+v (-want +got):\n%s", err, got.Progress.Reasons, diff)
 		}
 		h.leavesOut(d, "later", 3) // as it was decided at its start

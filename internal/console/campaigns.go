@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -37,12 +38,12 @@ func actions(s posthouse.CampaignState) []string {
 	switch s {
 	case posthouse.CampaignReady:
 		return []string{"cancel"} // it is started from its plan
+	case posthouse.CampaignScheduled:
+		return []string{"unschedule", "cancel"}
 	case posthouse.CampaignRunning:
-		return []string{"pause", "cancel"}
+		return []string{"pause", "repair", "cancel"}
 	case posthouse.CampaignPaused:
-		return []string{"resume", "cancel"}
-	case posthouse.CampaignDone, posthouse.CampaignExpired:
-		return []string{"repair"}
+		return []string{"resume", "repair", "cancel"}
 	}
 	return nil
 }
@@ -114,9 +115,20 @@ func campaignActs() map[string]func(*visit) error {
 	}
 	return map[string]func(*visit) error{
 		"start": actOnCampaign(func(c client.Campaigns, v *visit, ctx context.Context, name string) (wire.Campaign, error) {
-			return c.Start(ctx, name, v.form("force") != "")
+			var at time.Time
+			if text := v.form("at"); text != "" {
+				var err error
+				if at, err = time.ParseInLocation("2006-01-02T15:04", text, zoneFor(v)); err != nil {
+					return wire.Campaign{}, posthouse.Invalid(say("camp_not_started", v.zh), []posthouse.Problem{{Path: "at", Message: say("want_time", v.zh)}})
+				}
+			}
+			return c.StartAt(ctx, name, at, v.form("force") != "")
 		}),
-		"pause": plain(client.Campaigns.Pause), "resume": plain(client.Campaigns.Resume), "repair": plain(client.Campaigns.Repair), "cancel": plain(client.Campaigns.Cancel),
+		"repair": actOnCampaign(func(c client.Campaigns, _ *visit, ctx context.Context, name string) (wire.Campaign, error) {
+			done, err := c.Repair(ctx, name)
+			return done.Campaign, err
+		}),
+		"pause": plain(client.Campaigns.Pause), "resume": plain(client.Campaigns.Resume), "unschedule": plain(client.Campaigns.Unschedule), "cancel": plain(client.Campaigns.Cancel),
 	}
 }
 
@@ -125,7 +137,7 @@ func (m march) Columns() []string { return slices.Sorted(maps.Keys(m.People.Fiel
 
 // Begun reports whether there is something to count.
 func (m march) Begun() bool {
-	return !slices.Contains([]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady}, m.State)
+	return !slices.Contains([]posthouse.CampaignState{posthouse.CampaignDraft, posthouse.CampaignImporting, posthouse.CampaignReady, posthouse.CampaignScheduled}, m.State)
 }
 
 // Done is how many members of a campaign are through.

@@ -22,7 +22,7 @@ var least = map[string]posthouse.Role{
 	"GET tasks": posthouse.RoleViewer, "GET tasks/{id}": posthouse.RoleViewer, "GET reminders": posthouse.RoleViewer, "GET reminders/{id}": posthouse.RoleViewer, "POST reminders/{id}/end": posthouse.RoleOperator, "GET system": posthouse.RoleViewer,
 	"POST deliveries/{id}/cancel": posthouse.RoleOperator, "POST deliveries/{id}/replay": posthouse.RoleOperator, "POST deliveries/{id}/resolve": posthouse.RoleOperator,
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
-	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator,
+	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator, "POST campaigns/{name}/unschedule": posthouse.RoleOperator,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
 	"GET templates/{name}": posthouse.RoleViewer, "POST templates/{name}/preview": posthouse.RoleViewer, "POST templates/{name}": posthouse.RoleAdmin,
 	"GET campaigns/{name}/plan": posthouse.RoleViewer, "GET campaigns/{name}/members": posthouse.RoleViewer, "GET campaigns/{name}/refused": posthouse.RoleViewer,

@@ -79,6 +79,7 @@ func routes() []route {
 		acts("campaigns/{name}/pause", "campaigns.pause", campaignActs()["pause"]),
 		acts("campaigns/{name}/resume", "campaigns.resume", campaignActs()["resume"]),
 		acts("campaigns/{name}/repair", "campaigns.repair", campaignActs()["repair"]),
+		acts("campaigns/{name}/unschedule", "campaigns.unschedule", campaignActs()["unschedule"]),
 		acts("campaigns/{name}/cancel", "campaigns.cancel", campaignActs()["cancel"]),
 		looks("templates", "templates.read", showTemplates),
 		looks("templates/{name}", "templates.read", showTemplate),

@@ -277,7 +277,7 @@ func (f *foresight) draw(v *visit, status int) (err error) {
 	if f.Plan, err = v.call().Campaigns.Plan(v.ctx(), name); err != nil {
 		return err
 	}
-	f.Ready, f.Force, f.Once = f.State == posthouse.CampaignReady, len(f.Plan.Problems)+len(f.Plan.Missing) > 0, posthouse.NewID()
+	f.Ready, f.Force, f.Once = f.State == posthouse.CampaignReady || f.State == posthouse.CampaignScheduled, len(f.Plan.Problems)+len(f.Plan.Missing) > 0, posthouse.NewID()
 	return v.draw(status, "plan", "campaigns", f)
 }
 

@@ -41,10 +41,10 @@ func TestMembersGoByAnotherAccountAtOnce(t *testing.T) {
 				d.act(campaign.Start)
 				d.pass(10 * time.Second)
 				if c.refuses == "all" {
-					d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 60, Unsent: 60})
+					d.stands(posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 60, Unsent: 60}})
 					d.pass(10 * time.Minute)
 				}
-				got := d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 60, Sent: 60})
+				got := d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 60, Sent: 60}})
 				calls, refused := len(a.sent())+len(b.sent()), map[string]bool{}
 				for _, out := range a.sent() {
 					if time.Since(began) < 50*time.Second {
@@ -106,7 +106,7 @@ func TestResumingAChannelReleasesTheMembersItsQuotaRefused(t *testing.T) {
 				d.make(60, wire.CampaignDraft{SegmentSize: 20})
 				d.act(campaign.Start)
 				d.pass(10 * time.Minute)
-				d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 60, Unsent: 60})
+				d.stands(posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 60, Unsent: 60}})
 				calls := len(d.provider.sent())
 				if calls == 0 {
 					d.Fatal("nobody was refused")
@@ -122,7 +122,7 @@ func TestResumingAChannelReleasesTheMembersItsQuotaRefused(t *testing.T) {
 					d.Fatal(err)
 				}
 				d.pass(10 * time.Minute) // who used up a try waits as its profile says
-				d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 60, Sent: 60})
+				d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 60, Sent: 60}})
 			})
 		})
 	}
@@ -155,7 +155,7 @@ func TestWhoMayHaveBeenReachedGoesByTheSameAccount(t *testing.T) {
 		d.make(60, wire.CampaignDraft{SegmentSize: 20, OnUnknown: posthouse.Retry})
 		d.act(campaign.Start)
 		d.pass(30 * time.Minute)
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 60, Sent: 60})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 60, Sent: 60}})
 		by := map[string]int{}
 		for to, account := range first {
 			by[account]++
@@ -182,7 +182,7 @@ func TestACallbackIsEvidenceForMembersInDoubt(t *testing.T) {
 		d.make(10, wire.CampaignDraft{OnUnknown: posthouse.Hold})
 		d.act(campaign.Start)
 		d.pass(time.Minute)
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 10, Unknown: 4, Sent: 6})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 10, Unknown: 4, Sent: 6}})
 		heard := func(address string, delivered bool) work.Heard {
 			return work.Heard{Tenant: d.tenant, Channel: "c", Ref: "of-" + address, Address: address, Delivered: delivered, Code: map[bool]string{false: "USER_BLOCK"}[delivered]}
 		}
@@ -191,7 +191,7 @@ func TestACallbackIsEvidenceForMembersInDoubt(t *testing.T) {
 		if err != nil || len(rest) != 3 || news.Delivered != 1 || news.Undelivered != 1 || len(news.Missed) != 1 || news.Missed[0].Code != "USER_BLOCK" {
 			t.Fatalf("%+v is left, and %+v is new, %v", rest, news, err)
 		}
-		got := d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 10, Unknown: 2, Sent: 6, Delivered: 1, Undelivered: 1})
+		got := d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 10, Unknown: 2, Sent: 6, Delivered: 1, Undelivered: 1}})
 		if m, err := d.desk.Who(d.Context(), d.tenant, "spring", "o0001"); err != nil || m.Outcome != "undelivered" || m.Reason == nil || m.Reason.Code != "USER_BLOCK" {
 			t.Errorf("who blocked us is %+v, %v; the reasons are %+v", m, err, got.Progress.Reasons)
 		}

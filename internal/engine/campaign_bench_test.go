@@ -52,7 +52,7 @@ func benchmarkCampaign(b *testing.B, dsn string) {
 		Stores: parts(storetest.All(st)), Rosters: st.Rosters, Limiter: limit.SQL{Rows: st.Limits}, Log: log,
 		Campaigns: Campaigns{
 			Segments: st.Segments, Legs: campaign.Post{Campaigns: st.Campaigns, Lists: st.Audiences, Templates: st.Templates, Importer: im},
-			Steward: &campaign.Steward{Campaigns: st.Campaigns, Segments: st.Segments, Counts: st.Segments, Lists: st.Audiences, Importer: im},
+			Steward: &campaign.Steward{Campaigns: st.Campaigns, History: st.Campaigns, Segments: st.Segments, Counts: st.Segments, Lists: st.Audiences, Importer: im},
 		},
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func benchmarkCampaign(b *testing.B, dsn string) {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
-	if _, err := desk.Act(ctx, "t", "big", campaign.Start, true); err != nil {
+	if _, err := desk.Start(ctx, "t", "big", wire.CampaignStart{Force: true}); err != nil {
 		b.Fatal(err)
 	}
 	<-c.done

@@ -38,14 +38,14 @@ func TestACanaryGoesFirst(t *testing.T) {
 				d.pass(time.Minute)
 				failed := int64(c.failing)
 				if c.state == posthouse.CampaignPaused {
-					got := d.stands(c.state, wire.CampaignProgress{Members: 130, Sent: 30 - failed, Failed: failed, Unsent: 100})
+					got := d.stands(c.state, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 130, Sent: 30 - failed, Failed: failed, Unsent: 100}})
 					if got.Reason != "canary: 4 of the first 30 have failed" {
 						t.Errorf("the reason is %q", got.Reason)
 					}
 					d.act(campaign.Resume)
 					d.pass(time.Minute)
 				}
-				d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 130, Sent: 130 - failed, Failed: failed})
+				d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 130, Sent: 130 - failed, Failed: failed}})
 				if len(d.provider.sent()) != 130 {
 					t.Errorf("%d messages were sent, want 130", len(d.provider.sent()))
 				}
@@ -97,7 +97,7 @@ func TestACampaignThatReachesNobodyPauses(t *testing.T) {
 				d.act(campaign.Start)
 				d.pass(time.Minute)
 				if reached != "" {
-					d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 600, Sent: 1, Failed: 599})
+					d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 600, Sent: 1, Failed: 599}})
 					return
 				}
 				got, err := d.desk.Get(d.Context(), d.tenant, "spring")
@@ -112,7 +112,7 @@ func TestACampaignThatReachesNobodyPauses(t *testing.T) {
 				d.refuse(func(a string) bool { return false })
 				d.act(campaign.Resume)
 				d.pass(time.Minute)
-				d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 600, Sent: 600 - got.Progress.Failed, Failed: got.Progress.Failed})
+				d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 600, Sent: 600 - got.Progress.Failed, Failed: got.Progress.Failed}})
 			})
 		})
 	}
@@ -182,7 +182,7 @@ func TestACampaignIsSpreadOverAWindow(t *testing.T) {
 			before = len(d.provider.sent())
 		}
 		d.pass(time.Minute)
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 400, Sent: 400})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 400, Sent: 400}})
 	})
 }
 

@@ -64,14 +64,16 @@ func campaigning(t *testing.T, settings posthouse.ChannelSettings, test func(d *
 		d, paces := &drive{rig: r, store: campaignStore{Store: r.store.Segments}}, campaign.NewPaces()
 		r.sends = Campaigns{
 			Segments: &d.store, Legs: campaign.Post{Campaigns: r.store.Campaigns, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im},
-			Steward: &campaign.Steward{Campaigns: r.store.Campaigns, Segments: r.store.Segments, Counts: r.store.Segments, Lists: r.store.Audiences, Importer: im, Paces: paces},
+			Steward: &campaign.Steward{Campaigns: r.store.Campaigns, History: r.store.Campaigns, Segments: r.store.Segments, Counts: r.store.Segments, Lists: r.store.Audiences, Importer: im, Paces: paces},
 		}
 		r.restart()
 		d.desk = campaign.NewDesk(campaign.Options{
 			Paces: paces, Closed: func(tenant, channel string) (string, time.Time) { return r.engine.Routes.Closed(tenant, channel) },
 			Campaigns: r.store.Campaigns, History: r.store.Campaigns, Segments: r.store.Segments, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im, Suppressed: r.store.Suppressions,
 			Channel: func(tenant, name string) *state.Channel { return r.engine.Routes.Channel(tenant, name) },
-			Wake:    func() { r.engine.Campaigner.Nudge() }, Repair: func(ctx context.Context) error { return r.engine.Campaigner.Repair(ctx) },
+			Wake:    func() { r.engine.Campaigner.Nudge() }, Repair: func(ctx context.Context) (map[string]campaign.Repaired, error) {
+				return r.engine.Campaigner.Repair(ctx)
+			},
 		})
 		r.open("c", settings, state.Opened{Window: channel.Forever, Address: func(a string) (string, error) { return a, nil }})
 		test(d)
@@ -104,11 +106,23 @@ func (d *drive) make(n int, draft wire.CampaignDraft) {
 
 func (d *drive) act(a campaign.Action) wire.Campaign {
 	d.Helper()
-	c, err := d.desk.Act(d.Context(), d.tenant, "spring", a, false)
+	c, err := did(d.Context(), d.desk, d.tenant, "spring", a)
 	if err != nil {
 		d.Fatal(err)
 	}
 	return c
+}
+
+// did does something to a campaign.
+func did(ctx context.Context, desk *campaign.Desk, tenant, name string, a campaign.Action) (wire.Campaign, error) {
+	switch a {
+	case campaign.Start:
+		return desk.Start(ctx, tenant, name, wire.CampaignStart{})
+	case campaign.Mend:
+		done, err := desk.Repair(ctx, tenant, name)
+		return done.Campaign, err
+	}
+	return desk.Act(ctx, tenant, name, a)
 }
 
 // stands checks where a campaign and its members stand, and that their counts add up.
@@ -147,7 +161,7 @@ func TestACampaignReachesEverybodyOnce(t *testing.T) {
 		d.make(230, wire.CampaignDraft{Template: "hi", Kind: "coupon"})
 		d.act(campaign.Start)
 		d.pass(10 * time.Second)
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 230, Sent: 230})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 230, Sent: 230}})
 		keys := map[string]bool{}
 		for _, out := range d.provider.sent() {
 			if want := "hello n" + strings.TrimLeft(out.Recipient.Address[1:4], "0") + out.Recipient.Address[4:]; out.Content.Text != want || out.TemplateID != "T1" || out.Kind != "coupon" {
@@ -181,9 +195,9 @@ func TestMembersAreTriedAgainAsTheChannelSays(t *testing.T) {
 		d.make(100, wire.CampaignDraft{})
 		d.act(campaign.Start)
 		d.pass(10 * time.Second)
-		d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 100, Sent: 97, Failed: 1, Unsent: 2})
+		d.stands(posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 100, Sent: 97, Failed: 1, Unsent: 2}})
 		d.pass(5 * time.Minute)
-		c := d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 100, Sent: 98, Failed: 2})
+		c := d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 100, Sent: 98, Failed: 2}})
 		want := []wire.CampaignReason{
 			{Outcome: "failed", Class: posthouse.ClassRecipient, Code: "43004", Error: "does not follow", Members: 1},
 			{Outcome: "failed", Class: posthouse.ClassTransient, Code: "-1", Error: "busy", Members: 1},
@@ -216,9 +230,9 @@ func TestWhoMayHaveBeenReachedIsHeldOrSentToAgain(t *testing.T) {
 				d.make(20, wire.CampaignDraft{OnUnknown: policy})
 				d.act(campaign.Start)
 				d.pass(5 * time.Minute)
-				want, copies := wire.CampaignProgress{Members: 20, Sent: 19, Unknown: 1}, 1
+				want, copies := wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 20, Sent: 19, Unknown: 1}}, 1
 				if policy == posthouse.Retry {
-					want, copies = wire.CampaignProgress{Members: 20, Sent: 20}, 2
+					want, copies = wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 20, Sent: 20}}, 2
 				}
 				d.stands(posthouse.CampaignDone, want)
 				keys := map[string]bool{}
@@ -252,7 +266,7 @@ func (d *drive) decide() {
 			d.Errorf("the person's word no. %d decided on %d, %v; want %d", i+1, got.Resolved, err, want)
 		}
 	}
-	d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 20, Sent: 19, Failed: 1})
+	d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 20, Sent: 19, Failed: 1}})
 	if who, err := d.desk.Who(d.Context(), d.tenant, "spring", "o0005"); err != nil || who.Outcome != "failed" || who.Reason == nil || who.Reason.Code != "OPERATOR" {
 		d.Errorf("o0005 is %+v, %v", who, err)
 	}
@@ -270,10 +284,10 @@ func TestAPauseStartsNobodyMore(t *testing.T) {
 		if after := len(d.provider.sent()); after != before || before < 30 || before > 70 {
 			d.Errorf("%d were sent to before the pause, and %d after it", before, after-before)
 		}
-		d.stands(posthouse.CampaignPaused, wire.CampaignProgress{Members: 200, Sent: int64(before), Unsent: int64(200 - before)})
+		d.stands(posthouse.CampaignPaused, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 200, Sent: int64(before), Unsent: int64(200 - before)}})
 		d.act(campaign.Resume)
 		d.pass(time.Minute)
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 200, Sent: 200})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 200, Sent: 200}})
 		if len(d.copies()) != 200 || len(d.provider.sent()) != 200 {
 			d.Errorf("%d people got %d messages", len(d.copies()), len(d.provider.sent()))
 		}
@@ -290,11 +304,11 @@ func TestADeadlineAndACancelEndWhoIsLeft(t *testing.T) {
 					draft.Deadline = time.Now().Add(5 * time.Second)
 				}
 				d.make(500, draft)
-				if _, err := d.desk.Act(d.Context(), d.tenant, "spring", campaign.Start, false); (err == nil) != draft.Deadline.IsZero() {
+				if _, err := d.desk.Start(d.Context(), d.tenant, "spring", wire.CampaignStart{}); (err == nil) != draft.Deadline.IsZero() {
 					t.Errorf("starting what cannot end before its deadline: %v", err)
 				}
 				if !draft.Deadline.IsZero() {
-					if _, err := d.desk.Act(d.Context(), d.tenant, "spring", campaign.Start, true); err != nil {
+					if _, err := d.desk.Start(d.Context(), d.tenant, "spring", wire.CampaignStart{Force: true}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -307,7 +321,7 @@ func TestADeadlineAndACancelEndWhoIsLeft(t *testing.T) {
 				if after := len(d.provider.sent()); after != before || before == 0 || before > 60 {
 					t.Errorf("%d were sent to before the end, and %d after it", before, after-before)
 				}
-				want := wire.CampaignProgress{Members: 500, Sent: int64(before), Expired: int64(500 - before)}
+				want := wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 500, Sent: int64(before), Expired: int64(500 - before)}}
 				if draft.Deadline.IsZero() {
 					want.Expired, want.Cancelled = 0, want.Expired
 				}
@@ -355,7 +369,7 @@ func TestADeadWorkerLeavesOnlyWhoWasUnderWayInDoubt(t *testing.T) {
 		if doubt == 0 || doubt > 8 {
 			d.Errorf("%d are in doubt, want 1 to 8", doubt)
 		}
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 200, Sent: 200 - doubt, Unknown: doubt})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 200, Sent: 200 - doubt, Unknown: doubt}})
 		for to, n := range d.copies() {
 			if n != 1 {
 				d.Errorf("%s was sent to %d times", to, n)
@@ -397,9 +411,9 @@ func TestAMemberWaitsForTheOwnWindowAlone(t *testing.T) {
 		d.make(20, wire.CampaignDraft{})
 		d.act(campaign.Start)
 		d.pass(10 * time.Second)
-		d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 20, Sent: 19, Unsent: 1})
+		d.stands(posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 20, Sent: 19, Unsent: 1}})
 		d.pass(2 * time.Minute)
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 20, Sent: 20})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 20, Sent: 20}})
 	})
 }
 
@@ -418,10 +432,10 @@ func TestACampaignThatCannotBeReadDelaysNobody(t *testing.T) {
 		id := d.send(text("c", "single"))[0]
 		d.pass(100 * time.Millisecond)
 		d.want(id, posthouse.Sent, "", 0)
-		d.stands(posthouse.CampaignRunning, wire.CampaignProgress{Members: 100, Unsent: 100})
+		d.stands(posthouse.CampaignRunning, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 100, Unsent: 100}})
 		d.act(campaign.Cancel)
 		d.pass(5 * time.Second)
-		d.stands(posthouse.CampaignCancelled, wire.CampaignProgress{Members: 100, Cancelled: 100})
+		d.stands(posthouse.CampaignCancelled, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 100, Cancelled: 100}})
 	})
 }
 
@@ -453,7 +467,7 @@ func TestOnlyWhatTheTemplateNamesGoesToTheProvider(t *testing.T) {
 				_, err = d.desk.Import(d.Context(), d.tenant, name, campaign.Part{Final: true}, strings.NewReader(columns+row))
 			}
 			if err == nil {
-				_, err = d.desk.Act(d.Context(), d.tenant, name, campaign.Start, false)
+				_, err = d.desk.Start(d.Context(), d.tenant, name, wire.CampaignStart{})
 			}
 			if err != nil {
 				d.Fatal(err)
@@ -558,7 +572,7 @@ func TestMembersOfAnOutcomeMakeTheNextCampaign(t *testing.T) {
 		d.make(20, wire.CampaignDraft{Template: "hi", Kind: "coupon", CampaignRules: posthouse.CampaignRules{NotToldWithin: posthouse.Duration(time.Hour)}})
 		d.act(campaign.Start)
 		d.pass(time.Minute)
-		d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 20, Sent: 13, Failed: 7})
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 20, Sent: 13, Failed: 7}})
 		for _, wrong := range [][]string{nil, {"failed", "unsent"}, {"lost"}, {"expired"}} {
 			if _, err := d.desk.Repeat(d.Context(), d.tenant, work.Program(), "spring", wire.CampaignAgain{Outcomes: wrong}); err == nil {
 				t.Errorf("a campaign of those who are %v is made", wrong)
@@ -570,7 +584,7 @@ func TestMembersOfAnOutcomeMakeTheNextCampaign(t *testing.T) {
 		}
 		before := len(d.provider.sent())
 		d.refuse(func(string) bool { return false })
-		if _, err := d.desk.Act(d.Context(), d.tenant, next.Name, campaign.Start, false); err != nil {
+		if _, err := d.desk.Start(d.Context(), d.tenant, next.Name, wire.CampaignStart{}); err != nil {
 			t.Fatal(err)
 		}
 		d.pass(time.Minute)

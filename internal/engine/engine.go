@@ -151,6 +151,7 @@ type Engine struct {
 	Explainer *Explainer
 	Gates     *Gatekeeper
 	Rescuer   *rescue.Rescuer
+	Pruner    *upkeep.Pruner
 	// Campaigner is nil where no campaigns are sent.
 	Campaigner *segment.Campaigner
 
@@ -273,6 +274,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 		Queue: queue, Failures: queue.Failures, Results: e.recorder, Settings: e.Routes.Settings, Reported: e.Pull.Reporter.Has, Unread: e.Pull.Roll.Unread, Returned: e.Pull.Desk.Returned,
 		Life: l, Log: o.Log, Metrics: m, Every: o.RescueEvery,
 	}
+	e.Pruner = upkeep.NewPruner(upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log})
 	turner := &refuge.Turner{Store: o.Stores.Depths, Served: e.Routes, Refresh: o.Refresh, Life: l, Log: o.Log}
 	e.measurer = &upkeep.Measurer{Store: o.Stores.Depths, Counted: turner.Turn, Life: l, Log: o.Log, Metrics: m}
 }
@@ -351,9 +353,8 @@ func (e *Engine) roles() []func(context.Context) {
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
 	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
-	pruner := &upkeep.Pruner{Old: o.Stores.Old, Minutes: o.Stores.Minutes, Keep: work.RetentionOf(o.Keep, o.KeepSent), KeepLogs: o.KeepLogs, Life: l, Log: o.Log}
 	list := []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, pruner.Run, pruner.Forget, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, e.Pruner.Run, e.Pruner.Forget, e.Pruner.Sweeping, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

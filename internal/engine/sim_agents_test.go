@@ -75,6 +75,8 @@ func (p *process) PruneLogs(context.Context, time.Time, time.Duration, int) (int
 	return 0, nil
 }
 
+func (p *process) SweepCampaigns(context.Context, time.Time, int) (int, error) { return 0, nil }
+
 func (p *process) PruneCampaigns(context.Context, time.Time, time.Duration, int) (int, error) {
 	return 0, nil
 }

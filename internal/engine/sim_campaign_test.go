@@ -82,7 +82,7 @@ func (c *simCampaign) run() {
 		_, err = desk.Import(ctx, posthouse.DefaultTenant, c.draft.Name, campaign.Part{Final: true}, strings.NewReader(list.String()))
 	}
 	if err == nil {
-		_, err = desk.Act(ctx, posthouse.DefaultTenant, c.draft.Name, campaign.Start, true)
+		_, err = desk.Start(ctx, posthouse.DefaultTenant, c.draft.Name, wire.CampaignStart{Force: true})
 	}
 	if err != nil {
 		w.fail("", "the campaign does not start: %v", err)
@@ -105,7 +105,7 @@ func (c *simCampaign) act(a campaign.Action) {
 	if p == nil {
 		return
 	}
-	_, err := c.desk(p).Act(context.Background(), posthouse.DefaultTenant, c.draft.Name, a, false)
+	_, err := did(context.Background(), c.desk(p), posthouse.DefaultTenant, c.draft.Name, a)
 	c.w.note("a person does %s to the campaign: %v", a, err)
 	if err == nil {
 		c.w.saw("campaign "+string(a), 1)
@@ -194,7 +194,7 @@ func (p *process) sends() Campaigns {
 	st, b := p.w.store, books{p}
 	return Campaigns{
 		Segments: b, Legs: campaign.Post{Campaigns: st.Campaigns, Lists: st.Audiences, Templates: st.Templates, Importer: c.importer},
-		Steward: &campaign.Steward{Campaigns: b, Segments: b, Counts: st.Segments, Lists: st.Audiences, Importer: c.importer},
+		Steward: &campaign.Steward{Campaigns: b, History: st.Campaigns, Segments: b, Counts: st.Segments, Lists: st.Audiences, Importer: c.importer},
 	}
 }
 
@@ -205,7 +205,7 @@ var _ interface {
 } = books{}
 
 func moveCampaign(c *work.Campaign, by time.Duration) {
-	for _, t := range []*time.Time{&c.Deadline, &c.CreatedAt, &c.UpdatedAt, &c.StartedAt, &c.FinishedAt} {
+	for _, t := range []*time.Time{&c.StartAt, &c.Deadline, &c.CreatedAt, &c.UpdatedAt, &c.StartedAt, &c.FinishedAt} {
 		move(t, by)
 	}
 }
@@ -254,6 +254,11 @@ func (b books) LiveCampaigns(ctx context.Context) (list []work.Campaign, err err
 		moveCampaign(&list[i], -b.skew)
 	}
 	return list, err
+}
+
+// Segments are read by a campaign that begins at a time, which no world has.
+func (b books) Segments(ctx context.Context, campaign string, behind work.SegmentPlace, max int) ([]work.Segment, error) {
+	return b.w.store.Segments.Segments(ctx, campaign, behind, max)
 }
 
 func (b books) ClaimSegment(ctx context.Context, _ time.Time, c work.SegmentClaim) (s work.Segment, found bool, err error) {

@@ -87,7 +87,7 @@ func TestACampaignHeedsWhoIsSuppressedWhileItRuns(t *testing.T) {
 		d.suppress("", "o0003", "too late", time.Time{})
 		d.suppress("", "o0035", "in time", time.Time{})
 		d.pass(10 * time.Minute)
-		c := d.stands(posthouse.CampaignDone, wire.CampaignProgress{Members: 40, Sent: 38, Suppressed: 2})
+		c := d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 40, Sent: 38, Suppressed: 2}})
 		if len(c.Progress.Reasons) != 1 || c.Progress.Reasons[0].Outcome != "suppressed" || c.Progress.Reasons[0].Members != 2 {
 			d.Errorf("reasons: %+v", c.Progress.Reasons)
 		}

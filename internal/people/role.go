@@ -15,14 +15,14 @@ func decides() []string {
 	return []string{
 		"*.read", "deliveries.*", "decisions.*", "messages.cancel", "reminders.end", "channels.pause", "channels.resume", "channels.test",
 		"accounts.pause", "accounts.resume", "accounts.test", "agents.pause", "agents.resume", "agents.drain", "agents.reassign",
-		"rosters.override", "templates.preview", "campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
+		"rosters.override", "templates.preview", "campaigns.unschedule", "campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
 	}
 }
 
 // hands are the actions of those who send, beyond deciding. A query of a database is none: it shows whatever the database's user may read.
 func hands() []string {
 	return []string{
-		"messages.*", "campaigns.create", "campaigns.delete", "campaigns.members", "campaigns.followers", "campaigns.start", "campaigns.test",
+		"messages.*", "campaigns.create", "campaigns.change", "campaigns.again", "campaigns.clone", "campaigns.delete", "campaigns.members", "campaigns.followers", "campaigns.start", "campaigns.test",
 		"audiences.create", "audiences.delete", "audiences.members", "audiences.followers",
 		"reminders.*", "media.*", "notices.*", "jobs.*", "workflow.events", "templates.preview", "templates.test",
 	}

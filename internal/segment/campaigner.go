@@ -13,7 +13,7 @@ import (
 // Steward takes campaigns from their start to their end, see campaign.Steward.
 type Steward interface {
 	Round(ctx context.Context, now time.Time) (live int, more bool, err error)
-	Repair(ctx context.Context, now time.Time, terms func(c *work.Campaign) (campaign.Terms, bool)) (int, error)
+	Repair(ctx context.Context, now time.Time, terms func(c *work.Campaign) (campaign.Terms, bool)) (map[string]campaign.Repaired, error)
 	Brake
 }
 
@@ -44,10 +44,9 @@ func (c *Campaigner) Nudge() {
 	}
 }
 
-// Repair looks at once for segments that their workers have left.
-func (c *Campaigner) Repair(ctx context.Context) error {
-	_, err := c.steward.Repair(ctx, c.holder.Life.Now(), c.holder.Terms)
-	return err
+// Repair looks at once for segments that their workers have left, and says what it has issued anew, by campaign.
+func (c *Campaigner) Repair(ctx context.Context) (map[string]campaign.Repaired, error) {
+	return c.steward.Repair(ctx, c.holder.Life.Now(), c.holder.Terms)
 }
 
 // Run looks after campaigns until nothing new may begin.
@@ -66,7 +65,8 @@ func (c *Campaigner) Run(ctx context.Context) {
 		case stuck:
 			stuck, repaired = false, now // those who wait to write get a turn first
 		case woken || now.Sub(repaired) >= c.repairs:
-			repaired, err = now, errors.Join(err, c.Repair(ctx))
+			_, wrong := c.Repair(ctx)
+			repaired, err = now, errors.Join(err, wrong)
 		}
 		if live > 0 {
 			err = errors.Join(err, c.mark(ctx))

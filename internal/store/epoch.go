@@ -90,6 +90,12 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 		if err != nil {
 			return err
 		}
+		// One that is scheduled in the copy may have begun since: it begins when a person says so.
+		_, err = t.Exec("UPDATE posthouse_campaigns SET state = ?, reason = ?, start_at = 0, version = version + 1 WHERE state = ?",
+			string(posthouse.CampaignReady), work.ReasonEpochHold, string(posthouse.CampaignScheduled))
+		if err != nil {
+			return err
+		}
 		return raising{t}.setEpoch(next)
 	})
 }

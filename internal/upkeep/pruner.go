@@ -14,6 +14,8 @@ type Old interface {
 	Prune(ctx context.Context, now time.Time, keep work.Retention, max int) (int, error)
 	PruneLogs(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
 	PruneCampaigns(ctx context.Context, now time.Time, keep time.Duration, max int) (int, error)
+	// SweepCampaigns deletes rows that are nobody's since their campaign or list was deleted.
+	SweepCampaigns(ctx context.Context, now time.Time, max int) (int, error)
 	Forget(ctx context.Context, now time.Time, max int) (int, error)
 }
 
@@ -31,6 +33,34 @@ type Pruner struct {
 	KeepLogs time.Duration // negative for ever
 	Life     *life.Life
 	Log      *slog.Logger
+
+	swept chan struct{} // capacity 1: a campaign or a list was deleted
+}
+
+// NewPruner completes a pruner.
+func NewPruner(p Pruner) *Pruner {
+	p.swept = make(chan struct{}, 1)
+	return &p
+}
+
+// Sweep deletes soon what a deleted campaign or list has left: tens of thousands of rows, for which nobody waits.
+func (p *Pruner) Sweep() {
+	select {
+	case p.swept <- struct{}{}:
+	default:
+	}
+}
+
+// Sweeping deletes what is to be swept in this process. What another one leaves behind Run finds.
+func (p *Pruner) Sweeping(ctx context.Context) {
+	for {
+		select {
+		case <-p.swept:
+			p.pruneAll("rows of deleted campaigns and lists", func(max int) (int, error) { return p.Old.SweepCampaigns(ctx, time.Now(), max) })
+		case <-p.Life.Stopping():
+			return
+		}
+	}
 }
 
 // pruneEvery is the time between two looks for old deliveries; pruneBatch bounds one transaction.

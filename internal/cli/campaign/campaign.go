@@ -17,31 +17,33 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
-	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
 // Group is what is done with campaigns.
 func Group(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("campaign", "What is sent to an audience of up to millions, each known by name",
-		create(sh), list(sh), show(sh), importPeople(sh), query(sh, ofCampaign), followers(sh, ofCampaign), plan(sh), test(sh), start(sh), watch(sh),
+		create(sh), list(sh), show(sh), importPeople(sh), query(sh, ofCampaign), followers(sh, ofCampaign), plan(sh), test(sh), change(sh), start(sh),
+		act(sh, "unschedule", "Take back when a campaign is to begin by itself", client.Campaigns.Unschedule), watch(sh),
 		act(sh, "pause", "Start nobody more; who is under way is finished", client.Campaigns.Pause),
 		act(sh, "resume", "Go on with a campaign that is paused", client.Campaigns.Resume),
-		act(sh, "repair", "Look at once for what lost workers have left", client.Campaigns.Repair),
+		repair(sh),
 		deletion(sh, "Delete a campaign that was never started, or has ended, with its members and where they stand",
 			func(ctx context.Context, c *client.Client, name string) error { return c.Campaigns.Delete(ctx, name) }),
 		act(sh, "cancel", "End a campaign: everybody who is not under way is cancelled", client.Campaigns.Cancel),
-		resolve(sh), again(sh), who(sh), export(sh), refused(sh)))
+		resolve(sh), again(sh), clone(sh), who(sh), export(sh), refused(sh)))
 }
 
 func create(sh *shell.Shell) *cobra.Command {
 	var draft wire.CampaignDraft
 	var text, payload, deadline, file string
 	var how people
+	var some selection
 	cmd := &cobra.Command{
 		Use: "add NAME", Aliases: []string{"create"}, Short: "Make a campaign, and import its people where a file is named", Args: shell.Takes("NAME"),
 		Example: `  posthouse campaign add coupon-a --channel wechat --template coupon --audience people.csv
-  posthouse campaign add news --channel mail --text "We have moved" --list customers`,
+  posthouse campaign add news --channel mail --text "We have moved" --list customers
+  posthouse campaign add a --channel mail --text Hi --list all --share 0-10%`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&draft.Channel, "channel", "", "the `NAME` of the channel that sends")
@@ -56,6 +58,7 @@ func create(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")
 	flags.IntVar(&draft.SegmentSize, "segment-size", 0, "how many members are claimed as one, a `NUMBER` (default 1000)")
 	how.describe(cmd)
+	some.describe(cmd)
 	var with caution
 	with.describe(cmd)
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) (err error) {
@@ -67,6 +70,9 @@ func create(sh *shell.Shell) *cobra.Command {
 			return err
 		}
 		if draft.Deadline, err = sh.Moment("--deadline", deadline); err != nil {
+			return err
+		}
+		if draft.Select, err = some.asked(); err != nil {
 			return err
 		}
 		if text != "" {
@@ -104,9 +110,13 @@ func list(sh *shell.Shell) *cobra.Command {
 			return sh.Show(page, func() {
 				var rows [][]string
 				for _, c := range page.Items {
-					rows = append(rows, []string{c.Name, string(c.State), c.Channel, c.Template, sh.At(c.CreatedAt), sh.At(c.Deadline)})
+					n := &c.Counts
+					rows = append(rows, []string{
+						c.Name, string(c.State), c.Channel, count(n.Members), count(n.Through()), count(n.Sent + n.Delivered), count(n.Missed()), count(n.Unknown),
+						sh.At(c.CreatedAt), sh.At(c.StartAt), sh.At(c.Deadline),
+					})
 				}
-				sh.Table([]string{"Campaign", "State", "Channel", "Template", "Made", "Deadline"}, rows)
+				sh.Table([]string{"Campaign", "State", "Channel", "People", "Through", "Sent", "Failed", "Unknown", "Made", "Begins", "Deadline"}, rows)
 				sh.More(page.Next)
 			})
 		}),
@@ -115,6 +125,8 @@ func list(sh *shell.Shell) *cobra.Command {
 	shell.PageFlags(cmd.Flags(), &f.Limit, 50, &f.Cursor)
 	return cmd
 }
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
 
 func show(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
@@ -132,7 +144,7 @@ func show(sh *shell.Shell) *cobra.Command {
 func printCampaign(sh *shell.Shell, c wire.Campaign) {
 	sh.Fields(append([][2]string{
 		{"campaign", c.Name}, {"id", c.ID}, {"state", string(c.State)}, {"channel", c.Channel}, {"template", c.Template}, {"list", c.Audience},
-		{"made", sh.At(c.CreatedAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(c.People)}, {"reason", c.Reason},
+		{"made", sh.At(c.CreatedAt)}, {"begins", sh.At(c.StartAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(c.People)}, {"reason", c.Reason},
 		{"waits", waiting(sh, &c.Progress)}, {"speed", speed(&c)},
 	}, rulesTold(c.CampaignRules)...)...)
 	p := c.Progress
@@ -222,6 +234,13 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)}, {"suppressed", strconv.FormatInt(p.Suppressed, 10)}, {"told recently", recently},
 		{"segments", strconv.FormatInt(p.Segments, 10)}, {"takes", takes},
 	}, rulesTold(p.CampaignRules)...)...)
+	for _, w := range p.Windows {
+		of := string(w.Of)
+		if w.Account != "" {
+			of += " " + w.Account
+		}
+		sh.Printf("quota: %d of %d in %s of the %s are used, %d are left\n", w.Used, w.Max, w.Per, of, w.Left)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Missing)) {
 		sh.Printf("missing: %s, in %d records\n", name, p.Missing[name])
 	}
@@ -318,47 +337,127 @@ func refused(sh *shell.Shell) *cobra.Command {
 
 func start(sh *shell.Shell) *cobra.Command {
 	var force bool
+	var at string
 	cmd := &cobra.Command{
-		Use: "start NAME", Short: "Begin to send a campaign", Args: shell.Takes("NAME"),
+		Use: "start NAME", Short: "Begin to send a campaign, now or at a time", Args: shell.Takes("NAME"),
+		Example: `  posthouse campaign start coupon-a
+  posthouse campaign start coupon-a --at "2030-10-01 08:00"`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			got, err := c.Campaigns.Start(ctx, args[0], force)
+			when, err := sh.Moment("--at", at)
+			if err != nil {
+				return err
+			}
+			got, err := c.Campaigns.StartAt(ctx, args[0], when, force)
 			if err != nil {
 				return err
 			}
 			return sh.Show(got, func() { printCampaign(sh, got) })
 		}),
 	}
+	cmd.Flags().StringVar(&at, "at", "", "the `TIME` when it begins by itself: \"2030-10-01 08:00\", 08:00, or 2h from now")
 	cmd.Flags().BoolVar(&force, "force", false, "start although records lack a variable, or the deadline comes before the end")
 	return cmd
 }
 
+// change is a command that changes how a campaign is sent that has not begun.
+func change(sh *shell.Shell) *cobra.Command {
+	var in wire.CampaignChange
+	var deadline string
+	var with caution
+	cmd := &cobra.Command{
+		Use: "change NAME", Short: "Change how a campaign is sent that has not begun", Args: shell.Takes("NAME"),
+		Example: `  posthouse campaign change coupon-a --deadline "2030-10-01 20:00" --spread 2h
+  posthouse campaign change coupon-a --remove brake,canary`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar((*string)(&in.Priority), "priority", "", "`WORD`: high, normal or low")
+	flags.StringVar((*string)(&in.OnUnknown), "on-unknown", "", "what follows where nobody knows whether a member was reached: `WORD` hold or retry")
+	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")
+	flags.StringSliceVar(&in.Remove, "remove", nil, "what it has no more, `NAMES` with commas: deadline, spread, canary, brake, not_told_within")
+	with.describe(cmd)
+	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+		rules, err := with.rules()
+		if err != nil {
+			return err
+		}
+		end, err := sh.Moment("--deadline", deadline)
+		if err != nil {
+			return err
+		}
+		if !end.IsZero() {
+			in.Deadline = &end
+		}
+		if flags.Changed("spread") {
+			in.Spread = &rules.Spread
+		}
+		if flags.Changed("not-told-within") {
+			in.NotToldWithin = &rules.NotToldWithin
+		}
+		in.Canary, in.Brake = rules.Canary, rules.Brake
+		got, err := c.Campaigns.Change(ctx, args[0], in)
+		if err != nil {
+			return err
+		}
+		return sh.Show(got, func() { printCampaign(sh, got) })
+	})
+	return cmd
+}
+
+func repair(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "repair NAME", Short: "Look at once for what lost workers have left, and say what was issued anew", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			got, err := c.Campaigns.Repair(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(got, func() {
+				if got.Repaired.Segments == 0 {
+					sh.Printf("nothing to repair: no worker has left anybody, and nobody who was refused is due for another try\n\n")
+				} else {
+					sh.Printf("issued anew: %d people of %d segments\n\n", got.Repaired.Members, got.Repaired.Segments)
+				}
+				printCampaign(sh, got.Campaign)
+			})
+		}),
+	}
+}
+
 func again(sh *shell.Shell) *cobra.Command {
 	var a wire.CampaignAgain
+	var some selection
 	cmd := &cobra.Command{
 		Use: "again NAME", Short: "Make the next campaign of those members of one who ended in some way", Args: shell.Takes("NAME"),
 		Example: `  posthouse campaign again coupon-a --outcome failed,unknown
   posthouse campaign again coupon-a --outcome undelivered --name coupon-b`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			asked, err := some.asked()
+			if err != nil {
+				return err
+			}
+			if asked != nil {
+				a.MemberSelection = *asked
+			}
 			made, err := c.Campaigns.Again(ctx, args[0], a)
 			if err != nil {
 				return err
 			}
-			return sh.Show(made, func() {
-				sh.Printf("%s: %d people. posthouse campaign plan %s shows what they get\n", made.Name, made.People.Members, shellword.Quote(made.Name))
-			})
+			return sh.Show(made, func() { printMade(sh, &made) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&a.Outcomes, "outcome", nil, "of whom, `OUTCOMES` with commas: sent, delivered, undelivered, failed, unknown, expired, suppressed, cancelled")
 	cmd.Flags().StringVar(&a.Name, "name", "", "what it is called, a `NAME` (default that of the one before and -again)")
+	some.describe(cmd)
 	return cmd
 }
 
 func resolve(sh *shell.Shell) *cobra.Command {
 	var r wire.CampaignResolve
 	cmd := &cobra.Command{
-		Use: "resolve NAME (sent | not_sent)", Short: "Decide on members of whom nobody knows whether they were reached", Args: shell.Takes("NAME", "OUTCOME"),
+		Use: "resolve NAME (sent | not_sent | resend)", Short: "Decide on members of whom nobody knows whether they were reached", Args: shell.Takes("NAME", "OUTCOME"),
 		Example: `  posthouse campaign export coupon-a --outcome unknown
-  posthouse campaign resolve coupon-a sent --address o2`,
+  posthouse campaign resolve coupon-a sent --address o2
+  posthouse campaign resolve coupon-a resend`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			r.Outcome = wire.CampaignVerdict(args[1])
 			done, err := c.Campaigns.Resolve(ctx, args[0], r)

@@ -209,7 +209,7 @@ func (s Seeker) campaigns(ctx context.Context, q Question, users []posthouse.Use
 		if q.Channel != "" && q.Channel != c.Channel || q.Kind != "" && q.Kind != c.Kind {
 			continue
 		}
-		m, err := s.member(ctx, c, q.Words, users)
+		m, err := s.member(ctx, c.Campaign, q.Words, users)
 		if err != nil {
 			return nil, err
 		}

@@ -107,6 +107,23 @@ func (s Audiences) AudienceOf(ctx context.Context, tenant, id string) (work.Audi
 	return a, found, s.db.Coded(err, "read an audience")
 }
 
+// MembersOf is how many members lists have, by their ids.
+func (s Audiences) MembersOf(ctx context.Context, ids []string) (map[string]int64, error) {
+	all := map[string]int64{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	where, args := s.db.In("id", ids)
+	err := s.db.Look(ctx, "SELECT id, members FROM posthouse_audiences WHERE "+where, args, func(scan sqldb.Scanner) error {
+		var id string
+		var n int64
+		err := scan(&id, &n)
+		all[id] = n
+		return err
+	})
+	return all, s.db.Coded(err, "count the members of audiences")
+}
+
 // Audiences lists a tenant's lists that have a name, by it.
 func (s Audiences) Audiences(ctx context.Context, tenant, cursor string, limit int) ([]posthouse.Audience, string, error) {
 	after, err := page.Key("audiences", cursor)

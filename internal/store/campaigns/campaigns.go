@@ -12,22 +12,23 @@ import (
 )
 
 // campaignColumns begin with what never changes.
-const campaignColumns = "id, tenant, name, channel, kind, template, content, payload, list_name, audience, priority, on_unknown, deadline, segment_size, rules, created_at, " +
+const campaignColumns = "id, tenant, name, channel, kind, template, content, payload, list_name, audience, segment_size, created_at, " +
 	campaignProgress + ", version, updated_at"
 
-// campaignProgress is what each step of a campaign writes.
-const campaignProgress = "template_version, state, reason, planned, last_seq, marks, started_at, finished_at"
+// campaignProgress is what each step of a campaign writes: also what people may change before its start.
+const campaignProgress = "priority, on_unknown, deadline, rules, start_at, template_version, state, reason, planned, last_seq, marks, started_at, finished_at"
 
 func readCampaign(scan sqldb.Scanner) (work.Campaign, error) {
 	var c work.Campaign
 	var content, payload, rules, marks string
-	var priority, deadline, created, started, finished, updated int64
-	err := scan(&c.ID, &c.Tenant, &c.Name, &c.Channel, &c.Kind, &c.Template, &content, &payload, &c.Audience, &c.AudienceID, &priority, &c.OnUnknown, &deadline, &c.SegmentSize, &rules, &created,
-		&c.Version, &c.State, &c.Reason, &c.Planned, &c.Last, &marks, &started, &finished, &c.Edition, &updated)
+	var priority, start, deadline, created, started, finished, updated int64
+	err := scan(&c.ID, &c.Tenant, &c.Name, &c.Channel, &c.Kind, &c.Template, &content, &payload, &c.Audience, &c.AudienceID, &c.SegmentSize, &created,
+		&priority, &c.OnUnknown, &deadline, &rules, &start, &c.Version, &c.State, &c.Reason, &c.Planned, &c.Last, &marks, &started, &finished, &c.Edition, &updated)
 	if err != nil {
 		return c, err
 	}
-	c.Priority, c.Deadline, c.CreatedAt, c.UpdatedAt, c.StartedAt, c.FinishedAt = sqldb.PriorityOf(priority), sqldb.TimeOf(deadline), sqldb.TimeOf(created), sqldb.TimeOf(updated), sqldb.TimeOf(started), sqldb.TimeOf(finished)
+	c.Priority, c.StartAt, c.Deadline = sqldb.PriorityOf(priority), sqldb.TimeOf(start), sqldb.TimeOf(deadline)
+	c.CreatedAt, c.UpdatedAt, c.StartedAt, c.FinishedAt = sqldb.TimeOf(created), sqldb.TimeOf(updated), sqldb.TimeOf(started), sqldb.TimeOf(finished)
 	if payload != "" {
 		c.Payload = json.RawMessage(payload)
 	}
@@ -66,18 +67,13 @@ func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campa
 				return err
 			}
 		}
-		rules, err := json.Marshal(c.CampaignRules)
-		if err != nil {
-			return err
-		}
 		step, err := stepOf(&made)
 		if err != nil {
 			return err
 		}
 		made.Edition, made.CreatedAt, made.UpdatedAt = 1, sqldb.TimeOf(at), sqldb.TimeOf(at)
 		args := []any{
-			c.ID, c.Tenant, c.Name, c.Channel, c.Kind, c.Template, string(content), string(c.Payload), c.Audience, c.AudienceID, sqldb.PriorityNumber(c.Priority), string(c.OnUnknown),
-			sqldb.Micros(c.Deadline), c.SegmentSize, string(rules), at,
+			c.ID, c.Tenant, c.Name, c.Channel, c.Kind, c.Template, string(content), string(c.Payload), c.Audience, c.AudienceID, c.SegmentSize, at,
 		}
 		args = append(append(args, step...), made.Edition, at)
 		_, err = t.Exec("INSERT INTO posthouse_campaigns ("+campaignColumns+") VALUES ("+sqldb.Marks(len(args))+")", args...)
@@ -91,7 +87,14 @@ func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campa
 
 func stepOf(c *work.Campaign) ([]any, error) {
 	marks, err := json.Marshal(c.Marks)
-	return []any{c.Version, string(c.State), c.Reason, c.Planned, c.Last, string(marks), sqldb.Micros(c.StartedAt), sqldb.Micros(c.FinishedAt)}, err
+	if err != nil {
+		return nil, err
+	}
+	rules, err := json.Marshal(c.CampaignRules)
+	return []any{
+		sqldb.PriorityNumber(c.Priority), string(c.OnUnknown), sqldb.Micros(c.Deadline), string(rules), sqldb.Micros(c.StartAt),
+		c.Version, string(c.State), c.Reason, c.Planned, c.Last, string(marks), sqldb.Micros(c.StartedAt), sqldb.Micros(c.FinishedAt),
+	}, err
 }
 
 // Campaign reads a campaign by its name or its id.
@@ -131,11 +134,11 @@ func (s Campaigns) CampaignOf(ctx context.Context, id string) (work.Campaign, bo
 	return c, found, s.db.Coded(err, "read a campaign")
 }
 
-// LiveCampaigns are those of all tenants that something is still to be done for: that run or are paused, or that were ended and
-// still have members whose end is not written.
+// LiveCampaigns are those of all tenants that something is still to be done for: that are scheduled, run or are paused, or that were
+// ended and still have members whose end is not written.
 func (s Campaigns) LiveCampaigns(ctx context.Context) ([]work.Campaign, error) {
-	list, err := sqldb.All(s.db.Often(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE state IN (?, ?, ?, ?) AND finished_at = 0 ORDER BY id",
-		string(posthouse.CampaignRunning), string(posthouse.CampaignPaused), string(posthouse.CampaignCancelled), string(posthouse.CampaignExpired))
+	list, err := sqldb.All(s.db.Often(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE state IN (?, ?, ?, ?, ?) AND finished_at = 0 ORDER BY id",
+		string(posthouse.CampaignScheduled), string(posthouse.CampaignRunning), string(posthouse.CampaignPaused), string(posthouse.CampaignCancelled), string(posthouse.CampaignExpired))
 	return list, s.db.Coded(err, "list the campaigns that go on")
 }
 

@@ -62,8 +62,8 @@ const (
 	rowsAtOnce  = 200
 )
 
-// PruneCampaigns deletes campaigns that ended longer ago than they are kept, and rows that are nobody's since their campaign or list was
-// deleted. It returns how many rows it deleted, somewhat more than max at most.
+// PruneCampaigns deletes campaigns that ended longer ago than they are kept, and does what SweepCampaigns does. It returns how many rows
+// it deleted, somewhat more than max at most.
 func (s Campaigns) PruneCampaigns(ctx context.Context, now time.Time, keep time.Duration, max int) (n int, err error) {
 	if keep != work.Forever {
 		at, args := s.db.Instant(now)
@@ -79,6 +79,16 @@ func (s Campaigns) PruneCampaigns(ctx context.Context, now time.Time, keep time.
 			n++
 		}
 	}
+	if n >= max {
+		return n, nil
+	}
+	more, err := s.SweepCampaigns(ctx, now, max-n)
+	return n + more, err
+}
+
+// SweepCampaigns deletes rows that are nobody's since their campaign or list was deleted. It returns how many rows it deleted, somewhat
+// more than max at most.
+func (s Campaigns) SweepCampaigns(ctx context.Context, now time.Time, max int) (n int, err error) {
 	for _, l := range []leftover{segmentsLeft, blocksLeft} {
 		if n < max {
 			more, err := s.sweep(ctx, now, l, max-n)

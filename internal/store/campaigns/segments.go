@@ -159,6 +159,27 @@ func (s Segments) Progress(ctx context.Context, campaign string) (work.Progress,
 	return p, s.db.Coded(err, "count the members of a campaign")
 }
 
+// CountsOf is Progress of several campaigns, of which it has Members and Heard alone.
+func (s Segments) CountsOf(ctx context.Context, campaigns []string) (map[string]work.Progress, error) {
+	all := map[string]work.Progress{}
+	if len(campaigns) == 0 {
+		return all, nil
+	}
+	where, args := s.db.In("campaign", campaigns)
+	err := s.db.Look(ctx, "SELECT campaign, SUM("+strings.ReplaceAll(countColumns+", heard_delivered, heard_undelivered", ", ", "), SUM(")+") FROM posthouse_segments WHERE "+where+" GROUP BY campaign", args, func(scan sqldb.Scanner) error {
+		var id string
+		var p work.Progress
+		into := []any{&id}
+		for i := range p.Members {
+			into = append(into, &p.Members[i])
+		}
+		err := scan(append(into, &p.Heard.Delivered, &p.Heard.Undelivered)...)
+		all[id] = p
+		return err
+	})
+	return all, s.db.Coded(err, "count the members of campaigns")
+}
+
 // reasons adds up why members of a campaign ended as they did, the most frequent first.
 func (s Segments) reasons(ctx context.Context, campaign string) ([]work.SegmentReason, error) {
 	var list []work.SegmentReason

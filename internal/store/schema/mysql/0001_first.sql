@@ -824,6 +824,7 @@ CREATE TABLE posthouse_campaigns (
   audience varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   priority int NOT NULL DEFAULT 1,
   on_unknown varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  start_at bigint NOT NULL DEFAULT 0,
   deadline bigint NOT NULL DEFAULT 0,
   segment_size int NOT NULL,
   state varchar(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

@@ -819,6 +819,7 @@ CREATE TABLE posthouse_campaigns (
   audience text COLLATE "C" NOT NULL,
   priority integer NOT NULL DEFAULT 1,
   on_unknown text COLLATE "C" NOT NULL DEFAULT '',
+  start_at bigint NOT NULL DEFAULT 0,
   deadline bigint NOT NULL DEFAULT 0,
   segment_size integer NOT NULL,
   state text COLLATE "C" NOT NULL,

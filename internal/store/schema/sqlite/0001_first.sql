@@ -805,6 +805,7 @@ CREATE TABLE posthouse_campaigns (
   audience TEXT NOT NULL,
   priority INTEGER NOT NULL DEFAULT 1,
   on_unknown TEXT NOT NULL DEFAULT '',
+  start_at INTEGER NOT NULL DEFAULT 0,
   deadline INTEGER NOT NULL DEFAULT 0,
   segment_size INTEGER NOT NULL,
   state TEXT NOT NULL,
