@@ -308,7 +308,9 @@ func TestAPersonHasUnknownMembersSentToAgain(t *testing.T) {
 // seen is what gauges were told last.
 type seen map[string]map[string]int64
 
-func (s seen) Stand(tenant, campaign string, counts map[string]int64) { s[tenant+"/"+campaign] = counts }
+func (s seen) Stand(tenant, campaign string, counts map[string]int64) {
+	s[tenant+"/"+campaign] = counts
+}
 
 func (s seen) Forget(tenant, campaign string) { delete(s, tenant+"/"+campaign) }
 
