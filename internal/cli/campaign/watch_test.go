@@ -15,7 +15,7 @@ func TestTheWatcherSaysWhatIsNew(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	seen := func(state posthouse.CampaignState, unsent, started, failed int64) wire.Campaign {
-		return wire.Campaign{Campaign: posthouse.Campaign{State: state}, Progress: wire.CampaignProgress{Members: 2000, Unsent: unsent, Started: started, Failed: failed, Sent: 2000 - unsent - started - failed}}
+		return wire.Campaign{Campaign: posthouse.Campaign{State: state}, Progress: wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 2000, Unsent: unsent, Started: started, Failed: failed, Sent: 2000 - unsent - started - failed}}}
 	}
 	steps := []wire.Campaign{
 		seen(posthouse.CampaignRunning, 2000, 0, 0), seen(posthouse.CampaignRunning, 1400, 100, 7), seen(posthouse.CampaignPaused, 1000, 0, 7), seen(posthouse.CampaignPaused, 1000, 0, 7),
@@ -56,7 +56,7 @@ func TestTheWatcherWaitsForAServerThatIsAway(t *testing.T) {
 	if w.waits(gone, at) {
 		t.Error("it waits for a server that has never answered")
 	}
-	c := wire.Campaign{Campaign: posthouse.Campaign{State: posthouse.CampaignRunning}, Progress: wire.CampaignProgress{Members: 10, Unsent: 10}}
+	c := wire.Campaign{Campaign: posthouse.Campaign{State: posthouse.CampaignRunning}, Progress: wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 10, Unsent: 10}}}
 	w.saw(c, at)
 	for _, step := range []struct {
 		after time.Duration
