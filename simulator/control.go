@@ -36,6 +36,7 @@ func (p panel) routes() *http.ServeMux {
 		"GET /stats":                p.showStats,
 		"GET /healthz":              p.showHealth,
 		"GET /{$}":                  p.showPage,
+		presetPath + "{preset}":     p.play,
 		presetPath + "{preset}/":    p.play,
 		"GET /style.css":            p.showStyle,
 		"GET /phones":               p.showPhones,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -277,6 +278,9 @@ func (r reading) find(got leaves, body []byte, separator string) (values map[str
 			continue
 		}
 		for i, name := range c.names {
+			if path == "url" {
+				m[i+1], _ = url.PathUnescape(m[i+1]) // it was escaped well, or it differs
+			}
 			if _, known := values[name]; !known {
 				values[name] = m[i+1]
 			}
