@@ -13,18 +13,23 @@ import (
 )
 
 // Accept stores submissions in one transaction. A nil error means that every outcome without
-// an Err is committed.
+// an Err is committed. All of it waits for its claim.
 func (s Submissions) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
 	var outcomes []work.Outcome
+	err := s.acceptBy(ctx, now, subs, func(t *tx) (err error) {
+		outcomes, _, err = accepting{t}.accept(subs, nil)
+		return err
+	})
+	return outcomes, err
+}
+
+// acceptBy runs the transaction of an accept.
+func (s Submissions) acceptBy(ctx context.Context, now time.Time, subs []*work.Submission, fn func(t *tx) error) error {
 	change := s.changeFirst
 	if s.db.Dialect.AtOnce && !slices.ContainsFunc(subs, intricate) {
 		change = s.changeAtOnce // the bundle is all there is to write
 	}
-	err := change(ctx, now, "accept", func(t *tx) (err error) {
-		outcomes, err = accepting{t}.accept(subs)
-		return err
-	})
-	return outcomes, err
+	return change(ctx, now, "accept", fn)
 }
 
 // intricate reports whether a submission has keys or plans, which take statements of their own.
@@ -32,25 +37,26 @@ func intricate(sub *work.Submission) bool {
 	return sub.Key != "" || len(sub.Plans) > 0 || hasDedup(sub)
 }
 
-func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
+// accept stores submissions, and returns what has begun by that where seats, which may be nil, gave it room.
+func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Outcome, []*boarding, error) {
 	now, err := t.Now()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	outcomes := make([]work.Outcome, len(subs))
 	for i, sub := range subs {
 		outcomes[i].Accepted = acceptedBy(sub, now)
 	}
 	if err := t.resolveKeys(now, subs, outcomes); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.resolvePlans(now, subs, outcomes); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.resolveDedup(now, subs, outcomes); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var recent []*work.Entry
+	var clean []arrival
 	var messages, due, queued, settled, events, sealed, charges [][]any
 	tally := layout.Counting{}
 	told := t.news()
@@ -64,12 +70,11 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 				continue
 			}
 			entry := &sub.Entries[j]
-			clean := layout.BeginsClean(entry)
-			messages = append(messages, append(layout.MessageValues(entry), layout.SoleValues(entry, clean)...))
-			if clean {
+			sole := layout.BeginsClean(entry)
+			messages = append(messages, append(layout.MessageValues(entry), layout.SoleValues(entry, sole)...))
+			if sole {
 				told.accepted(entry, &entry.Deliveries[0])
-				recent = append(recent, entry)
-				due = append(due, layout.DueValues(&entry.Deliveries[0]))
+				clean = append(clean, arrival{entry, &outcomes[i], j})
 				continue
 			}
 			if entry.Sealed != nil {
@@ -79,7 +84,7 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 				d := &entry.Deliveries[k]
 				event := layout.AcceptEvent(d)
 				if !posthouse.Legal("", event.Type, d.State) {
-					return nil, fmt.Errorf("a delivery cannot begin as %s", d.State)
+					return nil, nil, fmt.Errorf("a delivery cannot begin as %s", d.State)
 				}
 				events = append(events, layout.EventValues(&event))
 				told.add(d, &event, &entry.Message)
@@ -92,7 +97,14 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 			}
 		}
 	}
-	t.fresh.add(recent, time.Now()) // before the commit, after which it may be claimed at once
+	made, waiting, err := t.seat(seats, clean)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, a := range waiting {
+		due = append(due, layout.DueValues(&a.entry.Deliveries[0]))
+	}
+	t.fresh.add(waiting, time.Now()) // before the commit, after which it may be claimed at once
 	var b sqldb.Bundle
 	b.Insert(layout.Clean, messages)
 	b.Insert(layout.Due, due)
@@ -104,12 +116,12 @@ func (t accepting) accept(subs []*work.Submission) ([]work.Outcome, error) {
 	b.Put(linesTable, 3, linesOf(subs, outcomes, now))
 	tally.Into(&b)
 	if err := t.announce(&b, told); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := t.Run(b); err != nil {
-		return nil, err
+	if made, err = t.writeStarts(b, made, now); err != nil {
+		return nil, nil, err
 	}
-	return outcomes, t.keepAnswers(now, subs, outcomes)
+	return outcomes, made, t.keepAnswers(now, subs, outcomes)
 }
 
 // acceptedBy is what the sender of a submission is told, if it is stored now.

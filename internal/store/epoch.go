@@ -63,6 +63,10 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	if err != nil {
 		return 0, err
 	}
+	err = s.change(ctx, now, "wait for what is being started", func(t *tx) error { return t.AwaitStarts() })
+	if err != nil {
+		return 0, err
+	}
 	// The outbox first: what a process moves out of it before it is held, stands in the queue since before this began.
 	err = Outbox{s.shared}.holdOutbox(ctx, now)
 	if err == nil {

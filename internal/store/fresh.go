@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
@@ -44,7 +43,7 @@ const (
 
 // freshOf is a clean entry as it will be read from its row; nil where that may differ, or is not due at once.
 func freshOf(e *work.Entry, now time.Time) *freshItem {
-	if e.Deliveries[0].DueAt.After(e.Message.CreatedAt) || !utf8.ValidString(e.Message.Content.Title) || !utf8.ValidString(e.Message.Content.Text) {
+	if !readsAsAccepted(e) {
 		return nil
 	}
 	m := e.Message
@@ -64,11 +63,11 @@ func laneOfClean(d *posthouse.Delivery) work.Lane {
 }
 
 // add keeps clean entries that are about to be committed. Where that fails they do no harm: nothing is due of them.
-func (f *fresh) add(entries []*work.Entry, now time.Time) {
+func (f *fresh) add(entries []arrival, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, e := range entries {
-		if item := freshOf(e, now); item != nil && f.room(item.size, now) {
+	for _, a := range entries {
+		if item := freshOf(a.entry, now); item != nil && f.room(item.size, now) {
 			f.keep(item)
 		}
 	}

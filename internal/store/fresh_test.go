@@ -78,13 +78,13 @@ func TestAClaimTakesWhatItRemembersAndWhatItReads(t *testing.T) {
 func TestLittleIsKeptFresh(t *testing.T) {
 	t.Parallel()
 	now, f := time.Now(), &fresh{}
-	of := func(with ...func(*work.Entry)) *work.Entry {
+	of := func(with ...func(*work.Entry)) arrival {
 		e := entry(1, with...)
 		stamp(&e, sqldb.Micros(now))
-		return &e
+		return arrival{entry: &e}
 	}
 	large := func(e *work.Entry) { e.Message.Payload = make([]byte, freshSize/2) }
-	f.add([]*work.Entry{
+	f.add([]arrival{
 		of(each(func(d *posthouse.Delivery) { d.DueAt = now.Add(time.Minute) })),
 		of(func(e *work.Entry) { e.Message.Content.Text = "\xff" }),
 		of(large), of(large), of(),
@@ -93,7 +93,7 @@ func TestLittleIsKeptFresh(t *testing.T) {
 		t.Errorf("%d are kept, want the first large one and the small one", n)
 	}
 	later := now.Add(freshFor)
-	f.add([]*work.Entry{of(large)}, later)
+	f.add([]arrival{of(large)}, later)
 	if n := len(f.first(lane, 10, later)); n != 1 {
 		t.Errorf("%d are kept after %v, want the new one", n, freshFor)
 	}

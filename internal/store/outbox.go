@@ -86,7 +86,7 @@ func (t relaying) relay(list []work.Relay) ([]work.Outcome, error) {
 	for i, row := range free {
 		subs[i] = list[places[row]].Submission
 	}
-	accepted, err := accepting{t.tx}.accept(subs)
+	accepted, _, err := accepting{t.tx}.accept(subs, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -202,7 +202,7 @@ func TestATransactionThatIsUndoneLeavesNoPlan(t *testing.T) {
 		sub := submit(entry(1))
 		sub.Plans = []work.Plan{plan("a", time.Now())}
 		err := s.Queue.change(t.Context(), at(), "accept", func(x *tx) error {
-			if _, err := (accepting{x}).accept([]*work.Submission{sub}); err != nil {
+			if _, _, err := (accepting{x}).accept([]*work.Submission{sub}, nil); err != nil {
 				return err
 			}
 			return boom

@@ -56,7 +56,9 @@ type Outcome struct {
 	// Accepted has one for each entry. A submission without entries has one for each plan, with its id.
 	Accepted []posthouse.Accepted
 	Replayed bool
-	Err      error
+	// Begun says of each entry whether it has begun as it was accepted; nil where none has.
+	Begun []bool
+	Err   error
 }
 
 // Lane is what is dispatched together: one priority of one channel.

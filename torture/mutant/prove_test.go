@@ -59,6 +59,24 @@ var repairByOldMap = []overlay.Edit{{
 	New:  "AND status = ? AND ? IS NOT NULL AND lease_until < ?",
 }}
 
+// startsNotAwaited raises the epoch while accepts start what they have seen allowed.
+var startsNotAwaited = []overlay.Edit{{
+	File: "internal/store/epoch.go",
+	Old:  "func(t *tx) error { return t.AwaitStarts() })",
+	New:  "func(t *tx) error { _, err := t.Now(); return err })",
+}}
+
+// startInAnyEpoch starts with the accept whatever the epoch is.
+var startInAnyEpoch = []overlay.Edit{{
+	File: "internal/store/start.go",
+	Old:  "(SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?, false)",
+	New:  "(SELECT value FROM posthouse_meta WHERE name = 'epoch') <> ?, true) OR true",
+}, {
+	File: "internal/store/start.go",
+	Old:  "\treturn readEpoch(t.Query)\n",
+	New:  "\treturn own, nil\n",
+}}
+
 // The two ways in which torture/prove explores.
 const (
 	schedules = "^TestEveryScheduleHoldsTheLaws$/^"
@@ -78,6 +96,10 @@ var explored = []struct {
 	{"a cancel that leaves the due entry", schedules + "hold$", "each delivery stands in exactly one place", cancelWithoutLook},
 	{"a line that does not ask for its holder", schedules + "line$", "of one ordering key one is under way at a time", admitAtOnce},
 	{"claims that select, then update", pairs + "postgres$", "each delivery stands in exactly one place", claimWithoutLock},
+	{"nobody waits for what is starting", pairs + "postgres$", "when an epoch has begun nothing is under way", startsNotAwaited},
+	{"the same on MariaDB", pairs + "mariadb$", "when an epoch has begun nothing is under way", startsNotAwaited},
+	{"a start that does not name its epoch", pairs + "postgres$", "when an epoch has begun nothing is under way", startInAnyEpoch},
+	{"the same on MariaDB", pairs + "mariadb$", "when an epoch has begun nothing is under way", startInAnyEpoch},
 	{"a repair issues anew who is done", schedules + "segment$", "the database never says less of a member", doneAreIssued},
 	{"a repair by the map of before", schedules + "owner$", "the database never says less of a member", repairByOldMap},
 	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},

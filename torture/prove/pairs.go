@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -30,21 +31,26 @@ type ground struct {
 	lay   func(m *meeting) error
 	kinds []string
 	short string // the databases on which it is also in the short form
+	// lead is what the first session does where the deliveries are accepted by it; each of kinds meets it then.
+	lead string
 }
 
 // grounds are those there are. What is held is held by the first session, so that it alone has results.
 var grounds = []ground{
-	{"waiting", false, func(*meeting) error { return nil }, []string{"claim", "cancel", "raise the epoch"}, "postgres mariadb"},
+	{"waiting", false, func(*meeting) error { return nil }, []string{"claim", "cancel", "raise the epoch"}, "postgres mariadb", ""},
 	{"waiting again", false, func(m *meeting) error {
 		return m.settle(time.Minute, func(d posthouse.Delivery, at time.Time) work.Change {
 			return state.AfterRelease(d, at, state.ReasonPaused)
 		})
-	}, []string{"claim", "cancel", "raise the epoch"}, ""},
-	{"under way", false, func(m *meeting) error { return m.claim(m.sides[0], time.Minute) }, []string{"record", "cancel", "raise the epoch"}, ""},
-	{"without its lease", false, func(m *meeting) error { return m.claim(m.sides[0], -time.Second) }, []string{"record", "rescue", "cancel", "raise the epoch"}, "postgres"},
-	{"unknown", false, func(m *meeting) error { return m.settle(time.Minute, m.after(posthouse.ClassUnknown)) }, []string{"resolve", "cancel", "raise the epoch"}, ""},
-	{"failed", false, func(m *meeting) error { return m.settle(time.Minute, m.after(posthouse.ClassRecipient)) }, []string{"replay", "raise the epoch"}, ""},
-	{"in line", true, func(*meeting) error { return nil }, []string{"admit", "cancel", "raise the epoch"}, ""},
+	}, []string{"claim", "cancel", "raise the epoch"}, "", ""},
+	{"under way", false, func(m *meeting) error { return m.claim(m.sides[0], time.Minute) }, []string{"record", "cancel", "raise the epoch"}, "", ""},
+	{"without its lease", false, func(m *meeting) error { return m.claim(m.sides[0], -time.Second) }, []string{"record", "rescue", "cancel", "raise the epoch"}, "postgres", ""},
+	{"unknown", false, func(m *meeting) error { return m.settle(time.Minute, m.after(posthouse.ClassUnknown)) }, []string{"resolve", "cancel", "raise the epoch"}, "", ""},
+	{"failed", false, func(m *meeting) error { return m.settle(time.Minute, m.after(posthouse.ClassRecipient)) }, []string{"replay", "raise the epoch"}, "", ""},
+	{"in line", true, func(*meeting) error { return nil }, []string{"admit", "cancel", "raise the epoch"}, "", ""},
+	{"accepted only now", false, nil, []string{"raise the epoch", "claim", "cancel"}, "postgres mariadb", "start with the accept"},
+	{"accepted only now, and sent", false, nil, []string{"raise the epoch", "claim", "cancel", "rescue"}, "", "start with the accept, and record"},
+	{"accepted only now, without a lease", false, nil, []string{"raise the epoch", "cancel", "rescue"}, "", "start with the accept and a lease that ends at once, and record"},
 }
 
 // side is a session's store with what it holds and was told.
@@ -66,6 +72,7 @@ type meeting struct {
 	sides    []*side
 	ids      []string
 	settings *state.Settings
+	sub      *work.Submission // of the deliveries
 }
 
 // kinds are what sessions do, each some transactions.
@@ -77,7 +84,14 @@ var kinds = map[string]func(m *meeting, s *side) error{
 		s.raised = true
 		return err
 	},
-	"record": (*meeting).record,
+	"record":                (*meeting).record,
+	"start with the accept": func(m *meeting, s *side) error { return m.start(s, time.Minute) },
+	"start with the accept, and record": func(m *meeting, s *side) error {
+		return errors.Join(m.start(s, time.Minute), m.record(s))
+	},
+	"start with the accept and a lease that ends at once, and record": func(m *meeting, s *side) error {
+		return errors.Join(m.start(s, -time.Second), m.record(s))
+	},
 	"rescue": func(m *meeting, s *side) error {
 		_, err := m.rescuer(s).RescueNow(m.ctx)
 		return err
@@ -110,6 +124,33 @@ func (m *meeting) claimMeeting(s *side) error {
 	err := m.claim(s, time.Minute)
 	for i := range s.items {
 		s.claimed = append(s.claimed, s.items[i].Delivery.ID)
+	}
+	return err
+}
+
+// seats are those of a session that accepts.
+type seats struct {
+	owner string
+	lease time.Duration
+}
+
+func (seats) Run(time.Time) {}
+func (s seats) Ask(_ work.Lane, n int) work.Seating {
+	return work.Seating{N: n, Owner: s.owner, Lease: s.lease, Epoch: 1, Flight: posthouse.NewID()}
+}
+
+// start accepts the deliveries, which begin by that. It has a key: an accept without one is a single statement on PostgreSQL, which
+// cannot be cut.
+func (m *meeting) start(s *side, lease time.Duration) error {
+	outcomes, starts, err := s.Submissions.AcceptAndStart(m.ctx, time.Now(), []*work.Submission{m.sub}, seats{s.owner, lease})
+	if err == nil {
+		err = outcomes[0].Err
+	}
+	for _, of := range starts {
+		s.items = append(s.items, of.Items...)
+		for i := range of.Items {
+			s.claimed = append(s.claimed, of.Items[i].Delivery.ID)
+		}
 	}
 	return err
 }
@@ -154,6 +195,9 @@ func (m *meeting) cancel(s *side) error {
 
 // record writes that the first delivery was accepted and the second one refused, as the engine does.
 func (m *meeting) record(s *side) error {
+	if len(s.items) == 0 {
+		return nil // it was accepted in an epoch in which nothing of it began
+	}
 	class := func(id string) posthouse.Class {
 		if id == m.ids[0] {
 			return posthouse.ClassOK
@@ -215,6 +259,10 @@ func (m *meeting) begin(g *ground) error {
 	for _, s := range m.sides {
 		s.items, s.claimed, s.cancelled, s.recorded, s.raised = nil, nil, nil, nil, false
 		s.Remember(store.Memory{})
+	}
+	if m.sub = sub; g.lead != "" {
+		sub.Key, sub.Hash = sub.Name(), "h"
+		return nil
 	}
 	out, err := m.sides[0].Submissions.Accept(m.ctx, time.Now(), []*work.Submission{sub})
 	if err == nil {

@@ -159,6 +159,25 @@ func (t *Tx) Run(b Bundle) error {
 	return nil
 }
 
+// Besides is what one statement of PostgreSQL does besides a bundle: more members of its WITH, and one row that it reads.
+type Besides struct {
+	With   string
+	Args   []any
+	Select string
+	Into   []any
+}
+
+// RunBesides writes a bundle of inserts together with what is besides.
+func (t *Tx) RunBesides(b Bundle, more Besides) error {
+	parts, args := []string{more.With}, more.Args
+	for i, s := range b {
+		query, values := s.once(t.DB.Dialect)
+		parts, args = append(parts, fmt.Sprintf("w%d AS (%s)", i, query)), append(args, values...)
+	}
+	err := t.Query("WITH "+strings.Join(parts, ", ")+" SELECT "+more.Select, args, func(scan func(...any) error) error { return scan(more.Into...) })
+	return t.answer(err)
+}
+
 // runAtOnce writes a bundle as one statement of PostgreSQL.
 func (t *Tx) runAtOnce(b Bundle) error {
 	var parts, counts []string

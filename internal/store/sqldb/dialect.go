@@ -30,6 +30,8 @@ type Dialect struct {
 	// Limit is a number of a hot query, such as the bound after LIMIT: a plain ?, but where the planner would look at its
 	// value and plan anew for each.
 	Limit string
+	// StartsLock waits for all who are writing flights; empty where a row of posthouse_meta stands for them.
+	StartsLock string
 	// lockSchema waits for the one lock of migrations and reads true when it is held.
 	lockSchema, unlockSchema string
 	// dollar is set where placeholders are $1, $2, … instead of ?.

@@ -39,6 +39,7 @@ var Postgres = &Dialect{
 	dollar:     true,
 	Arrays:     true,
 	AtOnce:     true,
+	StartsLock: "LOCK TABLE posthouse_flights IN SHARE MODE",
 	stale:      dividedByZero,
 	Upsert:     onConflict,
 	Partitions: Detached,

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -131,13 +132,18 @@ func (t *Tx) Now() (int64, error) {
 // Exec runs one statement and returns how many rows it changed.
 func (t *Tx) Exec(query string, args ...any) (int64, error) {
 	res, err := t.conn.ExecContext(t.ctx, t.DB.Text(query), args...)
-	if err != nil && t.alone && !t.DB.Dialect.answered(err) && !t.DB.Dialect.unsent(err) {
-		return 0, t.DB.commitError(err)
-	}
 	if err != nil {
-		return 0, err
+		return 0, t.answer(err)
 	}
 	return res.RowsAffected()
+}
+
+// answer is the error of a statement. Where it is alone, its answer is that to the commit, and may be lost.
+func (t *Tx) answer(err error) error {
+	if err != nil && t.alone && !t.DB.Dialect.answered(err) && !t.DB.Dialect.unsent(err) {
+		return t.DB.commitError(err)
+	}
+	return err
 }
 
 // Query calls each for every row.
@@ -200,6 +206,36 @@ func (s *DB) Text(query string) string {
 	text := s.Dialect.Rebind(query)
 	s.Texts.Store(query, text)
 	return text
+}
+
+// startsRow is the row of posthouse_meta that accepts which start something share on MariaDB.
+const startsRow = "SELECT name FROM posthouse_meta WHERE name = 'starts'"
+
+// HoldStarts keeps AwaitStarts from passing until this transaction ends. Who calls it looks at the epoch afterwards. On PostgreSQL
+// the lock of a statement that writes flights does the same: it is taken before the statement's snapshot.
+func (t *Tx) HoldStarts() error {
+	if t.DB.Dialect.StartsLock != "" || t.DB.Dialect.OneWriter {
+		return nil
+	}
+	_, _, err := First(t.Query, Word, startsRow+t.DB.Dialect.Share)
+	return err
+}
+
+// AwaitStarts waits for the transactions that may have started something by what they saw before. It is the only statement of its
+// transaction. SQLite's transactions come one after the other.
+func (t *Tx) AwaitStarts() error {
+	switch {
+	case t.DB.Dialect.OneWriter:
+		return nil
+	case t.DB.Dialect.StartsLock != "":
+		_, err := t.Exec(t.DB.Dialect.StartsLock)
+		return err
+	}
+	_, found, err := First(t.Query, Word, startsRow+t.DB.Dialect.Lock)
+	if err == nil && !found {
+		err = errors.New("posthouse_meta has no row named starts")
+	}
+	return err
 }
 
 // Serialize makes rare writes that look before they write wait for each other: it locks a

@@ -547,7 +547,7 @@ CREATE TABLE posthouse_limits (
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
-INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1'), ('feed', ''), ('leaving', '');
+INSERT INTO posthouse_meta (name, value) VALUES ('epoch', '1'), ('feed', ''), ('leaving', ''), ('starts', '');
 
 -- What is to be done at a time, and what is known so far: reminders, and the tasks of workflows. next_at 0 is never.
 CREATE TABLE posthouse_plans (
