@@ -191,7 +191,7 @@ func (m movingDesk) HandOut(ctx context.Context, now time.Time, h work.HandOut) 
 	return m.counter.HandOut(ctx, now, h)
 }
 
-func (m movingIntake) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
+func (m movingIntake) AcceptAndStart(ctx context.Context, now time.Time, subs []*work.Submission, seats work.Seats) ([]work.Outcome, []work.Start, error) {
 	m.moved.Store(true)
-	return m.Store.Accept(ctx, now, subs)
+	return m.Store.AcceptAndStart(ctx, now, subs, seats)
 }

@@ -78,6 +78,12 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 		return claimed{given: make([]admission.Given, len(w.parts))}, err // without a commit nothing is ours: nothing may be sent
 	}
 	ds.metrics.Wrote("claim", w.at)
+	return ds.begin(ctx, w, items), nil
+}
+
+// begin makes units of what was claimed, or was accepted with a seat.
+func (ds *deliveries) begin(ctx context.Context, w wish, items []work.Item) claimed {
+	r := w.route
 	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt, given: make([]admission.Given, len(w.parts))}
 	sent := ds.suspects.setApart(r, items, w.at.Add(w.lease))
 	var groups []*group
@@ -94,7 +100,7 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	}
 	ds.bar(ctx, w, groups)
 	ds.permits.sift(ctx, r, groups)
-	return found, nil
+	return found
 }
 
 // bar ends the attempts at addresses to which nothing is sent.

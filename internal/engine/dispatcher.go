@@ -147,6 +147,7 @@ func (d *dispatcher) spend(r *route, res *admission.Reservation, before time.Tim
 		if n == 0 {
 			continue
 		}
+		asked := time.Now()
 		found, err := d.claim(wish{route: r, pin: lane.Pin, priority: lane.Priority, parts: parts, before: before}, func(u unit, waited time.Duration) {
 			is := u.about()
 			u.sit(res.Begin(time.Now(), i, is.account, is.size, waited))
@@ -158,6 +159,9 @@ func (d *dispatcher) spend(r *route, res *admission.Reservation, before time.Tim
 		count(found)
 		if err != nil {
 			return 0, fmt.Errorf("claim deliveries: %w", err)
+		}
+		if lane.Pin == "" && !r.admission.Marked(lane) {
+			r.emptied(lane.Priority, asked)
 		}
 	}
 	if begun == 0 && crowded {

@@ -162,6 +162,7 @@ type Engine struct {
 	sender     *sender
 	deliveries *deliveries
 	dispatcher *dispatcher
+	seats      *seats
 	permits    *permits
 	rollup     *rollup.Rollup
 	shaper     *admission.Shaper // nil where nothing is shaped
@@ -234,9 +235,11 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Contents = &content.Contents{Store: o.Stores.Contents, Sealer: o.Sealer, PlatformURL: o.PlatformURL, Now: l.Now}
 	e.Routes = &Routes{rules: rule.Env{Types: o.Rules, Rosters: o.Rosters}, zone: o.Location, tenantLimits: o.TenantLimits, shift: e.shift, log: o.Log, metrics: m, routes: map[state.Key]*route{}}
 	e.rollup = rollup.New(o.Stores.Minutes, l, o.Log)
+	e.seats = &seats{routes: e.Routes, life: l, log: o.Log, owner: o.Owner, margin: o.LeaseMargin, age: lookAge, asked: make(chan struct{}, 1)}
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media, Counted: e.rollup.Accepted,
+		Seats: e.seats,
 	})
 	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
 	e.queue = watched{o.Stores.Queue, e.usher.Settled}
@@ -269,6 +272,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 		kinds: []kind{e.deliveries}, sender: e.sender, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,
 		poll: o.Poll, margin: o.LeaseMargin,
 	}
+	e.seats.recorder, e.seats.sender, e.seats.deliveries, e.seats.queue = e.recorder, e.sender, e.deliveries, queue
 	e.sendCampaigns(m)
 	e.Rescuer = &rescue.Rescuer{
 		Queue: queue, Failures: queue.Failures, Results: e.recorder, Settings: e.Routes.Settings, Reported: e.Pull.Reporter.Has, Unread: e.Pull.Roll.Unread, Returned: e.Pull.Desk.Returned,
@@ -354,7 +358,7 @@ func (e *Engine) roles() []func(context.Context) {
 	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
 	list := []func(context.Context){
-		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, e.Pruner.Run, e.Pruner.Forget, e.Pruner.Sweeping, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, e.seats.look, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, e.Pruner.Run, e.Pruner.Forget, e.Pruner.Sweeping, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

@@ -353,9 +353,9 @@ type racing struct {
 	between func()
 }
 
-func (s *racing) Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error) {
+func (s *racing) AcceptAndStart(ctx context.Context, now time.Time, subs []*work.Submission, seats work.Seats) ([]work.Outcome, []work.Start, error) {
 	s.once.Do(s.between)
-	return s.Whole.Accept(ctx, now, subs)
+	return s.Whole.AcceptAndStart(ctx, now, subs, seats)
 }
 
 // FLOW-16: of an end and a slot that come at once, the end wins in both orders, on every database.

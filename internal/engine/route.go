@@ -27,8 +27,9 @@ type route struct {
 	took     prometheus.ObserverVec // of its calls, by content type
 	asking   sync.WaitGroup         // questions to the driver about earlier attempts, which take no slot
 
-	mu  sync.Mutex
-	ran sum // of the run under way
+	mu     sync.Mutex
+	ran    sum                           // of the run under way
+	looked map[posthouse.Priority]looked // what is known of lanes that ask for seats
 }
 
 // sum is what one run did.
@@ -40,7 +41,7 @@ type sum struct {
 }
 
 func newRoute(c *state.Channel, o admission.Options, m *metrics.Metrics) *route {
-	r := &route{Channel: c, wake: make(chan struct{}, 1), took: m.Duration.MustCurryWith(prometheus.Labels{"channel": c.Key.Channel})}
+	r := &route{Channel: c, wake: make(chan struct{}, 1), looked: map[posthouse.Priority]looked{}, took: m.Duration.MustCurryWith(prometheus.Labels{"channel": c.Key.Channel})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	o.Wake = r.nudge
 	o.Shaped = func(p posthouse.Priority) { m.Shaped.WithLabelValues(c.Key.Tenant, c.Key.Channel, string(p)).Inc() }
@@ -50,6 +51,7 @@ func newRoute(c *state.Channel, o admission.Options, m *metrics.Metrics) *route 
 
 // rouse says that a lane may hold something due.
 func (r *route) rouse(pin work.Pin, p posthouse.Priority) {
+	r.filled(p)
 	r.admission.Mark(admission.Lane{Pin: pin, Priority: p})
 }
 

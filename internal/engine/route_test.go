@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// slowClaim is a database that answers the first claim that finds anything when the test says so.
+// slowClaim is a database that answers the first start when the test says so: a claim that finds anything, or an accept.
 type slowClaim struct {
 	database
 	once        sync.Once
@@ -24,49 +24,66 @@ type slowClaim struct {
 
 func (s *slowClaim) Claim(ctx context.Context, now time.Time, c work.Claim) ([]work.Item, error) {
 	items, err := s.database.Claim(ctx, now, c)
-	if len(items) > 0 {
+	s.hold(len(items) > 0)
+	return items, err
+}
+
+func (s *slowClaim) AcceptAndStart(ctx context.Context, now time.Time, subs []*work.Submission, seats work.Seats) ([]work.Outcome, []work.Start, error) {
+	outcomes, starts, err := s.database.AcceptAndStart(ctx, now, subs, seats)
+	s.hold(len(starts) > 0)
+	return outcomes, starts, err
+}
+
+func (s *slowClaim) hold(found bool) {
+	if found {
 		s.once.Do(func() {
 			close(s.found)
 			<-s.goOn
 		})
 	}
-	return items, err
 }
 
-// whileClaiming lets a test do something to the channel c while a delivery of it is claimed.
-func whileClaiming(r *rig, o state.Opened, do func()) (id string) {
+// whileStarting lets a test do something to the channel c while a delivery of it starts: with its accept, or by a claim.
+func whileStarting(r *rig, o state.Opened, claimed bool, do func()) (id string) {
 	r.Helper()
 	db := &slowClaim{database: storetest.All(r.store), found: make(chan struct{}), goOn: make(chan struct{})}
 	r.between(db)
 	r.open("c", posthouse.ChannelSettings{}, o)
-	id = r.send(text("c", "u1"))[0]
+	if claimed {
+		r.quiet()
+	}
+	accepted := make(chan string)
+	go func() { accepted <- r.send(text("c", "u1"))[0] }()
 	<-db.found
 	do()
 	close(db.goOn)
+	id = <-accepted
 	r.pass(time.Second)
 	return id
 }
 
 // Nothing starts any more on a channel that is paused, also where its database is slow.
-func TestWhatIsClaimedWhileItsChannelIsPausedIsGivenBack(t *testing.T) {
+func TestWhatStartsWhileItsChannelIsPausedIsGivenBack(t *testing.T) {
 	for name, halt := range map[string]func(r *rig){
 		"paused":  func(r *rig) { r.pause("c") },
 		"removed": func(r *rig) { r.engine.Routes.RemoveChannel(r.tenant, "c") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			virtual(t, func(r *rig) {
-				id := whileClaiming(r, state.Opened{}, func() { halt(r) })
-				if d := r.want(id, posthouse.Pending, state.ReasonPaused, 0); d.Attempts != 0 || len(r.provider.to()) > 0 {
-					r.Errorf("%d attempts are counted, sent to %v; want none", d.Attempts, r.provider.to())
-				}
-				r.open("c", posthouse.ChannelSettings{}, state.Opened{})
-				r.pass(time.Second)
-				r.want(id, posthouse.Sent, "", 0)
-				if got := r.history(id); got != "accept start release start sent " {
-					r.Errorf("got the history %q", got)
-				}
+		for how, claimed := range map[string]bool{"by a claim": true, "with the accept": false} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				virtual(t, func(r *rig) {
+					id := whileStarting(r, state.Opened{}, claimed, func() { halt(r) })
+					if d := r.want(id, posthouse.Pending, state.ReasonPaused, 0); d.Attempts != 0 || len(r.provider.to()) > 0 {
+						r.Errorf("%d attempts are counted, sent to %v; want none", d.Attempts, r.provider.to())
+					}
+					r.open("c", posthouse.ChannelSettings{}, state.Opened{})
+					r.pass(time.Second)
+					r.want(id, posthouse.Sent, "", 0)
+					if got := r.history(id); got != "accept start release start sent " {
+						r.Errorf("got the history %q", got)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -89,15 +106,19 @@ func (c *closable) Close() error {
 	return nil
 }
 
-func TestADriverIsOpenForWhatIsClaimedWhileItIsReplaced(t *testing.T) {
-	virtual(t, func(r *rig) {
-		old := &closable{}
-		id := whileClaiming(r, state.Opened{Driver: old}, func() { r.open("c", posthouse.ChannelSettings{}, state.Opened{}) })
-		r.want(id, posthouse.Sent, "", 0)
-		if old.sent.Load() != 1 || old.late.Load() > 0 || !old.closed.Load() {
-			r.Errorf("the old driver sent %d, %d of them closed, and is closed: %v; want one, and closed after it", old.sent.Load(), old.late.Load(), old.closed.Load())
-		}
-	})
+func TestADriverIsOpenForWhatStartsWhileItIsReplaced(t *testing.T) {
+	for how, claimed := range map[string]bool{"by a claim": true, "with the accept": false} {
+		t.Run(how, func(t *testing.T) {
+			virtual(t, func(r *rig) {
+				old := &closable{}
+				id := whileStarting(r, state.Opened{Driver: old}, claimed, func() { r.open("c", posthouse.ChannelSettings{}, state.Opened{}) })
+				r.want(id, posthouse.Sent, "", 0)
+				if old.sent.Load() != 1 || old.late.Load() > 0 || !old.closed.Load() {
+					r.Errorf("the old driver sent %d, %d of them closed, and is closed: %v; want one, and closed after it", old.sent.Load(), old.late.Load(), old.closed.Load())
+				}
+			})
+		})
+	}
 }
 
 // asked is a driver that is asked about what it sent, and notes whether it was closed before the answer.

@@ -66,6 +66,7 @@ func (w *world) spawn(name string, d doom) *process {
 		w.t.Fatal(err)
 	}
 	p.engine = e
+	e.seats.queue, e.seats.age = aside{p}, 10*time.Second // else too little begins with its accept: callers are few
 	w.mu.Lock()
 	w.ghosts = append(w.ghosts, p)
 	w.mu.Unlock()
@@ -248,7 +249,7 @@ func (p *process) tock(loop string) {
 }
 
 // Accept is as database says; so are the others.
-func (p *process) Accept(ctx context.Context, _ time.Time, subs []*work.Submission) (outcomes []work.Outcome, err error) {
+func (p *process) AcceptAndStart(ctx context.Context, _ time.Time, subs []*work.Submission, seats work.Seats) (outcomes []work.Outcome, starts []work.Start, err error) {
 	shifted := make([]*work.Submission, len(subs))
 	for i := range subs {
 		sub := *subs[i]
@@ -264,13 +265,49 @@ func (p *process) Accept(ctx context.Context, _ time.Time, subs []*work.Submissi
 		shifted[i] = &sub
 	}
 	err = p.do("accept", func() (err error) {
-		outcomes, err = p.w.store.Submissions.Accept(ctx, time.Now(), shifted)
+		outcomes, starts, err = p.w.store.Submissions.AcceptAndStart(ctx, time.Now(), shifted, seats)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return outcomes, nil
+	for _, of := range starts {
+		p.w.saw("started with the accept", len(of.Items))
+		p.back(of.Items)
+	}
+	return outcomes, starts, nil
+}
+
+// back moves what was read to the process's clock.
+func (p *process) back(items []work.Item) {
+	moved := map[*posthouse.Message]bool{}
+	for i := range items {
+		moveDelivery(&items[i].Delivery, -p.skew)
+		if m := items[i].Message; m != nil && !moved[m] {
+			moved[m] = true
+			moveMessage(m, -p.skew)
+		}
+	}
+}
+
+func (p *process) Disown(ctx context.Context, _ time.Time, lane work.Lane, of work.Seating) (started []string, err error) {
+	err = p.do("disown", func() (err error) {
+		started, err = p.w.store.Queue.Disown(ctx, time.Now(), lane, of)
+		p.w.saw("disowned start", len(started))
+		return err
+	})
+	return started, err
+}
+
+// aside is the database for the seats of a process, whose looks have a pace of their own.
+type aside struct{ *process }
+
+func (p aside) Ready(ctx context.Context, _ time.Time, lanes []work.Lane) (ready []bool, err error) {
+	err = p.look("ready/seats", func() (err error) {
+		ready, err = p.w.store.Queue.Ready(ctx, time.Now(), lanes)
+		return err
+	})
+	return ready, err
 }
 
 func (p *process) Answer(ctx context.Context, tenant, endpoint, key, hash string) (answer []byte, found bool, err error) {
@@ -408,14 +445,7 @@ func (p *process) Claim(ctx context.Context, _ time.Time, c work.Claim) (items [
 	if err != nil {
 		return nil, err
 	}
-	moved := map[*posthouse.Message]bool{}
-	for i := range items {
-		moveDelivery(&items[i].Delivery, -p.skew)
-		if m := items[i].Message; m != nil && !moved[m] {
-			moved[m] = true
-			moveMessage(m, -p.skew)
-		}
-	}
+	p.back(items)
 	return items, nil
 }
 

@@ -137,7 +137,7 @@ var rare = []string{
 	"accept replayed", "accept's outcome unknown", "recovered: accepted, and nobody was told", "copies beyond the first", "stale result refused",
 	"cancel answered already_final", "cancel answered cancelled", "cancel answered too_late", "claim repeated",
 	"campaign pause", "campaign resume", "campaign cancel", "campaign's segment repaired", "campaign's member in doubt", "campaign's copies beyond the first",
-	"report answered done", "report answered evidence", "report answered stale",
+	"started with the accept", "disowned start", "report answered done", "report answered evidence", "report answered stale",
 	"event ambiguous", "event assume_sent", "event cancel", "event cancel_request", "event discard", "event epoch_hold", "event evidence",
 	"event expire", "event fail", "event hold_timeout", "event lease_lost", "event quarantine", "event release", "event resend", "event resolve",
 	"event retry",

@@ -55,6 +55,8 @@ type Queue interface {
 	Record(ctx context.Context, now time.Time, decide func(now time.Time) []work.Change) (refused []string, err error)
 	// Failures are those of deliveries so far, by delivery.
 	Failures(ctx context.Context, ids []string) (map[string]work.Failures, error)
+	// Disown finds what a start has stored whose commit gave no answer, and lets nothing of it be stored from now on.
+	Disown(ctx context.Context, now time.Time, lane work.Lane, of work.Seating) (started []string, err error)
 	Reviser
 }
 

@@ -96,7 +96,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		return Answer{}, err
 	}
 	if !outcome.Replayed {
-		in.announce(ctx, sub, outcome.Accepted)
+		in.announce(ctx, sub, outcome)
 		in.wakePlanner(sub.Plans)
 	}
 	answer.Accepted, answer.Replayed = outcome.Accepted, outcome.Replayed
@@ -216,7 +216,8 @@ func (in *Intake) broken(tenant, channel string) bool {
 }
 
 // announce wakes the dispatchers, counts, and says in the log what was created.
-func (in *Intake) announce(ctx context.Context, sub *work.Submission, accepted []posthouse.Accepted) {
+func (in *Intake) announce(ctx context.Context, sub *work.Submission, outcome work.Outcome) {
+	accepted := outcome.Accepted
 	n, channel := 0, "" // not yet counted: most submissions have one channel
 	for i := range sub.Entries {
 		if accepted[i].DuplicateOf != "" {
@@ -238,7 +239,7 @@ func (in *Intake) announce(ctx context.Context, sub *work.Submission, accepted [
 			in.o.Log.Log(ctx, level, "delivery accepted", "tenant", m.Tenant, "channel", m.Channel, "message", m.ID, "delivery", d.ID,
 				"user", d.User, "state", d.State, "reason", d.Reason)
 		}
-		if r != nil {
+		if r != nil && !outcome.SeatAsked(i) {
 			in.rouse(r, &sub.Entries[i])
 		}
 	}

@@ -16,6 +16,7 @@ import (
 // A caller is answered after its commit, never before.
 type accepter struct {
 	store   Store
+	seats   Seats // nil for none
 	life    *life.Life
 	metrics *metrics.Metrics
 	in      chan *submission
@@ -40,7 +41,7 @@ const (
 )
 
 func newAccepter(o *Options) *accepter {
-	return &accepter{store: o.Store, life: o.Life, metrics: o.Metrics, in: make(chan *submission, maxGroup), turn: make(chan struct{}, 1)}
+	return &accepter{store: o.Store, seats: o.Seats, life: o.Life, metrics: o.Metrics, in: make(chan *submission, maxGroup), turn: make(chan struct{}, 1)}
 }
 
 // submit waits until the submission is committed.
@@ -169,7 +170,7 @@ func (a *accepter) commit(ctx context.Context, group []*submission) {
 		subs[i] = s.work
 	}
 	began := time.Now()
-	outcomes, err := a.store.Accept(ctx, began, subs)
+	outcomes, err := a.accept(ctx, began, subs)
 	if err != nil && len(group) > 1 && posthouse.CodeOf(err) == posthouse.CodeInternal {
 		for _, s := range group {
 			a.commit(ctx, []*submission{s})
@@ -187,4 +188,16 @@ func (a *accepter) commit(ctx context.Context, group []*submission) {
 		}
 		s.result <- r
 	}
+}
+
+// accept stores submissions, and lets begin what has seats.
+func (a *accepter) accept(ctx context.Context, began time.Time, subs []*work.Submission) ([]work.Outcome, error) {
+	if a.seats == nil {
+		outcomes, _, err := a.store.AcceptAndStart(ctx, began, subs, nil)
+		return outcomes, err
+	}
+	seating := a.seats.Open()
+	outcomes, starts, err := a.store.AcceptAndStart(ctx, began, subs, seating)
+	seating.End(starts, err)
+	return outcomes, err
 }

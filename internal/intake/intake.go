@@ -19,7 +19,8 @@ import (
 
 // Store is where drafts are committed, and what is looked up for them.
 type Store interface {
-	Accept(ctx context.Context, now time.Time, subs []*work.Submission) ([]work.Outcome, error)
+	// AcceptAndStart commits submissions. What gets a seat begins by that: starts are this process's to send. Seats may be nil.
+	AcceptAndStart(ctx context.Context, now time.Time, subs []*work.Submission, seats work.Seats) ([]work.Outcome, []work.Start, error)
 	// Answer is what was kept for an Idempotency-Key.
 	Answer(ctx context.Context, tenant, endpoint, key, hash string) (answer []byte, found bool, err error)
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
@@ -34,6 +35,19 @@ type Channels interface {
 	Names(tenant string) []string
 	// Rouse says that something was committed for a channel.
 	Rouse(k state.Key, p posthouse.Priority, pin work.Pin)
+}
+
+// Seats let what is accepted begin in this process at once, where it has room.
+type Seats interface {
+	// Open begins to ask for one commit.
+	Open() Seating
+}
+
+// Seating is what one commit asks for.
+type Seating interface {
+	work.Seats
+	// End says what became of the commit, once: what has begun by it is sent. Whatever asked for a seat and got none is looked after.
+	End(starts []work.Start, err error)
 }
 
 // Quotas bound how many deliveries may be open.
@@ -65,6 +79,8 @@ type Options struct {
 	Refresh func(ctx context.Context) error
 	// Quotas defaults to none.
 	Quotas Quotas
+	// Seats defaults to none: all that is accepted waits to be claimed.
+	Seats Seats
 	// Media has the files that contents name by upload. Defaults to none: each is refused.
 	Media Media
 	// Counted is told how many deliveries were accepted for a channel. Defaults to nothing.

@@ -306,7 +306,7 @@ func (r *Relay) move(ctx context.Context, part []*letter) (moved int, err error)
 		l.settle(outcomes[i], nil)
 		if accepted := outcomes[i].Accepted; len(accepted) > 0 {
 			moved++
-			r.tell(ctx, l, accepted)
+			r.tell(ctx, l, outcomes[i])
 		}
 	}
 	return moved, nil
@@ -324,8 +324,9 @@ func (r *Relay) keepTold(l *letter) time.Duration {
 }
 
 // tell wakes the dispatchers and writes down what became of a letter.
-func (r *Relay) tell(ctx context.Context, l *letter, accepted []posthouse.Accepted) {
-	r.Intake.announce(ctx, l.submission, accepted)
+func (r *Relay) tell(ctx context.Context, l *letter, outcome work.Outcome) {
+	r.Intake.announce(ctx, l.submission, outcome)
+	accepted := outcome.Accepted
 	if of := accepted[0].DuplicateOf; of != "" {
 		r.Log.Info("a message of the outbox is a duplicate: nothing was created", "tenant", l.row.Tenant, "channel", l.draft.Channel,
 			"message", l.submission.Entries[0].Message.ID, "duplicate_of", of, "dedup_key", l.draft.DedupKey)

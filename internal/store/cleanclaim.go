@@ -53,7 +53,6 @@ type boarding struct {
 	made    *flight
 	items   []work.Item
 	orphans []posthouse.Delivery // due deliveries without a message
-	begun   []arrival            // where an accept starts them
 	more    bool                 // deliveries that are not clean are due as well
 }
 

@@ -17,7 +17,7 @@ import (
 //
 // A claim locks the entry of posthouse_due, for which whoever raises the epoch waits. Here there is none: see AwaitStarts.
 
-// AcceptAndStart is Accept for what may begin at once where seats gives it room: the starts are this process's, as if it had claimed
+// AcceptAndStart is Accept for what may begin at once where seats, which may be nil, give it room: the starts are this process's, as if it had claimed
 // them. After an error nothing has begun, but for one of code outcome_unknown: see Disown.
 func (s Submissions) AcceptAndStart(ctx context.Context, now time.Time, subs []*work.Submission, seats work.Seats) ([]work.Outcome, []work.Start, error) {
 	var outcomes []work.Outcome
@@ -27,7 +27,9 @@ func (s Submissions) AcceptAndStart(ctx context.Context, now time.Time, subs []*
 		if t.DB.Dialect.OneWriter {
 			since = now // which is the time that its leases begin at
 		}
-		seats.Run(since)
+		if seats != nil {
+			seats.Run(since)
+		}
 		outcomes, made, err = accepting{t}.accept(subs, seats)
 		return err
 	})
@@ -66,6 +68,10 @@ func (t accepting) seat(seats work.Seats, clean []arrival) (made []*boarding, wa
 			waiting = append(waiting, a)
 			continue
 		}
+		if a.of.Asked == nil {
+			a.of.Asked = make([]bool, len(a.of.Accepted))
+		}
+		a.of.Asked[a.n] = true
 		lane := laneOfClean(&a.entry.Deliveries[0])
 		if byLane[lane] == nil {
 			lanes = append(lanes, lane)
@@ -106,7 +112,7 @@ func (t accepting) epochOfStart(own int64) (int64, error) {
 // boardingOf is the claim that an accept makes for those that have seats.
 func boardingOf(lane work.Lane, s work.Seating, list []arrival) *boarding {
 	b := &boarding{
-		Claim: work.Claim{Lane: lane, Owner: s.Owner, Lease: s.Lease, Epoch: s.Epoch}, by: s.Accounts, items: make([]work.Item, len(list)), begun: list,
+		Claim: work.Claim{Lane: lane, Owner: s.Owner, Lease: s.Lease, Epoch: s.Epoch}, by: s.Accounts, items: make([]work.Item, len(list)),
 		made: &flight{Flight: layout.Flight{ID: s.Flight, Owner: s.Owner, Epoch: s.Epoch}, pinned: map[string]string{}},
 	}
 	for i, a := range list {
@@ -126,7 +132,7 @@ func (t accepting) writeStarts(b sqldb.Bundle, made []*boarding, now int64) ([]*
 				return nil, err
 			}
 		}
-		return noted(made), nil
+		return made, nil
 	}
 	fed := t.feed.on()
 	var same bool
@@ -144,7 +150,7 @@ func (t accepting) writeStarts(b sqldb.Bundle, made []*boarding, now int64) ([]*
 	if fed {
 		t.told = append(t.told, startedOf(made))
 	}
-	return noted(made), nil
+	return made, nil
 }
 
 // startedOf is what the feed says of starts.
@@ -156,19 +162,6 @@ func startedOf(made []*boarding) reading.Tidings {
 		}
 	}
 	return *told.of[2]
-}
-
-// noted says of what has begun that it need not be looked for.
-func noted(made []*boarding) []*boarding {
-	for _, m := range made {
-		for _, a := range m.begun {
-			if a.of.Begun == nil {
-				a.of.Begun = make([]bool, len(a.of.Accepted))
-			}
-			a.of.Begun[a.n] = true
-		}
-	}
-	return made
 }
 
 // startOnce is what PostgreSQL does besides an accept by which something begins: its flights in the epoch that this process was started

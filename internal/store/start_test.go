@@ -1,7 +1,6 @@
 package store
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -67,8 +66,8 @@ func TestAStartWithTheAcceptIsToldAsAClaim(t *testing.T) {
 				t.Fatalf("what has begun, in %d starts (-want +got):\n%s", len(starts), diff)
 			}
 			for i := range outcomes {
-				if got := slices.Contains(outcomes[i].Begun, true); got != (i < 3) {
-					t.Errorf("submission %d is said to have begun: %v", i, got)
+				if !outcomes[i].SeatAsked(0) {
+					t.Errorf("submission %d is said not to have asked", i)
 				}
 			}
 			wantRows(t, s, map[string]int64{"posthouse_flights": 1, "posthouse_due": 1})
@@ -131,7 +130,7 @@ func TestUnderAnotherEpochWhatIsAcceptedIsDue(t *testing.T) {
 			keyed.Key, keyed.Hash = "k"+epoch, "h"
 			for _, sub := range []*work.Submission{submit(entry(1)), keyed} {
 				outcomes, starts := start(t, s, &given{n: 5, epoch: 1}, sub)
-				if len(starts) != 0 || outcomes[0].Begun != nil || outcomes[0].Err != nil {
+				if len(starts) != 0 || outcomes[0].Err != nil {
 					t.Errorf("in epoch %s %v has begun: %+v", epoch, startedIDs(starts), outcomes)
 				}
 			}
@@ -157,7 +156,7 @@ func TestOnlyWhatMayBeginAsItIsAsksForASeat(t *testing.T) {
 		if diff := cmp.Diff(want, g.asked); diff != "" {
 			t.Errorf("what was asked for (-want +got):\n%s", diff)
 		}
-		if len(starts) != 2 || outcomes[0].Begun == nil || outcomes[1].Begun != nil || outcomes[5].Begun == nil {
+		if len(starts) != 2 || !outcomes[0].SeatAsked(0) || outcomes[1].SeatAsked(0) || !outcomes[5].SeatAsked(0) {
 			t.Errorf("%v has begun: %+v", startedIDs(starts), outcomes)
 		}
 		wantRows(t, s, map[string]int64{"posthouse_flights": 2, "posthouse_queue": 3})

@@ -56,10 +56,14 @@ type Outcome struct {
 	// Accepted has one for each entry. A submission without entries has one for each plan, with its id.
 	Accepted []posthouse.Accepted
 	Replayed bool
-	// Begun says of each entry whether it has begun as it was accepted; nil where none has.
-	Begun []bool
+	// Asked says of each entry whether it asked for a seat: who gives seats knows of it, whether it has begun or is due. Nil where none
+	// did.
+	Asked []bool
 	Err   error
 }
+
+// SeatAsked reports whether an entry asked for a seat.
+func (o *Outcome) SeatAsked(i int) bool { return o.Asked != nil && o.Asked[i] }
 
 // Lane is what is dispatched together: one priority of one channel.
 type Lane struct {

@@ -4,24 +4,26 @@ import "github.com/posthouse/posthouse/torture/overlay"
 
 // answerBeforeCommit answers as soon as the rows are written, for latency: only the commit is left.
 var answerBeforeCommit = []overlay.Edit{{
-	File: "internal/store/accept.go",
-	Old: `	err := change(ctx, now, "accept", func(t *tx) (err error) {
-		outcomes, err = accepting{t}.accept(subs)
-		return err
-	})
-	return outcomes, err
+	File: "internal/store/start.go",
+	Old: `	err := s.acceptBy(ctx, now, subs, func(t *tx) (err error) {
 `,
 	New: `	written := make(chan error, 2*sqldb.BusyTries)
 	go func() {
-		written <- change(ctx, now, "accept", func(t *tx) (err error) {
-			if outcomes, err = (accepting{t}).accept(subs); err == nil {
+		written <- s.acceptBy(ctx, now, subs, func(t *tx) (err error) {
+`,
+}, {
+	File: "internal/store/start.go",
+	Old: `		outcomes, made, err = accepting{t}.accept(subs, seats)
+		return err
+	})
+`,
+	New: `			if outcomes, made, err = (accepting{t}).accept(subs, seats); err == nil {
 				written <- nil // all rows are in: nobody has to wait for the disk
 			}
 			return err
 		})
 	}()
 	err := <-written
-	return outcomes, err
 `,
 }}
 
