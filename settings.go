@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -243,18 +244,45 @@ func (l LimitBy) Valid() bool { return l == "" || l == LimitByRecipients || l ==
 type Limit struct {
 	Max int      `json:"max"`
 	Per Duration `json:"per"`
+	// Burst is how many may start at once: what the window lets through leaves evenly, at most so many in the time that these have at
+	// the window's rate. Defaults to Max.
+	Burst int `json:"burst,omitempty"`
+	// Jitter is by how much the times differ that calls take to their provider: the window is counted over so much longer, so that the
+	// provider sees no more than Max in a window of its own. Defaults to 80ms for what a channel sends in windows of a second or more,
+	// else to none.
+	Jitter *Duration `json:"jitter,omitempty"`
 }
 
 // ParseLimit reads a limit as String writes it. The error says what is wanted; whether the numbers make sense it does not say.
 func ParseLimit(text string) (l Limit, err error) {
-	most, per, _ := strings.Cut(text, "/")
+	most, rest, _ := strings.Cut(text, "/")
+	per, rest, _ := strings.Cut(rest, "/")
 	if l.Max, err = strconv.Atoi(most); err == nil {
 		err = l.Per.UnmarshalText([]byte(per))
 	}
+	for rest != "" && err == nil {
+		var option string
+		option, rest, _ = strings.Cut(rest, "/")
+		err = l.option(option)
+	}
 	if err != nil {
-		return Limit{}, fmt.Errorf("%.40q is not a limit such as 20/1s or 1000/1m", text)
+		return Limit{}, fmt.Errorf("%.40q is not a limit such as 20/1s, 1000/1m or 20/1s/burst=5/jitter=80ms", text)
 	}
 	return l, nil
+}
+
+// option reads burst=5 or jitter=80ms.
+func (l *Limit) option(text string) (err error) {
+	switch name, value, _ := strings.Cut(text, "="); name {
+	case "burst":
+		l.Burst, err = strconv.Atoi(value)
+	case "jitter":
+		l.Jitter = new(Duration)
+		err = l.Jitter.UnmarshalText([]byte(value))
+	default:
+		err = errors.New("unknown")
+	}
+	return err
 }
 
 // Unlimited says in a text that there is no limit: an empty list.
@@ -292,8 +320,17 @@ func LimitsText(list []Limit, between string) string {
 	return strings.Join(parts, between)
 }
 
-// String is the limit as text: 20/1s.
-func (l Limit) String() string { return strconv.Itoa(l.Max) + "/" + l.Per.String() }
+// String is the limit as text: 20/1s, with /burst=5 and /jitter=80ms where these are set.
+func (l Limit) String() string {
+	text := strconv.Itoa(l.Max) + "/" + l.Per.String()
+	if l.Burst > 0 {
+		text += "/burst=" + strconv.Itoa(l.Burst)
+	}
+	if l.Jitter != nil {
+		text += "/jitter=" + l.Jitter.String()
+	}
+	return text
+}
 
 // Template is one version of a text with placeholders, for a channel or for
 // all of them (Channel empty).

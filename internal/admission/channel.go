@@ -117,7 +117,7 @@ func (c *Channel) man() {
 	c.accounts = make(map[string]*Account, len(c.Opened.Accounts))
 	list := make([]*Account, len(c.Opened.Accounts))
 	for i, is := range c.Opened.Accounts {
-		a := &Account{Name: is.Name, Pools: is.Pools, Weight: is.Weight, place: i + 1, is: is, limits: is.Limits, rate: rateOf(c.Settings.Rate, is)}
+		a := &Account{Name: is.Name, Pools: is.Pools, Weight: is.Weight, place: i + 1, is: is, limits: state.Jittered(is.Limits), rate: rateOf(c.Settings.Rate, is)}
 		if is.Limits == nil {
 			a.limits = c.Settings.Tiers.Account
 		}

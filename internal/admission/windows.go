@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/state"
@@ -63,7 +64,8 @@ func (s *windows) Why(now time.Time, q *Question) []Wait {
 			return nil
 		}
 		if until := now.Add(g.Wait); first.Cause == "" || until.Before(first.Until) {
-			first = Wait{"limit", fmt.Sprintf("the window of %d in %s of its %s is full", g.Held.Max, g.Held.Per, inWords(tiers, g.Key, a.Name)), until}
+			held, of := inWords(tiers, g, a.Name)
+			first = Wait{"limit", fmt.Sprintf("the window of %d in %s of its %s is full", held.Max, held.Per, of), until}
 		}
 	}
 	if first.Cause == "" {
@@ -72,16 +74,19 @@ func (s *windows) Why(now time.Time, q *Question) []Wait {
 	return []Wait{first}
 }
 
-// inWords is what a key counts, in words.
-func inWords(tiers []state.Tier, key, account string) string {
-	for _, t := range tiers {
-		if t.Key == key && t.Name == state.TierAccount && account != "" {
-			return t.Name + " " + account
-		} else if t.Key == key {
-			return t.Name
+// inWords is the limit that holds, and what it counts, in words.
+func inWords(tiers []state.Tier, g limit.Grant, account string) (held posthouse.Limit, of string) {
+	for i := range tiers {
+		t := &tiers[i]
+		switch {
+		case t.Key != g.Key:
+		case t.Name == state.TierAccount && account != "":
+			return t.Meant(g.Held), t.Name + " " + account
+		default:
+			return t.Meant(g.Held), t.Name
 		}
 	}
-	return "channel"
+	return g.Held, "channel"
 }
 
 // bounds are all that must let a claim by an account through at once: the windows of the tenant, of the channel and of the account.
@@ -98,21 +103,25 @@ func (c *Channel) tiers(a *Account) []state.Tier { return c.ownTiers(c.sharedTie
 // sharedTiers are those of all accounts together.
 func (c *Channel) sharedTiers() (list []state.Tier) {
 	if len(c.of.TenantLimits) > 0 {
-		list = append(list, state.Tier{Name: state.TierTenant, Bound: limit.Bound{Key: state.TenantKey(c.Key.Tenant), Windows: c.of.TenantLimits}})
+		list = append(list, state.TierOf(state.TierTenant, "", state.TenantKey(c.Key.Tenant), c.of.TenantLimits))
 	}
 	if len(c.Settings.Limits) > 0 {
-		list = append(list, state.Tier{Name: state.TierChannel, Bound: limit.Bound{Key: c.Key.LimitKey(), Windows: c.Settings.Limits}})
+		list = append(list, state.TierOf(state.TierChannel, "", c.Key.LimitKey(), c.Settings.Limits))
 	}
 	return list
 }
 
 // ownTiers adds those of an account alone. Neither names nor limits ever change.
 func (c *Channel) ownTiers(list []state.Tier, a *Account) []state.Tier {
+	leased := func(t state.Tier) state.Tier {
+		t.Lease = a.Name != ""
+		return t
+	}
 	if len(a.limits) > 0 {
-		list = append(list, state.Tier{Name: state.TierAccount, Bound: limit.Bound{Key: c.accountKey(a), Windows: a.limits, Lease: a.Name != ""}})
+		list = append(list, leased(state.TierOf(state.TierAccount, "", c.accountKey(a), a.limits)))
 	}
 	if base := rate.Windows(a.rate); len(base) > 0 {
-		list = append(list, state.Tier{Name: state.TierRate, Bound: limit.Bound{Key: c.accountKey(a) + ":rate", Windows: base, Lease: a.Name != ""}})
+		list = append(list, leased(state.TierOf(state.TierRate, "", c.accountKey(a)+":rate", base)))
 	}
 	return list
 }

@@ -205,14 +205,14 @@ func TestWindowsOfAChannel(t *testing.T) {
 			}
 			return list
 		}
-		all := []string{"channel/ [9/1s]", "account/b [5/1s]", "account/slow [1/1m]", "rate/slow [1/2s]"}
+		all := []string{"channel/ [9/1.08s]", "account/b [5/1.08s]", "account/slow [1/1m0.08s]", "rate/slow [1/2s]"}
 		if diff := cmp.Diff(all, said("chat")); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(slices.Delete(slices.Clone(all), 1, 2), said("chat", "slow", "none")); diff != "" {
 			t.Errorf("of one account (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"account/ [5/1s]"}, said("one")); diff != "" {
+		if diff := cmp.Diff([]string{"account/ [5/1.08s]"}, said("one")); diff != "" {
 			t.Errorf("without accounts (-want +got):\n%s", diff)
 		}
 		if got := said("none"); got != nil {

@@ -15,8 +15,9 @@
 // window holds more than the window's Max, whatever was asked, refunded or
 // changed in between. Counted is the moment of the grant (Grant.At, on the clock
 // of the place); a send that starts some milliseconds later than its grant
-// reaches the provider that much later, so a limit that the provider counts to
-// the millisecond wants a Per that is a little longer.
+// reaches the provider that much later. The jitter of a limit lengthens its
+// window by so much, and a burst has what it lets through leave evenly: both
+// are windows like others, which Spaced makes of the limits that are set.
 //
 // A limit of up to 100 is kept to the microsecond. A higher one is counted in
 // slots of a hundredth of the window, always to the safe side, which costs at

@@ -124,6 +124,12 @@ func Check(windows []posthouse.Limit) []posthouse.Problem {
 		if per := w.Per.Std(); per < minPer || per > maxPer {
 			add(i, ".per", "is %v, must be from %v to %v", w.Per, minPer, posthouse.Duration(maxPer))
 		}
+		if w.Burst < 0 || w.Burst > w.Max && w.Max > 0 {
+			add(i, ".burst", "is %d, must be from 1 to max, which is %d; left out, all of them may start at once", w.Burst, w.Max)
+		}
+		if j := w.Jitter; j != nil && (*j < 0 || *j > w.Per) {
+			add(i, ".jitter", "is %v, must be from 0s to the length of the window, which is %v", *j, w.Per)
+		}
 	}
 	return problems
 }

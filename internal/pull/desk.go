@@ -110,7 +110,7 @@ func (dk *Desk) allow(ctx context.Context, c *Claim, o offer) (limit.Grant, erro
 	if err != nil || !slices.Contains(ready, true) {
 		return limit.Grant{}, err
 	}
-	grant, err := dk.o.Limiter.Take(dk.o.Life.Context(), []limit.Bound{{Key: agentLimitKey(&c.Agent), Windows: windows}}, c.Max)
+	grant, err := dk.o.Limiter.Take(dk.o.Life.Context(), []limit.Bound{{Key: agentLimitKey(&c.Agent), Windows: limit.Spaced(windows)}}, c.Max)
 	if err == nil && grant.N == 0 {
 		dk.o.Metrics.Limited.WithLabelValues(o.keys[0].Channel).Inc()
 		grant.Wait = max(grant.Wait, time.Millisecond)

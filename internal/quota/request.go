@@ -19,10 +19,10 @@ func (q *Quotas) Request(ctx context.Context, key posthouse.Key) error {
 	tenants := "requests tenant " + key.Tenant
 	var bounds []limit.Bound
 	if len(of.Requests) > 0 {
-		bounds = append(bounds, limit.Bound{Key: tenants, Windows: of.Requests})
+		bounds = append(bounds, limit.Bound{Key: tenants, Windows: limit.Spaced(of.Requests)})
 	}
 	if len(key.Quota.Requests) > 0 {
-		bounds = append(bounds, limit.Bound{Key: "requests key " + key.ID, Windows: key.Quota.Requests})
+		bounds = append(bounds, limit.Bound{Key: "requests key " + key.ID, Windows: limit.Spaced(key.Quota.Requests)})
 	}
 	g, err := q.limiter.Take(ctx, bounds, 1)
 	if err != nil {

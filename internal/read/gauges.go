@@ -61,7 +61,7 @@ func gaugesOf(tiers []state.Counted) []gauge {
 	ranks := map[string]int{state.TierTenant: 0, state.TierChannel: 1, state.TierAccount: 2, state.TierRate: 2}
 	var list []gauge
 	for i, t := range tiers {
-		for j, w := range t.Windows {
+		for j, w := range t.Limits { // those that are derived of them come behind
 			list = append(list, gauge{
 				Window: wire.Window{Of: wire.WindowOf(t.Name), Account: t.Account, Max: w.Max, Per: w.Per},
 				key:    fmt.Sprintf("%d %s %s %02d", ranks[t.Name], t.Account, t.Name, j), bound: i, at: j,

@@ -48,11 +48,11 @@ func (g *gauged) RatesOf(_ context.Context, _, _, _ string, since time.Time) ([]
 func TestWindowsAreListedByPages(t *testing.T) {
 	t.Parallel()
 	of := func(tier, account, key string, most ...int) state.Counted {
-		c := state.Counted{Account: account, Tier: state.Tier{Name: tier, Bound: limit.Bound{Key: key}}}
+		var limits []posthouse.Limit
 		for _, n := range most {
-			c.Windows = append(c.Windows, posthouse.Limit{Max: n, Per: posthouse.Duration(time.Minute)})
+			limits = append(limits, posthouse.Limit{Max: n, Per: posthouse.Duration(time.Minute)})
 		}
-		return c
+		return state.Counted{Account: account, Tier: state.TierOf(tier, "", key, limits)}
 	}
 	g := &gauged{tiers: []state.Counted{of(state.TierAccount, "b", "kb", 5), of(state.TierRate, "a", "kar", 1), of(state.TierAccount, "a", "ka", 9, 2), of(state.TierChannel, "", "kc", 3), of(state.TierTenant, "", "kt", 7)}}
 	began := time.Now()

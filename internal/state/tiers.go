@@ -3,6 +3,8 @@ package state
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
@@ -24,6 +26,38 @@ const AnyTemplate = "*"
 type Tier struct {
 	Name, Reason string
 	limit.Bound
+	// Limits are the windows as they are set. The first of the bound's windows are those, in their order.
+	Limits []posthouse.Limit
+}
+
+// TierOf is a tier by the limits that are set.
+func TierOf(name, reason, key string, limits []posthouse.Limit) Tier {
+	return Tier{Name: name, Reason: reason, Bound: limit.Bound{Key: key, Windows: limit.Spaced(limits)}, Limits: limits}
+}
+
+// Meant is the limit as it was set that a window of the tier holds.
+func (t *Tier) Meant(held posthouse.Limit) posthouse.Limit {
+	if i := slices.Index(t.Windows, held); i >= 0 && i < len(t.Limits) {
+		return t.Limits[i]
+	}
+	return held
+}
+
+// usualJitter is by how much the times differ that calls take to a provider: measured over the internet, with some to spare.
+const usualJitter = posthouse.Duration(80 * time.Millisecond)
+
+// Jittered are limits with the usual jitter where they name none and are of a second or more: shorter ones would lose too much.
+func Jittered(limits []posthouse.Limit) []posthouse.Limit {
+	if limits == nil {
+		return nil
+	}
+	list := slices.Clone(limits)
+	for i := range list {
+		if jitter := usualJitter; list[i].Jitter == nil && list[i].Per >= posthouse.Duration(time.Second) {
+			list[i].Jitter = &jitter
+		}
+	}
+	return list
 }
 
 // Counted is a tier with the account whose sends it counts: empty where those of all are, or there is one without a name.
@@ -55,6 +89,16 @@ func (s *Settings) limit(ch *posthouse.Channel, o Opened) {
 	if s.Tiers.Recipient == nil {
 		s.Tiers.Recipient = o.RecipientLimits
 	}
+	s.Limits, s.Tiers.Account, s.Tiers.Recipient = Jittered(s.Limits), Jittered(s.Tiers.Account), Jittered(s.Tiers.Recipient)
+	s.Tiers.Type, s.Tiers.Template = jittered(s.Tiers.Type), jittered(s.Tiers.Template)
+}
+
+func jittered[K comparable](all map[K][]posthouse.Limit) map[K][]posthouse.Limit {
+	out := make(map[K][]posthouse.Limit, len(all))
+	for k, list := range all {
+		out[k] = Jittered(list)
+	}
+	return out
 }
 
 // Apart reports whether there are windows that differ between the deliveries of a claim.
@@ -67,7 +111,7 @@ func (t *Tiers) Of(k Key, account string, item *work.Item) []Tier {
 	var list []Tier
 	add := func(name, reason, key string, windows []posthouse.Limit) {
 		if len(windows) > 0 {
-			list = append(list, Tier{name, reason, limit.Bound{Key: key, Windows: windows}})
+			list = append(list, TierOf(name, reason, key, windows))
 		}
 	}
 	if m := item.Message; m != nil {
@@ -93,7 +137,7 @@ func (t *Tiers) OfRecipient(k Key, d *posthouse.Delivery) []Tier {
 	}
 	sum := sha256.Sum256([]byte(to)) // an address can be long, and is nobody's business in a table of limits
 	key := k.LimitKey() + ":to:" + base64.RawURLEncoding.EncodeToString(sum[:15])
-	return []Tier{{TierRecipient, ReasonLimitRecipient, limit.Bound{Key: key, Windows: t.Recipient}}}
+	return []Tier{TierOf(TierRecipient, ReasonLimitRecipient, key, t.Recipient)}
 }
 
 // LimitKey names the limits of a channel. No name of a channel has a colon or a slash: what follows one is a part of it.
