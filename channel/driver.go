@@ -106,6 +106,20 @@ type Tracker interface {
 	Track(ctx context.Context, ref string, to []posthouse.Recipient) ([]Receipt, error)
 }
 
+// ProviderTemplate is a template that a provider keeps.
+type ProviderTemplate struct {
+	ID, Title  string
+	Parameters []string // the names of what it is filled with, in their order
+}
+
+// TemplateLister is a driver whose provider keeps templates, and says which: what lacks a parameter is found before it is sent.
+type TemplateLister interface {
+	// Templates lists those of the account.
+	Templates(ctx context.Context) ([]ProviderTemplate, error)
+	// TemplateOf is the id of the one by which a message goes that names so one, or none; empty for no template.
+	TemplateOf(named string) string
+}
+
 // Receipt says what became of a delivery that was sent. The zero Receipt is: not known yet.
 type Receipt struct {
 	// Known is whether the provider has said what became of it; Delivered is what.
@@ -186,6 +200,9 @@ type Type struct {
 	// paths below "content". It is asked when a message is accepted. Defaults to [PlainText]: what a driver does
 	// not know of is refused, and never left out.
 	Content func(c Config, content posthouse.Content) []posthouse.Problem
+	// Parameters says what a provider refuses of the parameters with which a message fills one of its templates, with paths below
+	// "payload". The plan of a campaign asks it. Defaults to nothing.
+	Parameters func(payload json.RawMessage) []posthouse.Problem
 	// Timeout bounds one call. Defaults to 10s.
 	Timeout time.Duration
 	// Limits are the provider's documented limits of all that a channel sends, with room left.

@@ -2,9 +2,13 @@ package server_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -48,6 +52,43 @@ func TestCAMP8_EachCampaignHasItsOwnTemplateAndKind(t *testing.T) {
 		}
 		if len(got) > 0 {
 			h.Errorf("and these: %v", got)
+		}
+	})
+}
+
+// CAMP: the plan holds a campaign against the provider's own template: what it has no column for, what is too long for a parameter, and
+// a template that the account does not keep.
+func TestAPlanKnowsTheProvidersTemplate(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.mp("mp", nil)
+		for name, id := range map[string]string{"coupon": "OPENTM-1", "none": "OPENTM-2"} {
+			_, err := h.api.Templates.Put(h.Context(), posthouse.Template{
+				Name: name, Text: "${name}: ${sum}", ExternalID: id, Parameters: map[string]string{"thing1": "${name}", "amount2": "${sum}"},
+			})
+			h.must(err)
+			_, err = h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: name, Channel: "mp", Template: name})
+			h.must(err)
+			_, err = h.api.Campaigns.Import(h.Context(), name, client.Part{Final: true}, strings.NewReader("openid,name,sum\no1,张三,20\no2,"+strings.Repeat("长", 30)+",30\n"))
+			h.must(err)
+		}
+		for name, want := range map[string][]wire.Flaw{
+			"coupon": {
+				{Path: "people", Message: "1 of the first 2 cannot be sent to; o2: payload.thing1 has 30 characters: WeChat takes at most 20 characters as a thing"},
+				{Path: "template", Message: "nothing fills time3 of the provider's template OPENTM-1 (优惠券到账通知): template set --parameter 'time3=${…}' says which column does"},
+			},
+			"none": {
+				{Path: "people", Message: "1 of the first 2 cannot be sent to; o2: payload.thing1 has 30 characters: WeChat takes at most 20 characters as a thing"},
+				{Path: "template", Message: "the provider keeps no template OPENTM-2"},
+			},
+		} {
+			p, err := h.api.Campaigns.Plan(h.Context(), name)
+			h.must(err)
+			if diff := cmp.Diff(want, p.Problems); diff != "" {
+				h.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+			if len(p.Samples) != 2 || len(p.Samples[0].Problems) != 0 || len(p.Samples[1].Problems) != 1 {
+				h.Errorf("the samples are %+v", p.Samples)
+			}
 		}
 	})
 }

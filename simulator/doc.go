@@ -118,7 +118,8 @@
 // secret that does not begin with "wrong", and taken back by DELETE /wechat/tokens. Templates are known that do not begin
 // with "wrong". A template message is known by its client_msg_id. Each app takes 100,000 messages a day,
 // which begins at midnight in China. GET /wechat/cgi-bin/user/get lists the followers, in pages of 10,000: 25, or as many as the app id says
-// behind a hyphen, such as wx-25000.
+// behind a hyphen, such as wx-25000. GET /wechat/cgi-bin/template/get_all_private_template and /wechat_subscribe/wxaapi/newtmpl/gettemplate list the
+// one template that each account keeps, OPENTM-1, with the parameters thing1, amount2 and time3.
 //
 //	40003 unknown_user   47003 refused_content   47001 malformed   45009 too_fast   -1 busy   40014, 41001, 42001 token   40037 template
 //

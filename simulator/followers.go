@@ -36,6 +36,18 @@ func cutLast(text, sep string) (before, after string, found bool) {
 // followerName is the openid of a follower, numbered from 1.
 func followerName(n int) string { return fmt.Sprintf("o6_fan%07d", n) }
 
+// listTemplates answers the lists of an account's templates, by the names that these have there. Each account keeps one, OPENTM-1.
+func (s *accounts) listTemplates(list, id string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if _, ref := s.tokens.whose(r, time.Now()); ref != nil {
+			errorLine(ref.own, ref.text).send(w, http.StatusOK)
+			return
+		}
+		text := `{"errcode":0,"errmsg":"ok",` + quote(list) + `:[{` + quote(id) + `:"OPENTM-1","title":"优惠券到账通知","content":` + quote("用户：{{thing1.DATA}}\n金额：{{amount2.DATA}}\n有效期：{{time3.DATA}}\n") + `}]}`
+		inJSON(text).send(w, http.StatusOK)
+	}
+}
+
 // listFollowers answers user/get.
 func (s *accounts) listFollowers(w http.ResponseWriter, r *http.Request) {
 	app, ref := s.tokens.whose(r, time.Now())

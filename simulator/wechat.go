@@ -96,9 +96,11 @@ func wechat(p provider) provider {
 	a.forget()
 	p.read, p.status, p.answer = a.read, always200, answerWechat
 	p.more = &more{settle: wholly, forget: a.forget, paths: map[string]http.HandlerFunc{
-		"POST /" + p.name + "/cgi-bin/stable_token": a.giveToken,
-		"GET /" + p.name + "/cgi-bin/user/get":      a.listFollowers,
-		"DELETE /" + p.name + "/tokens":             a.tokens.drop,
+		"POST /" + p.name + "/cgi-bin/stable_token":                     a.giveToken,
+		"GET /" + p.name + "/cgi-bin/user/get":                          a.listFollowers,
+		"GET /" + p.name + "/cgi-bin/template/get_all_private_template": a.listTemplates("template_list", "template_id"),
+		"GET /" + p.name + "/wxaapi/newtmpl/gettemplate":                a.listTemplates("data", "priTmplId"),
+		"DELETE /" + p.name + "/tokens":                                 a.tokens.drop,
 	}}
 	return p
 }

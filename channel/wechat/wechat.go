@@ -47,6 +47,7 @@ func Template() channel.Type {
 		Limits:       []posthouse.Limit{{Max: perDay, Per: posthouse.Duration(24 * time.Hour)}},
 		Address:      address,
 		Content:      contents,
+		Parameters:   parameters,
 		Check:        signed.Check,
 		Open: func(c channel.Config, env channel.Env) (channel.Driver, error) {
 			return open(c, env, "/cgi-bin/message/template/send", true)
@@ -68,6 +69,7 @@ func Subscribe() channel.Type {
 		Timeout:      10 * time.Second,
 		Address:      address,
 		Content:      contents,
+		Parameters:   parameters,
 		Check:        signed.Check,
 		Open: func(c channel.Config, env channel.Env) (channel.Driver, error) {
 			return open(c, env, "/cgi-bin/message/subscribe/bizsend", false)

@@ -229,3 +229,51 @@ func TestFollowers(t *testing.T) {
 		}
 	}
 }
+
+// CAMP: what WeChat refuses of a template's parameters is said by their names, before anything is sent.
+func TestParametersAreHeldAgainstTheirNames(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`{"thing1":"` + strings.Repeat("字", 20) + `","name2":"张三","phrase3":"已完成","number4":12.5,"character_string5":"NO-1","phone_number6":"+86 138-0000","anything":"` + strings.Repeat("x", 99) + `"}`: "",
+		`{"thing1":"` + strings.Repeat("字", 21) + `"}`: "payload.thing1 has 21 characters: WeChat takes at most 20 characters as a thing",
+		`{"thing2":" "}`: "payload.thing2 is empty, which WeChat refuses",
+		`{"name1":"` + strings.Repeat("张", 11) + `"}`: "payload.name1 has 11 characters: WeChat takes at most 10 characters as a name",
+		`{"number1":"twelve"}`:                        `payload.number1 is "twelve": WeChat takes digits only as a number`,
+		`{"phrase1":"done"}`:                          `payload.phrase1 is "done": WeChat takes Chinese characters only as a phrase`,
+		`{"character_string9":"订单1"}`:                 `payload.character_string9 is "订单1": WeChat takes digits, letters and symbols of ASCII only as a character_string`,
+	} {
+		var got []string
+		for _, p := range wechat.Template().Parameters(json.RawMessage(payload)) {
+			got = append(got, p.Path+" "+p.Message)
+		}
+		if text := strings.Join(got, "; "); text != want {
+			t.Errorf("%s: %s, want %s", payload, text, want)
+		}
+	}
+}
+
+// The templates that an account keeps are listed with what fills them; what WeChat answers in place of a list is told, without the token.
+func TestTheTemplatesOfAnAccountAreListed(t *testing.T) {
+	t.Parallel()
+	_, url := simulate(t)
+	for _, kind := range []channel.Type{wechat.Template(), wechat.Subscribe()} {
+		list, err := open(t, kind, url, "template_id", "T9").(channel.TemplateLister).Templates(t.Context())
+		want := []channel.ProviderTemplate{{ID: "OPENTM-1", Title: "优惠券到账通知", Parameters: []string{"thing1", "amount2", "time3"}}}
+		if err != nil || !cmp.Equal(list, want) {
+			t.Errorf("%s: %+v, %v; want %+v", kind.Name, list, err, want)
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !giveToken(w, r) {
+			fmt.Fprintf(w, `{"errcode":48001,"errmsg":"api unauthorized %s"}`, accessToken)
+		}
+	}))
+	t.Cleanup(server.Close)
+	lister := open(t, wechat.Template(), server.URL, "template_id", "T9").(channel.TemplateLister)
+	if _, err := lister.Templates(t.Context()); err == nil || !strings.Contains(err.Error(), "48001") || strings.Contains(err.Error(), accessToken) {
+		t.Errorf("an account that may not ask: %v", err)
+	}
+	if a, b := lister.TemplateOf("T1"), lister.TemplateOf(""); a != "T1" || b != "T9" {
+		t.Errorf("messages go by %s and %s", a, b)
+	}
+}

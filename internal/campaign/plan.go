@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/state"
@@ -69,8 +72,19 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	if t != nil {
 		out.Missing = missing(t, c.Payload, &a)
 	}
-	out.Samples, err = d.samples(ctx, &c, &a, t, ch)
-	return out, err
+	first, err := d.try(ctx, &c, &a, t, ch)
+	if out.Samples = first.samples; err != nil {
+		return out, err
+	}
+	if first.bad > 0 {
+		flaw("people", fmt.Sprintf("%d of the first %d cannot be sent to; %s", first.bad, first.members, first.first))
+	}
+	if ch != nil && len(first.samples) > 0 {
+		for _, text := range d.unfilled(ctx, t, ch, first.leaves) {
+			flaw("template", text)
+		}
+	}
+	return out, nil
 }
 
 // shortestQuota is the shortest window that a plan shows: shorter ones only make it slower, and Duration says so.
@@ -122,11 +136,23 @@ func missing(t *posthouse.Template, payload json.RawMessage, a *work.Audience) m
 	return out
 }
 
-var errEnough = errors.New("enough samples")
+var errEnough = errors.New("enough members")
 
-// samples render what the first members would get.
-func (d *Desk) samples(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) ([]wire.CampaignSample, error) {
-	list, letter := []wire.CampaignSample{}, NewLetter(c, t)
+// mostTried is of how many members a plan looks whether they can be sent to.
+const mostTried = 10_000
+
+// tried is what a plan has found of the first members.
+type tried struct {
+	samples []wire.CampaignSample // of the first of all
+	members int64
+	bad     int64
+	leaves  json.RawMessage // of the first
+	first   string          // what is wrong with the first who cannot be sent to
+}
+
+// try makes what the first members would get.
+func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) (tried, error) {
+	out, letter := tried{samples: []wire.CampaignSample{}}, NewLetter(c, t)
 	twice := d.o.Importer.Repeated(ctx, *a)
 	err := d.o.Importer.Members(ctx, *a, 1, a.Last, func(m audience.Member) error {
 		again, err := twice(m.Seq)
@@ -141,14 +167,28 @@ func (d *Desk) samples(ctx context.Context, c *work.Campaign, a *work.Audience, 
 		if ch != nil && ch.Opened.Content != nil && len(problems) == 0 {
 			problems = ch.Opened.Content(made)
 		}
-		s := wire.CampaignSample{Seq: m.Seq, Address: m.Address, Content: made, Problems: []wire.Flaw{}}
-		if t != nil && (t.ExternalID != "" || len(t.Parameters) > 0) {
-			s.Payload = leaves
+		if ch != nil && ch.Opened.Parameters != nil && len(problems) == 0 {
+			problems = ch.Opened.Parameters(leaves)
 		}
-		for _, p := range problems {
-			s.Problems = append(s.Problems, wire.Flaw{Path: p.Path, Message: p.Message})
+		if out.members == 0 {
+			out.leaves = leaves
 		}
-		if list = append(list, s); len(list) == samples {
+		if out.members++; len(problems) > 0 {
+			if out.bad++; out.bad == 1 {
+				out.first = fmt.Sprintf("%s: %s %s", m.Address, problems[0].Path, problems[0].Message)
+			}
+		}
+		if len(out.samples) < samples {
+			s := wire.CampaignSample{Seq: m.Seq, Address: m.Address, Content: made, Problems: []wire.Flaw{}}
+			if t != nil && (t.ExternalID != "" || len(t.Parameters) > 0) {
+				s.Payload = leaves
+			}
+			for _, p := range problems {
+				s.Problems = append(s.Problems, wire.Flaw{Path: p.Path, Message: p.Message})
+			}
+			out.samples = append(out.samples, s)
+		}
+		if out.members == mostTried {
 			return errEnough
 		}
 		return nil
@@ -156,7 +196,50 @@ func (d *Desk) samples(ctx context.Context, c *work.Campaign, a *work.Audience, 
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return list, err
+	return out, err
+}
+
+// askTemplates is how long a provider may take to say which templates it keeps: a plan holds without.
+const askTemplates = 5 * time.Second
+
+// unfilled says what is wrong with the provider's own template, as the provider describes it: that there is none, or which of its
+// parameters nothing fills. Nothing where the provider keeps none, or does not say.
+func (d *Desk) unfilled(ctx context.Context, t *posthouse.Template, ch *state.Channel, sample json.RawMessage) (list []string) {
+	lister, keeps := ch.Opened.Driver.(channel.TemplateLister)
+	for i := 0; !keeps && i < len(ch.Opened.Accounts); i++ { // each account keeps the same, or some of its messages fail in any case
+		lister, keeps = ch.Opened.By(ch.Opened.Accounts[i].Name).(channel.TemplateLister)
+	}
+	if !keeps {
+		return nil
+	}
+	named := ""
+	if t != nil {
+		named = t.ExternalID
+	}
+	id := lister.TemplateOf(named)
+	if id == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTemplates)
+	defer cancel()
+	kept, err := lister.Templates(ctx)
+	if err != nil {
+		return nil
+	}
+	at := slices.IndexFunc(kept, func(k channel.ProviderTemplate) bool { return k.ID == id })
+	if at < 0 {
+		return []string{fmt.Sprintf("the provider keeps no template %s", id)}
+	}
+	given, err := render.Fields(sample)
+	if err != nil {
+		return nil
+	}
+	for _, name := range kept[at].Parameters {
+		if given[name] == nil {
+			list = append(list, fmt.Sprintf("nothing fills %s of the provider's template %s (%s): template set --parameter '%s=${…}' says which column does", name, id, kept[at].Title, name))
+		}
+	}
+	return list
 }
 
 // Takes is how long a channel needs for so many messages, at least: as long as the slowest of its limits, or of one of its

@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,8 @@ type Opened struct {
 	Accounts []*Account
 	// Content says what the driver cannot send of a content. Defaults to taking any.
 	Content func(content posthouse.Content) []posthouse.Problem
+	// Parameters says what the provider refuses of the parameters of one of its templates. Nil for nothing.
+	Parameters func(payload json.RawMessage) []posthouse.Problem
 	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
 	Address func(address string) (string, error)
 	// Shares is the driver's: whether a delivery of a content to an address may share a call with those of other messages. Nil for never.

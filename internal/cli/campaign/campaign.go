@@ -250,6 +250,9 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 	var rows [][]string
 	for _, s := range p.Samples {
 		said := s.Content.Text
+		if len(s.Payload) > 2 { // it goes by a template of the provider's
+			said = string(s.Payload)
+		}
 		for _, f := range s.Problems {
 			said = f.Path + ": " + f.Message
 		}

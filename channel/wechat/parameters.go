@@ -1,0 +1,162 @@
+package wechat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/access"
+)
+
+// sort is what a parameter of a template of WeChat's may hold. Its name says which: thing1 is a thing.
+type sort struct {
+	most int // characters
+	of   string
+	only func(r rune) bool // nil for any character
+}
+
+func digitOrSign(r rune) bool { return r < utf8.RuneSelf && !unicode.IsLetter(r) }
+
+func ascii(r rune) bool { return r < utf8.RuneSelf }
+
+func han(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// sorts are those of WeChat's page about the parameters of subscription notices, which holds for template messages of its categories
+// too.
+func sorts() map[string]sort {
+	return map[string]sort{
+		"thing":            {most: 20, of: "characters"},
+		"number":           {most: 32, of: "digits", only: digitOrSign},
+		"letter":           {most: 32, of: "letters", only: ascii},
+		"symbol":           {most: 5, of: "symbols", only: func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }},
+		"character_string": {most: 32, of: "digits, letters and symbols of ASCII", only: ascii},
+		"phone_number":     {most: 17, of: "digits and symbols", only: digitOrSign},
+		"car_number":       {most: 8, of: "characters"},
+		"phrase":           {most: 5, of: "Chinese characters", only: han},
+		"name":             {most: 20, of: "characters"},
+		"const":            {most: 20, of: "characters"},
+	}
+}
+
+// mostChineseName bounds a name that has Chinese characters.
+const mostChineseName = 10
+
+// parameters says what WeChat refuses of the parameters of a template (47003): those whose names say what they hold.
+func parameters(payload json.RawMessage) (list []posthouse.Problem) {
+	given, err := data(payload)
+	if err != nil {
+		return []posthouse.Problem{{Path: "payload", Message: err.Error()}}
+	}
+	known := sorts()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		kind := strings.TrimRight(name, "0123456789")
+		s, is := known[kind]
+		if !is || kind == name {
+			continue
+		}
+		text, most := given[name].Value, s.most
+		if kind == "name" && strings.ContainsFunc(text, han) {
+			most = mostChineseName
+		}
+		refuse := func(format string, args ...any) {
+			list = append(list, posthouse.Problem{Path: "payload." + name, Message: fmt.Sprintf(format, args...)})
+		}
+		switch n := utf8.RuneCountInString(text); {
+		case strings.TrimSpace(text) == "":
+			refuse("is empty, which WeChat refuses")
+		case n > most:
+			refuse("has %d characters: WeChat takes at most %d %s as a %s", n, most, s.of, kind)
+		case s.only != nil && strings.ContainsFunc(text, func(r rune) bool { return !s.only(r) }):
+			refuse("is %.40q: WeChat takes %s only as a %s", text, s.of, kind)
+		}
+	}
+	return list
+}
+
+// kept is the answer that lists an account's templates: those of template messages, or of subscription notices.
+type kept struct {
+	List *[]struct {
+		ID      string `json:"template_id"`
+		Title   string `json:"title"`
+		Content string `json:"content"`
+	} `json:"template_list"`
+	Data *[]struct {
+		ID      string `json:"priTmplId"`
+		Title   string `json:"title"`
+		Content string `json:"content"`
+	} `json:"data"`
+}
+
+// parameter is a placeholder in the content of a template of WeChat's.
+var parameter = regexp.MustCompile(`\{\{\s*(\w+)\.DATA\s*\}\}`)
+
+// Templates lists the templates that the account keeps at WeChat.
+func (d *driver) Templates(ctx context.Context) (list []channel.ProviderTemplate, err error) {
+	from := "/cgi-bin/template/get_all_private_template"
+	if !d.repeats { // a subscription notice
+		from = "/wxaapi/newtmpl/gettemplate"
+	}
+	var result channel.Result
+	var got kept
+	wrong := d.access.Call(ctx, func(token string) access.Answer {
+		reply := d.client.Do(ctx, channel.Request{Method: http.MethodGet, URL: d.below(from, url.Values{"access_token": {token}})})
+		var v channel.Verdict
+		var code string
+		if reply.OK() && !reply.Cut && json.Unmarshal(reply.Body, &got) == nil && (got.List != nil || got.Data != nil) {
+			v = channel.Verdict{Class: posthouse.ClassOK}
+		} else if v, code = sendCodes.Read(&reply, "WeChat", d.codes, &got); v.Class == posthouse.ClassOK || v.Class == posthouse.ClassUnknown {
+			v = channel.Verdict{Class: posthouse.ClassTransient, Message: "the answer could not be read"}
+		}
+		v.Message = strings.ReplaceAll(v.Message, token, channel.Mask)
+		result = reply.Result(v)
+		switch {
+		case v.Class != posthouse.ClassAuth:
+			return access.Fine
+		case code == "":
+			return access.Refused
+		}
+		return access.Again
+	})
+	if wrong != nil {
+		result = access.Without(wrong, d.client)
+	}
+	if result.Class != posthouse.ClassOK {
+		return nil, errors.New("WeChat does not list its templates: " + strings.TrimSpace(result.Code+" "+result.Error))
+	}
+	add := func(id, title, content string) {
+		t := channel.ProviderTemplate{ID: id, Title: title}
+		for _, m := range parameter.FindAllStringSubmatch(content, -1) {
+			t.Parameters = append(t.Parameters, m[1])
+		}
+		list = append(list, t)
+	}
+	if got.List != nil {
+		for _, t := range *got.List {
+			add(t.ID, t.Title, t.Content)
+		}
+	} else {
+		for _, t := range *got.Data {
+			add(t.ID, t.Title, t.Content)
+		}
+	}
+	return list, nil
+}
+
+// TemplateOf is the template of WeChat's that a message goes by which names so, or none.
+func (d *driver) TemplateOf(named string) string {
+	if named != "" {
+		return named
+	}
+	return d.template
+}
