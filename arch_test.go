@@ -144,6 +144,7 @@ var floors = map[string]floor{
 	"internal/oidc":               {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is
 	"internal/console":            {layer: 3, beside: []string{"internal/read", "internal/console/*"}, never: []string{"internal/store"}},
 	"internal/console/host":       {layer: 3, beside: []string{"internal/console/words"}, never: []string{"internal/store"}},                          // what the console and groups of pages hand to each other
+	"internal/console/gallery":    {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of presets
 	"internal/console/rosters":    {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of who is on duty
 	"simulator":                   {layer: 3, never: []string{"internal/store", "internal/engine"}},
 

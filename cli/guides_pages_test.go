@@ -72,6 +72,8 @@ var guides = []guide{
 	{file: "../docs/guide/follow.zh-CN.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/media.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/media.zh-CN.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
+	{file: "../docs/guide/presets.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},
+	{file: "../docs/guide/presets.zh-CN.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},
 	{file: "../docs/guide/suppressions.md"},
 	{file: "../docs/guide/suppressions.zh-CN.md"},
 	{file: "../docs/guide/notify.md"},

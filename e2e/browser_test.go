@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/posthouse/posthouse/internal/console/gallery"
 	"github.com/posthouse/posthouse/internal/console/rosters"
 	"github.com/posthouse/posthouse/internal/console/words"
 )
@@ -233,7 +234,7 @@ func (t *tab) picks(field, entry string) {
 // word is a text of pages in the language of the tab.
 func (t *tab) word(name string) string {
 	t.Helper()
-	for _, table := range append(words.Tables(), rosters.Pages().Words) {
+	for _, table := range append(words.Tables(), rosters.Pages().Words, gallery.Pages().Words) {
 		if w, ok := table[name]; ok {
 			return w.In(t.language == "zh-CN")
 		}

@@ -134,6 +134,11 @@
 //
 //	as generic has them
 //
+// Presets are played at /presets/NAME/…, below which stand the paths of the provider's own URLs: all that ship, and those of
+// Options.Presets. A preset's one account is that of its shapes. What a request says of a message is found in it, and the request made
+// anew of that: it is taken where both are the same, and refused where a field, a secret or a signature is another. Answers are those of
+// the shapes, with ids of our own. The provider is called preset-NAME.
+//
 // # Arrivals
 //
 // An [Arrival] is one message for one recipient that reached a provider, whether

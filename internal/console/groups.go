@@ -4,13 +4,14 @@ import (
 	"context"
 	"maps"
 
+	"github.com/posthouse/posthouse/internal/console/gallery"
 	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/internal/console/rosters"
 )
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages()}
 }
 
 // groupRoutes are their routes.

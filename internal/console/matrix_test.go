@@ -35,6 +35,7 @@ var least = map[string]posthouse.Role{
 	"GET channels/{name}/accounts.csv": posthouse.RoleViewer, "GET channels/{name}/accounts/{account}": posthouse.RoleViewer,
 	"GET channels/{name}/accounts/{account}/edit": posthouse.RoleAdmin, "POST channels/{name}/accounts/{account}/edit": posthouse.RoleAdmin, "POST channels/{name}/accounts/{account}/delete": posthouse.RoleAdmin,
 	"POST channels/{name}/accounts/{account}/test": posthouse.RoleOperator, "POST channels/{name}/accounts/{account}/pause": posthouse.RoleOperator, "POST channels/{name}/accounts/{account}/resume": posthouse.RoleOperator,
+	"GET presets": posthouse.RoleViewer, "GET presets/{name}": posthouse.RoleViewer, "POST presets/{name}": posthouse.RoleAdmin,
 	"GET rosters": posthouse.RoleViewer, "GET rosters/{name}": posthouse.RoleViewer, "GET rosters/{name}/file": posthouse.RoleViewer,
 	"POST deliveries/{id}/reveal":  posthouse.RoleAdmin,
 	"POST rosters/{name}/override": posthouse.RoleOperator,

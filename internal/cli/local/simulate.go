@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type simulate struct {
 	plain         bool
 
 	robotSecret, robotKeyword string
+	presets                   string
 }
 
 func simulateCommand(sh *shell.Shell) *cobra.Command {
@@ -29,7 +31,7 @@ func simulateCommand(sh *shell.Shell) *cobra.Command {
 		Use: "simulate", Short: "Play the providers that messages are sent to",
 		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic, webhook and three kinds of DingTalk
 (钉钉): dingtalk (a gateway), dingtalk_robot and dingtalk_work; WeCom (企业微信): wecom and wecom_robot; WeChat (微信): wechat
-and wechat_subscribe; and the phones of sender apps, which posthouse agent run --phone tells what to send. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way
+and wechat_subscribe; the phones of sender apps, which posthouse agent run --phone tells what to send; and every preset at /presets/NAME. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way
 a provider can; recipients with names such as busy-twice, lost-answer or fail-recipient fail by themselves, on phones also
 the numbers 13900000001 to 13900000013.`,
 		Args: shell.Takes(),
@@ -42,12 +44,16 @@ the numbers 13900000001 to 13900000013.`,
 	flags.StringArrayVar(&f.secrets, "webhook-secret", nil, "a `SECRET` whsec_… whose signatures the webhook receiver asks for; may be repeated")
 	flags.StringVar(&f.robotSecret, "robot-secret", "", "the `SECRET` that posts to the DingTalk robot must be signed with")
 	flags.StringVar(&f.robotKeyword, "robot-keyword", "", "a `WORD` that posts to the DingTalk robot must hold")
+	flags.StringVar(&f.presets, "presets", "", "a `FOLDER` with presets of your own that are played too, NAME.yaml with NAME.shapes")
 	flags.BoolVar(&f.plain, "plain-recipients", false, "recipients with speaking names do not fail by themselves")
 	return cmd
 }
 
 func (f *simulate) options() (simulator.Options, error) {
 	o := simulator.Options{Seed: f.seed, PlainRecipients: f.plain, RobotSecret: f.robotSecret, RobotKeyword: f.robotKeyword}
+	if f.presets != "" {
+		o.Presets = os.DirFS(f.presets)
+	}
 	for _, text := range f.secrets {
 		secret, err := simulator.ParseSecret(text)
 		if err != nil {
