@@ -143,7 +143,7 @@ func (f *fleet) next(now time.Time, most Room, free asked) (got pick, wake time.
 		if account != nil {
 			p.due[priority] = false
 			f.tidy(p)
-			return pick{account, room, bound, []share{{Lane: l, n: room.N}}}, time.Time{}
+			return pick{account: account, room: room, bound: bound, lanes: []share{{Lane: l, n: room.N}}}, time.Time{}
 		}
 		f.sleep(p, until)
 	}
@@ -159,6 +159,9 @@ func (f *fleet) choose(now time.Time, l Lane, most Room, free asked) (*Account, 
 
 // widest bounds how many accounts claim of one lane at once.
 const widest = 256
+
+// narrow changes nothing: a claim is of one lane.
+func (f *fleet) narrow([]share, int, *pick) {}
 
 // reach is how many accounts may claim of a lane at once: what is in it is not known, and a claim that finds nothing is in vain.
 func (f *fleet) reach(l Lane) int { return max(1, f.spread[l]) }

@@ -11,6 +11,7 @@ import (
 // Reservation is what may begin: of some lanes, by some accounts. What of it does not begin goes back when it is closed.
 type Reservation struct {
 	c      *Channel
+	turn   pick    // the first of those that had their turn
 	lanes  []share // n is what is not used of it
 	over   []bool  // of lanes: what was found is noted
 	parts  []part
@@ -35,7 +36,7 @@ type part struct {
 // join adds what has its turn.
 func (r *Reservation) join(p pick, idle bool) {
 	if len(r.lanes) == 0 {
-		r.lanes, r.over = p.lanes, make([]bool, len(p.lanes))
+		r.turn, r.lanes, r.over = p, p.lanes, make([]bool, len(p.lanes))
 	} else {
 		r.lanes[0].n, r.lanes[0].taken = r.lanes[0].n+p.lanes[0].n, r.lanes[0].taken+p.lanes[0].taken
 	}
@@ -93,6 +94,9 @@ func (r *Reservation) Grant(now time.Time, grants []limit.Grant) (wait time.Dura
 			until = 0 // another account may have room
 		}
 		wait = min(wait, until)
+	}
+	if granted := grants[0].N; len(grants) == 1 && granted < r.parts[0].n {
+		c.lanes.narrow(r.lanes, granted, &r.turn)
 	}
 	return wait, none
 }

@@ -51,7 +51,7 @@ func (c *Channel) ReserveIn(now time.Time, l Lane, most int) *Reservation {
 		if a == nil {
 			return r
 		}
-		p := pick{a, room, bound, []share{{Lane: l, n: room.N}}}
+		p := pick{account: a, room: room, bound: bound, lanes: []share{{Lane: l, n: room.N}}}
 		if !c.take(now, &p) {
 			return r
 		}

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"maps"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,6 +21,8 @@ type scheduler interface {
 	choose(now time.Time, l Lane, most Room, free asked) (a *Account, room Room, bound Stage, wake time.Time)
 	// more reports whether another account may claim of a lane beside so many, or another lane be claimed of at the same moment.
 	more(l Lane, accounts int) bool
+	// narrow shares fewer than were reserved between lanes, by their weights.
+	narrow(lanes []share, n int, p *pick)
 	// gather says that an account can send that could not, and freed that a slot of one came free.
 	gather()
 	freed(a *Account)
@@ -42,6 +45,7 @@ type pick struct {
 	room    Room
 	bound   Stage // which leaves no more
 	lanes   []share
+	credits state.Credits // before it was their turn
 }
 
 // share is how much of a lane is to be claimed.
@@ -131,7 +135,7 @@ func (s *single) next(now time.Time, most Room, free asked) (p pick, wake time.T
 			left[p] = open.N
 		}
 	}
-	p = pick{account: a, room: room, bound: bound}
+	p = pick{account: a, room: room, bound: bound, credits: maps.Clone(s.credits)}
 	counts := s.split(room.N, left)
 	for _, of := range posthouse.Priorities() {
 		if n := min(counts[of], left[of]); n > 0 {
@@ -143,6 +147,23 @@ func (s *single) next(now time.Time, most Room, free asked) (p pick, wake time.T
 		return pick{}, laneOpens(now, free, func(p posthouse.Priority) bool { return s.due[p] })
 	}
 	return p, time.Time{}
+}
+
+// narrow has them share by the turns that they have had before it was theirs: of many that wait for a tight limit, each has its share of
+// what that lets through, and not the first all of it.
+func (s *single) narrow(lanes []share, n int, p *pick) {
+	if len(lanes) < 2 || n <= 0 {
+		return
+	}
+	open := map[posthouse.Priority]int{}
+	for _, l := range lanes {
+		open[l.Priority] = l.n
+	}
+	s.credits = maps.Clone(p.credits)
+	counts := s.split(n, open)
+	for i := range lanes {
+		lanes[i].n = min(lanes[i].n, counts[lanes[i].Priority])
+	}
 }
 
 // split shares n between the priorities that are open.

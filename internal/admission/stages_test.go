@@ -339,6 +339,43 @@ func TestAReservationOfALaneLeavesTheRest(t *testing.T) {
 	}
 }
 
+// FLEET-10: where a limit is tighter than the slots, each priority has its share of what it lets through, from the first on.
+func TestPrioritiesShareATightLimit(t *testing.T) {
+	t.Parallel()
+	c := New(channelOf(nil), Options{})
+	counts := map[posthouse.Priority]int{}
+	for round := range 40 {
+		r := reserveOne(t, c)
+		if _, none := r.Grant(midnight, []limit.Grant{{N: 5}}); none {
+			t.Fatal("nothing is granted of five")
+		}
+		var seats []*Seat
+		for i, l := range r.Lanes() {
+			parts, n, cut := r.Claim(i)
+			if n == 0 {
+				continue
+			}
+			for range n { // it has more than it may claim
+				seats = append(seats, r.Begin(midnight, i, "", 1, 0))
+			}
+			counts[l.Priority] += n
+			r.Found(i, parts, Finding{Given: []Given{{N: n, Calls: n}}, Cut: cut})
+		}
+		r.Close()
+		for _, s := range seats {
+			s.End(midnight, 0)
+		}
+		if round == 1 {
+			if diff := cmp.Diff(map[posthouse.Priority]int{posthouse.High: 6, posthouse.Normal: 3, posthouse.Low: 1}, counts); diff != "" {
+				t.Errorf("of the first ten (-want +got):\n%s", diff)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[posthouse.Priority]int{posthouse.High: 120, posthouse.Normal: 60, posthouse.Low: 20}, counts); diff != "" {
+		t.Errorf("of 200 (-want +got):\n%s", diff)
+	}
+}
+
 // Thousands of accounts share by their weights what waits, in virtual time, and none has more under way than it may.
 func TestThousandsOfAccountsShareByTheirWeights(t *testing.T) {
 	t.Parallel()
