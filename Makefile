@@ -156,6 +156,26 @@ torture-on: test-deps ## go on with a torture that was interrupted
 prove: test-deps ## explore every schedule of small worlds, and print what was found
 	@$(GO) run ./torture -rows $(CURDIR)/bin/prove.ndjson -run -- -run 'TestEverySchedule|TestEveryPairOf|TestTheExploration'
 
+# The time of everything in what is made.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+
+# More flags of what makes it, such as "-only linux/amd64".
+DIST ?=
+
+.PHONY: dist
+dist: ## make what one downloads below dist: archives, deb, rpm, images, sums, notes
+	cd packaging && GOFLAGS= $(GO) vet . && GOFLAGS= $(GO) test . && GOFLAGS= $(GO) run . -root $(CURDIR) -out $(CURDIR)/dist -version $(VERSION) \
+		-commit $(COMMIT)$(DIRTY) -epoch $(SOURCE_DATE_EPOCH) $(DIST)
+
+.PHONY: try-dist
+try-dist: ## make it twice, and try sums, image and deb in a root of its own; as root, on Debian
+	$(MAKE) dist DIST='-only linux/$(shell dpkg --print-architecture) -out $(CURDIR)/bin/dist-1'
+	$(MAKE) dist DIST='-only linux/$(shell dpkg --print-architecture) -out $(CURDIR)/bin/dist-2'
+	diff -r bin/dist-1 bin/dist-2
+	$(MAKE) dist DIST='-only linux/$(shell dpkg --print-architecture) -out $(CURDIR)/bin/dist-2 -version $(shell echo $(VERSION) | sed -E 's/^([0-9]+[.][0-9]+)[.][0-9]+/\1.99/')'
+	packaging/try.sh bin/dist-1 bin/dist-2
+	rm -rf bin/dist-1 bin/dist-2
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin dist

@@ -70,6 +70,8 @@ var guides = []guide{
 	{file: "../docs/guide/fleet.zh-CN.md"},
 	{file: "../docs/guide/follow.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/follow.zh-CN.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
+	{file: "../docs/guide/install.md", starts: true, untyped: ofInstallation},
+	{file: "../docs/guide/install.zh-CN.md", starts: true, untyped: ofInstallation},
 	{file: "../docs/guide/media.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/media.zh-CN.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/presets.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},
@@ -97,6 +99,13 @@ var guides = []guide{
 	{file: "../docs/guide/workflow.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 	{file: "../docs/guide/workflow.zh-CN.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 }
+
+const (
+	changesAll = "changes the machine: packaging/try.sh does it in a root of its own"
+	needsADist = "needs what make dist makes: packaging/try.sh does it"
+)
+
+var ofInstallation = map[string]string{"sha256sum": needsADist, "apt install": changesAll, "systemctl": changesAll, "docker load": needsADist}
 
 var ofBackups = map[string]string{
 	"posthouse backup": isOfBackups, "posthouse restore": isOfBackups, "pg_dump": isOfBackups, "psql": isOfBackups, "pg_basebackup": isOfBackups, "mariadb-dump": isOfBackups, "tail": isOfBackups,

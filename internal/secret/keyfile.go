@@ -82,6 +82,9 @@ func write(path, text string) (err error) {
 	if err := os.Link(f.Name(), path); err != nil { // unlike Rename, never replaces a file
 		return err
 	}
+	if runtime.GOOS == "windows" { // which has no sync of a folder, and refuses one
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -177,6 +178,9 @@ func readBack(file *os.File, wrote archive.Totals) (size int64, err error) {
 
 // syncDir makes a new name last.
 func syncDir(path string) error {
+	if runtime.GOOS == "windows" { // which has no sync of a folder, and refuses one
+		return nil
+	}
 	dir, err := os.Open(path) // #nosec G304 -- where the operator's own file is
 	if err != nil {
 		return err

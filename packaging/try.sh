@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Tries what make dist has made, on this machine, as root, on Debian or Ubuntu: the sums; the image, as docker load and as others read it, and
+# its program in its own root; the deb, installed into a root of its own, started as its unit says and as its user, upgraded, with a message before and after.
+# It leaves nothing behind. Usage: try.sh DIST, and DIST2 made of the same commit with a later version for the upgrade.
+set -euo pipefail
+
+dist=$(realpath "$1")
+later=$(realpath "$2")
+work=$(mktemp -d)
+server=
+tidy() {
+	[ -z "$server" ] || kill "$server" 2>/dev/null || true
+	wait 2>/dev/null || true
+	umount "$work/root/dev" 2>/dev/null || true
+	umount "$work/root" 2>/dev/null || true
+	rm -rf "$work"
+}
+trap tidy EXIT
+say() { echo "try: $*"; }
+
+(cd "$dist" && sha256sum --quiet --check SHA256SUMS)
+say "sums hold"
+
+arch=$(dpkg --print-architecture)
+image=$(echo "$dist"/posthouse-*-image-"$arch".tar)
+if command -v skopeo >/dev/null; then
+	skopeo inspect "docker-archive:$image" | grep -q '"Architecture": "'"$arch"'"'
+	skopeo inspect "oci-archive:$image" | grep -q '"org.opencontainers.image.title": "Posthouse"'
+	say "the image is read both ways"
+fi
+mkdir "$work/layout" "$work/image"
+tar -C "$work/layout" -xf "$image"
+layer=$(grep -o '"Layers":\["[^"]*' "$work/layout/manifest.json" | cut -d'"' -f4)
+tar -C "$work/image" -xzf "$work/layout/$layer"
+chroot --userspec=65532:65532 "$work/image" /posthouse version | grep '^posthouse '
+[ "$(stat -c '%u %a' "$work/image/data")" = "65532 700" ]
+say "the image's program runs in its root as its user"
+
+# A root that begins as this machine's and changes nothing there.
+mkdir "$work/upper" "$work/work" "$work/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" "$work/root"
+mount --bind /dev "$work/root/dev"
+rm -rf "$work/root/run/systemd" # as on a machine without it: nothing is started behind our back
+
+install_deb() { dpkg --root="$work/root" --force-confold --install "$1"/posthouse_*_"$arch".deb >"$work/log" 2>&1 || { cat "$work/log"; return 1; }; }
+inside() { chroot "$work/root" "$@"; }
+start() {
+	command=$(sed -n 's/^ExecStart=//p' "$work/root/usr/lib/systemd/system/posthouse.service")
+	# shellcheck disable=SC2086 # the unit's words
+	chroot --userspec=posthouse:posthouse "$work/root" /usr/bin/env -i HOME=/var/lib/posthouse POSTHOUSE_ADDR=127.0.0.1:28080 POSTHOUSE_API_KEY="$key" \
+		/bin/sh -c 'cd /var/lib/posthouse && umask 077 && exec "$@"' sh $command >"$work/server.log" 2>&1 &
+	server=$!
+	for _ in $(seq 100); do
+		inside posthouse healthy --addr 127.0.0.1:28080 >/dev/null 2>&1 && return
+		kill -0 "$server" 2>/dev/null || break
+		read -rt 0.2 <> <(:) || true
+	done
+	cat "$work/server.log"
+	return 1
+}
+stop() { kill "$server" && wait "$server"; server=; }
+posthouse() { inside /usr/bin/env POSTHOUSE_URL=http://127.0.0.1:28080 POSTHOUSE_API_KEY="$key" posthouse "$@"; }
+
+install_deb "$dist"
+key=$(inside posthouse key new | grep -o 'ph_[a-z0-9]*_[a-z0-9]*' | sed -n 1p)
+[ "$(inside stat -c '%U %a' /var/lib/posthouse)" = "posthouse 700" ]
+start
+posthouse channel set desk --driver console >/dev/null
+posthouse send --channel desk --to li.na --text "before" >/dev/null
+first=$(inside posthouse version | sed -n 1p)
+stop
+[ "$(inside stat -c '%U %a' /var/lib/posthouse/posthouse.db)" = "posthouse 600" ]
+say "installed and sent: $first"
+
+echo "# kept" >>"$work/root/etc/posthouse/posthouse.yaml"
+install_deb "$later"
+tail -n 1 "$work/root/etc/posthouse/posthouse.yaml" | grep -q '^# kept$'
+second=$(inside posthouse version | sed -n 1p)
+[ "$first" != "$second" ]
+start
+posthouse send --channel desk --to li.na --text "after" >/dev/null
+for _ in $(seq 100); do
+	[ "$(posthouse status --channel desk | grep -c 'sent 1')" = 2 ] && both=yes && break
+	read -rt 0.2 <> <(:) || true
+done
+[ -n "${both:-}" ] || { posthouse status --channel desk; exit 1; }
+stop
+say "upgraded and sent: $second"
+dpkg --root="$work/root" --remove posthouse >/dev/null 2>&1
+[ -e "$work/root/var/lib/posthouse/posthouse.db" ]
+say "removed, and the data stays"
