@@ -127,6 +127,10 @@ func TestAnInstallationAddsPresetsOfItsOwn(t *testing.T) {
 	if ch := read[posthouse.Channel](t, h.must(200, "GET", "/v1/channels/own", "")); ch.PresetVersion != 1 || ch.Config["codes"].(map[string]any)["HTTP_404"] != "recipient" {
 		t.Errorf("the channel has changed by itself: %+v", ch)
 	}
+	kept := read[posthouse.Channel](t, h.must(200, "PUT", "/v1/channels/own", `{"preset":"gateway","preset_version":1,"config":{"key":"secret-key-2"}}`))
+	if kept.PresetVersion != 1 || kept.Config["codes"].(map[string]any)["HTTP_404"] != "recipient" {
+		t.Errorf("a new secret has changed more: %+v", kept)
+	}
 	ch := read[posthouse.Channel](t, h.must(200, "PUT", "/v1/channels/own", `{"preset":"gateway"}`))
 	if ch.PresetVersion != 2 || ch.Config["secrets"].(map[string]any)["key"] != channel.Mask {
 		t.Errorf("after the upgrade: %+v", ch)

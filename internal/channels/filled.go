@@ -9,7 +9,8 @@ import (
 )
 
 // filled is a channel whose config is made of its preset, where it names one and no driver: its config is the preset's fields then. What the
-// channel of that name has of them stays where they are not given. A channel that names a driver is taken as it is.
+// channel of that name has of them stays where they are not given. With the version that the channel was made of all the rest stays too, and
+// without one it becomes what the preset is now. A channel that names a driver is taken as it is.
 func (s *Set) filled(ctx context.Context, ch posthouse.Channel) (posthouse.Channel, error) {
 	old, oldErr := s.store.Channel(ctx, ch.Tenant, ch.Name)
 	if ch.Preset == "" || ch.Driver != "" || s.presets == nil {
@@ -32,11 +33,15 @@ func (s *Set) filled(ctx context.Context, ch posthouse.Channel) (posthouse.Chann
 	if oldErr == nil && old.Preset == ch.Preset {
 		before = s.Masked(old).Config
 	}
-	config, more := p.Fill(given, before)
+	fill, version := p.Fill, p.Version
+	if before != nil && ch.PresetVersion == old.PresetVersion {
+		fill, version = p.Refill, old.PresetVersion
+	}
+	config, more := fill(given, before)
 	if err := posthouse.Invalid("the channel cannot be stored", append(problems, more...)); err != nil {
 		return ch, err
 	}
-	ch.Driver, ch.Config, ch.PresetVersion = preset.Driver, config, p.Version
+	ch.Driver, ch.Config, ch.PresetVersion = preset.Driver, config, version
 	limited(&ch, p)
 	return ch, nil
 }

@@ -163,6 +163,12 @@ func TestFillKeepsWhatAChannelHas(t *testing.T) {
 	if len(problems) > 0 || again["url"] != first["url"] || again["secrets"].(map[string]any)["hook"] != channel.Mask {
 		t.Errorf("%v, %v", again, problems)
 	}
+	shown["timeout_of_ours"] = "kept"
+	moved, problems := p.Refill(map[string]string{"hook": "https://hooks.example.com/a"}, shown)
+	if len(problems) > 0 || moved["url"] != "https://hooks.example.com/${raw(secret.hook)}" || moved["timeout_of_ours"] != "kept" || moved["secrets"].(map[string]any)["hook"] != "a" {
+		t.Errorf("%v, %v", moved, problems)
+	}
+	delete(shown, "timeout_of_ours")
 	if len(p.Difference(shown)) != 0 {
 		t.Errorf("it differs from itself: %v", p.Difference(shown))
 	}

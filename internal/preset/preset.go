@@ -127,6 +127,28 @@ func (p *Preset) Fill(given map[string]string, before map[string]any) (map[strin
 	return f.config(), f.problems
 }
 
+// Refill is Fill for a channel that stays with what it was made of, and whatever was changed in it: only what the user gives becomes another.
+func (p *Preset) Refill(given map[string]string, before map[string]any) (map[string]any, []posthouse.Problem) {
+	fresh, problems := p.Fill(given, before)
+	config := maps.Clone(before)
+	for _, name := range []string{"secrets", "values"} {
+		if fresh[name] != nil {
+			config[name] = fresh[name]
+		}
+	}
+	for _, one := range append(slices.Clone(p.Fields), Field{Name: OriginField, Kind: URL}) {
+		if _, moved := given[one.Name]; !moved || one.Kind == Text {
+			continue
+		}
+		for _, name := range urls {
+			if fresh[name] != nil {
+				config[name] = fresh[name]
+			}
+		}
+	}
+	return config, problems
+}
+
 // filling is one Fill.
 type filling struct {
 	preset          *Preset

@@ -107,7 +107,7 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 	flags.StringVar(&s.config, "config", "", "the driver's fields: a `JSON` object, @FILE, or -")
 	flags.StringVar(&s.codes, "codes", "", "the classes of some of the provider's codes, a `LIST` such as 500=transient,E02=recipient; E02= forgets one. They stand in the config, as channel show prints it")
 	flags.StringVarP(&s.file, "file", "f", "", "a `FILE` with the whole channel, or -")
-	flags.StringVar(&s.preset, "preset", "", "make it of what is known of a provider, by `NAME`: posthouse preset list. Fields that are not given stay as they were")
+	flags.StringVar(&s.preset, "preset", "", "make it of what is known of a provider, by `NAME`: posthouse preset list. Fields that are not given stay as they were; --secret and --field without it change nothing else")
 	flags.StringArrayVar(&s.secrets, "secret", nil, "a secret field of the preset, `NAME=VALUE`; NAME=@FILE reads it from a file, NAME=- from standard input. May be repeated")
 	flags.StringArrayVar(&s.fields, "field", nil, "another field of the preset, `NAME=VALUE`. May be repeated")
 	for _, f := range channelFlags {
@@ -241,7 +241,7 @@ func (s *setChannel) madeOf(ch posthouse.Channel) (posthouse.Channel, error) {
 	case s.preset == "" && ch.Preset == "":
 		return ch, shell.Usagef("--secret and --field are of a preset: --preset says which")
 	case s.preset != "":
-		ch.Preset = s.preset
+		ch.Preset, ch.PresetVersion = s.preset, 0 // what it is now
 	}
 	ch.Driver, ch.Config = "", map[string]any{}
 	for _, list := range [][]string{s.secrets, s.fields} {
