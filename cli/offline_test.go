@@ -75,8 +75,16 @@ func TestAMistypedDSNMakesNothing(t *testing.T) {
 	if text, code := ran(t, nil, "migrate", "--create", "--dsn", "sqlite:"+path); code != 0 {
 		t.Errorf("with --create: exit code %d, %s", code, text)
 	}
+}
+
+// The default file is made where the command is given.
+func TestTheDefaultFileIsMadeHere(t *testing.T) {
+	t.Chdir(t.TempDir())
 	if text, code := ran(t, nil, "migrate"); code != 0 {
-		t.Errorf("the default file: exit code %d, %s", code, text)
+		t.Errorf("exit code %d, %s", code, text)
+	}
+	if _, err := os.Stat("posthouse.db"); err != nil {
+		t.Error(err)
 	}
 }
 
