@@ -1,11 +1,17 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -176,4 +182,83 @@ func BenchmarkReport(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkWholeCourse is the whole store work of a message, by a claim and with a start by the accept, in groups of 1, 16 and 64. It tells
+// the processor time a message of this process and of the server's connections: µs-cpu/message.
+func BenchmarkWholeCourse(b *testing.B) {
+	for _, db := range databases {
+		b.Run(db.name, func(b *testing.B) {
+			s := openTest(b, db.dsn(b))
+			s.Queue.feed.set(false)
+			for _, batch := range []int{1, 16, 64} {
+				for _, how := range []string{"claim", "start"} {
+					b.Run(fmt.Sprintf("%d/%s", batch, how), func(b *testing.B) {
+						lane := work.Lane{Tenant: "t1", Channel: posthouse.NewID(), Priority: posthouse.Normal}
+						before := processorTime(b, s)
+						for b.Loop() {
+							wholeCourse(b, s, lane, batch, how == "start")
+						}
+						n := float64(b.N * batch)
+						b.ReportMetric(float64((processorTime(b, s)-before).Microseconds())/n, "µs-cpu/message")
+						b.ReportMetric(float64(b.Elapsed().Microseconds())/n, "µs/message")
+					})
+				}
+			}
+		})
+	}
+}
+
+func wholeCourse(b *testing.B, s *Store, lane work.Lane, batch int, start bool) {
+	var items []work.Item
+	subs := benchSubs(batch, in(lane.Tenant, lane.Channel))
+	if start {
+		_, starts, err := s.Submissions.AcceptAndStart(b.Context(), at(), subs, same{work.Seating{N: batch, Owner: "w", Lease: time.Minute, Epoch: 1, Flight: posthouse.NewID()}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		items = starts[0].Items
+	} else {
+		if _, err := s.Submissions.Accept(b.Context(), at(), subs); err != nil {
+			b.Fatal(err)
+		}
+		items = benchClaim(b, s, lane, batch)
+	}
+	changes := make([]work.Change, len(items))
+	for i := range items {
+		changes[i] = sentClean(items[i].Delivery)
+	}
+	refused, err := s.Queue.Record(b.Context(), at(), func(time.Time) []work.Change { return changes })
+	if err != nil || len(refused) > 0 {
+		b.Fatal(refused, err)
+	}
+}
+
+// processorTime is that of this process, and of the connections of PostgreSQL, in hundredths of a second.
+func processorTime(b *testing.B, s *Store) time.Duration {
+	b.Helper()
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		b.Fatal(err)
+	}
+	sum := time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	if s.DB.Dialect.Name != "postgres" {
+		return sum
+	}
+	pids, err := sqldb.All(s.DB.Reads(b.Context()), sqldb.Number, "SELECT pid::bigint FROM pg_stat_activity")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, pid := range pids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		for _, f := range fields[11:13] { // utime and stime
+			ticks, _ := strconv.ParseInt(f, 10, 64)
+			sum += time.Duration(ticks) * time.Second / 100
+		}
+	}
+	return sum
 }
