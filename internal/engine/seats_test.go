@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ type door struct {
 	disown                     func() error // instead of a look for one
 }
 
+// errAgain has a transaction run again.
+var errAgain = errors.New("again")
+
 func (d *door) set(set func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,8 +50,13 @@ func (d *door) fault(of *func() error) error {
 }
 
 func (d *door) AcceptAndStart(ctx context.Context, now time.Time, subs []*work.Submission, seats work.Seats) ([]work.Outcome, []work.Start, error) {
-	if err := d.fault(&d.accept); err != nil {
-		return nil, nil, err
+	if err := d.fault(&d.accept); err != nil { // the first run is undone: for good, or for another
+		seats.Run(now)
+		m := &subs[0].Entries[0].Message
+		seats.Ask(work.Lane{Tenant: m.Tenant, Channel: m.Channel, Priority: m.Priority}, 1)
+		if !errors.Is(err, errAgain) {
+			return nil, nil, err
+		}
 	}
 	outcomes, starts, err := d.database.AcceptAndStart(ctx, now, subs, seats)
 	for _, of := range starts {
@@ -298,8 +307,9 @@ func TestNoSeatLeaks(t *testing.T) {
 			}
 		}
 		refused := posthouse.Errorf(posthouse.CodeUnavailable, "refused")
+		undone := func() error { return cmp.Or(sometimes(0.2, refused)(), sometimes(0.2, errAgain)()) }
 		d.set(func() {
-			d.accept, d.answer, d.disown = sometimes(0.2, refused), sometimes(0.2, errLostCommit), sometimes(0.5, refused)
+			d.accept, d.answer, d.disown = undone, sometimes(0.2, errLostCommit), sometimes(0.5, refused)
 		})
 		r.provider.decide(func(channel.Outgoing) channel.Result {
 			return channel.Result{Class: []posthouse.Class{posthouse.ClassOK, posthouse.ClassTransient, posthouse.ClassRecipient, posthouse.ClassUnknown}[chance.IntN(4)]}

@@ -77,6 +77,95 @@ var startInAnyEpoch = []overlay.Edit{{
 	New:  "\treturn own, nil\n",
 }}
 
+// startedLater stores what begins when its caller has been answered.
+var startedLater = []overlay.Edit{{
+	File: "internal/store/start.go",
+	Old: `		for _, m := range made { // after the accept: the feed has that first
+			if err := (clearing{t.tx}).takeOff(m, []any{m.Tenant, m.Channel, sqldb.PriorityNumber(m.Priority)}, now); err != nil {
+				return nil, err
+			}
+		}
+`,
+	New: "\t\t_ = now\n",
+}, {
+	File: "internal/store/start.go",
+	Old:  "\tstarts := make([]work.Start, len(made))\n",
+	New: `	err = s.change(ctx, now, "start", func(t *tx) error {
+		at, err := t.Now()
+		for _, m := range made {
+			if err == nil {
+				err = clearing{t}.takeOff(m, []any{m.Tenant, m.Channel, sqldb.PriorityNumber(m.Priority)}, at)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return outcomes, nil, err
+	}
+	starts := make([]work.Start, len(made))
+`,
+}}
+
+// dueAndStarted leaves what begins with its accept to others as well.
+var dueAndStarted = []overlay.Edit{{
+	File: "internal/store/accept.go",
+	Old:  "\tfor _, a := range waiting {\n",
+	New:  "\tfor _, a := range clean {\n",
+}}
+
+// seatLeaks keeps the seat of an accept that failed.
+var seatLeaks = []overlay.Edit{{
+	File: "internal/engine/seats.go",
+	Old:  "\t\tdefault:\n\t\t\tt.of.back(a)\n",
+	New:  "\t\tdefault:\n",
+}}
+
+// freedUnasked takes an accept that gave no answer for one that failed.
+var freedUnasked = []overlay.Edit{{
+	File: "internal/engine/seats.go",
+	Old:  "\t\t\tgo t.of.lost(a, t.since)\n",
+	New:  "\t\t\tt.of.back(a)\n",
+}}
+
+// backlogPassed gives seats whatever waits.
+var backlogPassed = []overlay.Edit{{
+	File: "internal/engine/seats.go",
+	Old:  "now.Sub(l.empty) <= s.age\n",
+	New:  "s.age > 0\n",
+}, {
+	File: "internal/engine/seats.go",
+	Old:  "\t\t\tif due {\n",
+	New:  "\t\t\tif due && s.age < 0 {\n",
+}}
+
+// tested are seeded bugs of starts with the accept that a test of the engine finds, by its name.
+var tested = []struct {
+	name, by, says string
+	edits          []overlay.Edit
+}{
+	{"a seat that leaks", "^TestNoSeatLeaks$", "seats are taken", seatLeaks},
+	{"seats freed after a lost answer", "^TestAStartWithoutAnAnswerGoesBackUnsent$", "seats are taken", freedUnasked},
+	{"a lane with a backlog passed", "^TestABacklogIsNotPassedForEver$", "want sent", backlogPassed},
+}
+
+// TestTestsOfTheEngineFindTheSeededBugsOfStarts builds the tests of the engine with each bug, and wants one to fail.
+func TestTestsOfTheEngineFindTheSeededBugsOfStarts(t *testing.T) {
+	t.Parallel()
+	for _, bug := range tested {
+		t.Run(bug.name, func(t *testing.T) {
+			overlay.Check(t, bug.edits...)
+			if !house.Full() {
+				return
+			}
+			out, err := output(t, overlay.Tests(t, "./internal/engine", bug.edits...), "-test.run", bug.by, "-test.v", "-test.timeout=1m")
+			if err == nil || !strings.Contains(out, bug.says) && !strings.Contains(out, "panic: test timed out") {
+				t.Fatalf("the bug is not found: %v, want a failure that says %q\n%s", err, bug.says, out)
+			}
+			house.Report(t, house.Row{Test: "P3", What: bug.name, N: 1, Unit: "bug", Figure: "found: " + bug.by, Bar: "a named test fails", Pass: true})
+		})
+	}
+}
+
 // The two ways in which torture/prove explores.
 const (
 	schedules = "^TestEveryScheduleHoldsTheLaws$/^"
@@ -100,6 +189,8 @@ var explored = []struct {
 	{"the same on MariaDB", pairs + "mariadb$", "when an epoch has begun nothing is under way", startsNotAwaited},
 	{"a start that does not name its epoch", pairs + "postgres$", "when an epoch has begun nothing is under way", startInAnyEpoch},
 	{"the same on MariaDB", pairs + "mariadb$", "when an epoch has begun nothing is under way", startInAnyEpoch},
+	{"a flight written after the answer", pairs + "mariadb$", "a transaction succeeds", startedLater},
+	{"two owners of a flight", schedules + "accept$", "each delivery stands in exactly one place", dueAndStarted},
 	{"a repair issues anew who is done", schedules + "segment$", "the database never says less of a member", doneAreIssued},
 	{"a repair by the map of before", schedules + "owner$", "the database never says less of a member", repairByOldMap},
 	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},

@@ -89,7 +89,7 @@ func (m *model) stands(w *world) map[string]stand {
 		}
 	}
 	for _, id := range m.first {
-		if _, there := all[id]; !there {
+		if _, there := all[id]; !there && m.stored(w, id) {
 			all[id] = stand{}
 		}
 	}

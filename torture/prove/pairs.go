@@ -132,17 +132,18 @@ func (m *meeting) claimMeeting(s *side) error {
 type seats struct {
 	owner string
 	lease time.Duration
+	epoch int64
 }
 
 func (seats) Run(time.Time) {}
 func (s seats) Ask(_ work.Lane, n int) work.Seating {
-	return work.Seating{N: n, Owner: s.owner, Lease: s.lease, Epoch: 1, Flight: posthouse.NewID()}
+	return work.Seating{N: n, Owner: s.owner, Lease: s.lease, Epoch: s.epoch, Flight: posthouse.NewID()}
 }
 
 // start accepts the deliveries, which begin by that. It has a key: an accept without one is a single statement on PostgreSQL, which
 // cannot be cut.
 func (m *meeting) start(s *side, lease time.Duration) error {
-	outcomes, starts, err := s.Submissions.AcceptAndStart(m.ctx, time.Now(), []*work.Submission{m.sub}, seats{s.owner, lease})
+	outcomes, starts, err := s.Submissions.AcceptAndStart(m.ctx, time.Now(), []*work.Submission{m.sub}, seats{s.owner, lease, 1})
 	if err == nil {
 		err = outcomes[0].Err
 	}

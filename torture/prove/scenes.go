@@ -12,6 +12,7 @@ type scene struct {
 	about    string
 	members  int  // of a campaign with one segment, instead of messages
 	messages int  // each to one recipient, accepted at the beginning
+	accepts  bool // or by a process, with a seat or without one
 	slots    int  // how many deliveries a process has under way at most
 	line     bool // they have one ordering key
 	policy   posthouse.Policy
@@ -60,6 +61,10 @@ var shortScenes = []scene{{
 	messages: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{cancels: 1},
 }, {
+	name: "accept", about: "one delivery that begins as it is accepted, or is due; the epoch may be raised",
+	messages: 1, accepts: true, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 1, restores: 1, cancels: 1},
+}, {
 	name: "line", about: "two deliveries with one ordering key",
 	messages: 2, slots: 2, line: true, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{crashes: 1, resolves: 1},
@@ -102,6 +107,14 @@ var fullScenes = []scene{{
 	name: "two", about: "two deliveries of one lane, claimed together or apart",
 	messages: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{crashes: 1, freezes: 1, cancels: 1},
+}, {
+	name: "accept", about: "one delivery that begins as it is accepted, or is due; the epoch may be raised",
+	messages: 1, accepts: true, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 1, lies: 1, lates: 1, restores: 1, cancels: 1, resolves: 1},
+}, {
+	name: "accept two", about: "two deliveries that begin as they are accepted, or are due",
+	messages: 2, accepts: true, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, cancels: 1},
 }, {
 	name: "line", about: "two deliveries with one ordering key",
 	messages: 2, slots: 2, line: true, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},

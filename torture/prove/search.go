@@ -171,11 +171,13 @@ func (m *model) begin() error {
 		sub.Entries = append(sub.Entries, m.entry(i))
 		m.first = append(m.first, sub.Entries[i].Deliveries[0].ID)
 	}
-	err := m.accept(sub)
-	if err != nil {
-		return err
+	if !m.scene.accepts {
+		if err := m.accept(sub); err != nil {
+			return err
+		}
 	}
 	m.start = world{procs: []process{{life: 1, epoch: 1}, {life: 1, epoch: 1}}, boxes: make([]letterbox, max(m.scene.messages, m.scene.members)), left: m.scene.left}
+	var err error
 	if m.start.rows, err = m.db.read(m.ctx); err != nil {
 		return err
 	}

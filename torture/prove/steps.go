@@ -170,6 +170,9 @@ func (m *model) claims(w *world, p int, add adder, write writer) {
 		return // which of two that hold nothing claims makes no difference
 	}
 	room := m.room(proc)
+	if m.scene.accepts {
+		m.accepts(w, p, room, write)
+	}
 	switch {
 	case room <= 0 || !m.waits(w):
 	case m.scene.every == 0:
@@ -220,6 +223,56 @@ func (m *model) claim(owner string, n int) func(*process) error {
 		proc.seats = seats.State()
 		return err
 	}
+}
+
+// accepts is what callers hand in: it begins where it is accepted, if there is a seat, or is due.
+func (m *model) accepts(w *world, p, room int, write writer) {
+	for i, id := range m.first {
+		if m.stored(w, id) {
+			continue
+		}
+		write(name(p)+" accepts "+m.short(id)+", which is due", p, func(proc *process) error { return m.accepted(proc, i, nil) }, nil)
+		if room > 0 {
+			write(name(p)+" accepts "+m.short(id)+", which begins by that", p, m.startOne(w.owner(p), i), nil)
+		}
+	}
+}
+
+// stored reports whether the message of a delivery was accepted.
+func (m *model) stored(w *world, id string) bool {
+	return slices.ContainsFunc(w.rows[messages], func(row []any) bool { return m.db.word(messages, row, "id") == posthouse.MessageID(id) })
+}
+
+// startOne accepts a message with a seat.
+func (m *model) startOne(owner string, i int) func(*process) error {
+	return func(proc *process) error {
+		channel := m.seated(proc)
+		reserved := channel.ReserveIn(epoch0, admission.Lane{Priority: lane.Priority}, 1)
+		before := len(proc.attempts)
+		err := m.accepted(proc, i, seats{owner, lease, proc.epoch})
+		for range proc.attempts[before:] {
+			reserved.Begin(epoch0, 0, "", 1, 0)
+		}
+		reserved.Close()
+		proc.seats = channel.State()
+		return err
+	}
+}
+
+func (m *model) accepted(proc *process, i int, with work.Seats) error {
+	e := m.entry(i)
+	e.Deliveries[0].Epoch = proc.epoch
+	sub := &work.Submission{Tenant: tenant, Endpoint: "messages", KeyTTL: time.Hour, Entries: []work.Entry{e}}
+	outcomes, starts, err := m.db.Submissions.AcceptAndStart(m.ctx, epoch0, []*work.Submission{sub}, with)
+	if err == nil {
+		err = outcomes[0].Err
+	}
+	for _, of := range starts {
+		for _, item := range of.Items {
+			proc.attempts = append(proc.attempts, attempt{item: item, leaseEnd: now + lease.Microseconds()})
+		}
+	}
+	return err
 }
 
 // vacate ends the seats of so many attempts.
