@@ -98,12 +98,11 @@ shapes:
   - {name: nobody, evidence: unverified, answer: {status: 404}, want: {class: %c}}
 `
 
-func gatewayFile(t *testing.T, version, class string) string {
-	t.Helper()
+func gatewayFile(version, class string) string {
 	put := strings.NewReplacer("%v", version, "%c", class)
 	file, err := json.Marshal(wire.PresetFile{Text: put.Replace(gateway), Shapes: put.Replace(gatewayShapes)})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return string(file)
 }
@@ -112,13 +111,13 @@ func gatewayFile(t *testing.T, version, class string) string {
 func TestAnInstallationAddsPresetsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.must(200, "PUT", "/v1/presets/gateway", gatewayFile(t, "1", "recipient"))
+	h.must(200, "PUT", "/v1/presets/gateway", gatewayFile("1", "recipient"))
 	h.must(201, "PUT", "/v1/channels/own", `{"preset":"gateway","config":{"key":"secret-key-1"}}`)
-	h.must(409, "PUT", "/v1/presets/gateway", gatewayFile(t, "1", "content"))
-	if same := h.do(request{method: "PUT", path: "/v1/presets/gateway", body: gatewayFile(t, "2", "content"), key: "send"}); same.status != 403 {
+	h.must(409, "PUT", "/v1/presets/gateway", gatewayFile("1", "content"))
+	if same := h.do(request{method: "PUT", path: "/v1/presets/gateway", body: gatewayFile("2", "content"), key: "send"}); same.status != 403 {
 		t.Errorf("a key that is none of an administrator: %d", same.status)
 	}
-	h.must(200, "PUT", "/v1/presets/gateway", gatewayFile(t, "2", "content"))
+	h.must(200, "PUT", "/v1/presets/gateway", gatewayFile("2", "content"))
 	state := read[wire.PresetState](t, h.must(200, "GET", "/v1/channels/own/preset", ""))
 	want := wire.PresetState{Preset: "gateway", Version: 1, Latest: 2, Changes: []wire.PresetChange{{Field: "codes.HTTP_404", Was: "recipient", Is: "content"}}}
 	if diff := cmp.Diff(want, state); diff != "" {
@@ -159,9 +158,9 @@ func TestAPresetIsTriedBeforeItIsStored(t *testing.T) {
 		"a path that is none":          {`codes: {HTTP_404: recipient}`, `id_path: code`, "config.id_path", "line 9:"},
 		"the name of one that ships":   {`preset: gateway`, `preset: telegram`, "preset", "is \"telegram\""},
 	} {
-		file := strings.Replace(gatewayFile(t, "1", "recipient"), c.from, c.to, 1)
+		file := strings.Replace(gatewayFile("1", "recipient"), c.from, c.to, 1)
 		if strings.Contains(c.to, "telegram") {
-			file = strings.ReplaceAll(gatewayFile(t, "1", "recipient"), c.from, c.to)
+			file = strings.ReplaceAll(gatewayFile("1", "recipient"), c.from, c.to)
 		}
 		r := h.do(request{method: "PUT", path: "/v1/presets/gateway", body: file})
 		problems := read[fault](t, r).Problems

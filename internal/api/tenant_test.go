@@ -73,6 +73,7 @@ var bodies = map[string]string{
 	"POST /v1/campaigns/{name}/clone":                    "{}",
 	"PATCH /v1/campaigns/{name}":                         `{"priority":"low"}`,
 	"POST /v1/campaigns/{name}/unschedule":               "",
+	"DELETE /v1/presets/{name}":                          "",
 	"POST /v1/campaigns/{name}/cancel":                   "",
 	"DELETE /v1/campaigns/{name}":                        "",
 	"DELETE /v1/audiences/{name}":                        "",
@@ -91,6 +92,7 @@ var creates = map[string]string{
 	"PUT /v1/channels/{name}":  `{"driver":"discard"}`,
 	"PUT /v1/templates/{name}": `{"text":"mine"}`,
 	"PUT /v1/rosters/{name}":   `{"days":{"1":["mine"]}}`,
+	"PUT /v1/presets/{name}":   gatewayFile("1", "content"),
 }
 
 // furnished is a house whose tenant default has one of everything, and the ids by the folder of
@@ -119,6 +121,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h.must(202, "POST", "/v1/workflow/events", `{"event":"task.created","task_id":"task-1","task":{"name":"n","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`)
 	h.must(200, "POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`)
 	h.must(200, "POST", "/v1/audiences", `{"name":"vip"}`)
+	h.must(200, "PUT", "/v1/presets/gateway", gatewayFile("1", "recipient"))
 	count := read[wire.Decision](t, h.must(200, "POST", "/v1/decisions", `{"outcome":"replay","channel":"out","dry_run":true}`))
 	decision := read[wire.Decision](t, h.must(202, "POST", "/v1/decisions", `{"outcome":"replay","channel":"out","confirm":"`+count.Confirm+`"}`))
 	file := read[wire.StoredMedia](t, h.must(201, "POST", "/v1/media?name=a.txt", "hello"))
@@ -126,6 +129,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	return h, map[string][]string{
 		"campaigns":     {"spring"},
 		"people":        {"zhang"},
+		"presets":       {"gateway"},
 		"audiences":     {"vip"},
 		"media":         {file.ID},
 		"subscriptions": {follows.ID},
@@ -189,7 +193,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 func (h *house) everything() string {
 	h.Helper()
 	var b strings.Builder
-	for _, path := range []string{"channels", "templates", "rosters", "users", "keys", "reminders", "agents", "campaigns", "campaigns/spring", "audiences"} {
+	for _, path := range []string{"channels", "templates", "rosters", "users", "keys", "reminders", "agents", "campaigns", "campaigns/spring", "audiences", "presets/gateway"} {
 		b.WriteString(h.must(200, "GET", "/v1/"+path, "").body)
 	}
 	return b.String()
@@ -208,6 +212,12 @@ func TestListsAndKeysOfATenantAreItsOwn(t *testing.T) {
 		}
 		if r.Path == "/v1/tenants" || r.Path == "/v1/people" || r.Path == "/v1/processes" || r.Path == "/v1/overview" || r.Path == "/v1/deliveries/stopped" {
 			continue // see TestTenantsAreChangedByTheDefaultOneOnly, TestPeopleAreTheDefaultTenants, TestProcessesAreShownToTheDefaultTenant, TestAnOverviewIsMadeOfWhatIsCounted and TestADecisionAboutManyGoesOnByItself
+		}
+		if r.Path == "/v1/presets" { // all have those that come with the program
+			if got := h.do(request{method: "GET", path: path, key: "other"}); got.status != 200 || strings.Contains(got.body, `"gateway"`) {
+				t.Errorf("%s shows another tenant %d %.200s", r.Path, got.status, got.body)
+			}
+			continue
 		}
 		if got := h.do(request{method: "GET", path: path, key: "other"}); r.Path != "/v1/keys" && got.body != "{\"items\":[]}\n" && (got.status != 200 || got.body != "") {
 			t.Errorf("%s shows another tenant %s", r.Path, got.body)
