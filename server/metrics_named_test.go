@@ -23,9 +23,9 @@ var (
 	counted    = regexp.MustCompile(`_(?:total|seconds|depth|rows|size)$`)
 )
 
-// What the guides call a metric is one, by its whole name: an alert that was copied from them with half a name never fires.
-func TestMetricsThatTheGuidesNameExist(t *testing.T) {
-	t.Parallel()
+// metricsThereAre are the names of all metrics of a server.
+func metricsThereAre(t *testing.T) map[string]bool {
+	t.Helper()
 	reg := prometheus.NewRegistry()
 	open(t, dbtest.SQLite(t), func(o *server.Options) {
 		o.Registry, o.SMS = reg, server.SMS{Username: "u", Password: "a long password"}
@@ -36,6 +36,43 @@ func TestMetricsThatTheGuidesNameExist(t *testing.T) {
 	for desc := range described {
 		known[fullName.FindStringSubmatch(desc.String())[1]] = true
 	}
+	return known
+}
+
+// An alert on a metric that is not there never fires, and one without a page leaves whoever it wakes alone.
+func TestAlertsNameMetricsThatExistAndHaveAPageInBothLanguages(t *testing.T) {
+	t.Parallel()
+	known := metricsThereAre(t)
+	rules, err := os.ReadFile("../packaging/monitoring/posthouse.rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`posthouse_[a-z_]+`).FindAllString(string(rules), -1) {
+		if !known[name] && !known[strings.TrimSuffix(name, "_bucket")] {
+			t.Errorf("the rules name the metric %s, and there is none", name)
+		}
+	}
+	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1)
+	if len(alerts) == 0 {
+		t.Error("the rules have no alert")
+	}
+	for _, page := range []string{"../docs/guide/alerts.md", "../docs/guide/alerts.zh-CN.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, alert := range alerts {
+			if !strings.Contains(string(text), "\n## "+alert[1]+"\n") {
+				t.Errorf("%s says nothing of %s", page, alert[1])
+			}
+		}
+	}
+}
+
+// What the guides call a metric is one, by its whole name: an alert that was copied from them with half a name never fires.
+func TestMetricsThatTheGuidesNameExist(t *testing.T) {
+	t.Parallel()
+	known := metricsThereAre(t)
 	pages, err := filepath.Glob("../docs/guide/*.md")
 	if err != nil {
 		t.Fatal(err)
