@@ -27,7 +27,7 @@ LINT_VERSION := v2.15.0
 LINT         := bin/tools/golangci-lint-$(LINT_VERSION)
 
 # The nested ones hold what is to stay out of our go.mod.
-MODULES := . bench bench/riversqlite e2e
+MODULES := . bench bench/riversqlite e2e packaging
 
 # More flags of the benchmark, such as "-databases sqlite,postgres -only drain".
 BENCH ?=

@@ -217,7 +217,15 @@ func (t *Tx) HoldStarts() error {
 	if t.DB.Dialect.StartsLock != "" || t.DB.Dialect.OneWriter {
 		return nil
 	}
-	_, _, err := First(t.Query, Word, startsRow+t.DB.Dialect.Share)
+	_, found, err := First(t.Query, Word, startsRow+t.DB.Dialect.Share)
+	return needed(found, err)
+}
+
+// needed says that the row of startsRow is gone: without it nobody who raises the epoch could wait for what is starting.
+func needed(found bool, err error) error {
+	if err == nil && !found {
+		err = errors.New("posthouse_meta has no row named starts: insert it, or restore the database whole")
+	}
 	return err
 }
 
@@ -232,10 +240,7 @@ func (t *Tx) AwaitStarts() error {
 		return err
 	}
 	_, found, err := First(t.Query, Word, startsRow+t.DB.Dialect.Lock)
-	if err == nil && !found {
-		err = errors.New("posthouse_meta has no row named starts")
-	}
-	return err
+	return needed(found, err)
 }
 
 // Serialize makes rare writes that look before they write wait for each other: it locks a
