@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -275,6 +276,15 @@ func (f frame) Span(d time.Duration) string {
 
 // maxShown bounds a text on a page, in characters.
 const maxShown = 2000
+
+// Figure is a number with three digits that count, as people write it: 2400, not 2.4e+03.
+func (frame) Figure(v float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		rounded = v
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
 
 // Short cuts a text that is too long for a page.
 func (f frame) Short(text string) string {

@@ -49,6 +49,7 @@ func (b *brief) draw(v *visit, status int) (err error) {
 	if b.Channels, err = v.call().Channels.List(v.ctx()); err != nil {
 		return err
 	}
+	b.Channels = slices.DeleteFunc(b.Channels, func(ch posthouse.Channel) bool { return ch.Pull || ch.Driver == "pull" }) // agents fetch what these have
 	if b.Templates, err = v.call().Templates.List(v.ctx()); err != nil {
 		return err
 	}

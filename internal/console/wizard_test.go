@@ -67,6 +67,10 @@ func TestACampaignByForms(t *testing.T) {
 			t.Errorf("%s %q: %d\n%s", name, wrong, got.status, got.body)
 		}
 	}
+	h.api("PUT", "/v1/channels/fetched", `{"driver":"pull"}`, nil)
+	if strings.Contains(h.page("sender", at+"new-campaign"), "fetched") {
+		t.Error("a channel is offered that agents fetch from")
+	}
 	form.Set("spread", "1s")
 	form.Set("brake", "20")
 	if got := h.ask("sender", at+"new-campaign", form); got.to() != at+"campaigns/spring?said=stored" {
