@@ -9,7 +9,6 @@ import (
 
 // shaping has the tokens of a channel's priorities: what finds none stays in its lane, which is passed over until there will be some.
 type shaping struct {
-	speechless
 	c      *Channel
 	shaper *Shaper // nil where nothing is shaped
 	shut   map[posthouse.Priority]time.Time

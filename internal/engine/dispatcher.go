@@ -174,7 +174,7 @@ func (d *dispatcher) spend(r *route, res *admission.Reservation, before time.Tim
 // the channel may be paused by now. What is found is to be sent by a driver that is still open: it is, while something is reserved.
 func (d *dispatcher) claim(w wish, begin func(u unit, waited time.Duration)) (claimed, error) {
 	r, all := w.route, claimed{given: make([]admission.Given, len(w.parts))}
-	if r.ctx.Err() != nil {
+	if r.replaced() {
 		return all, nil
 	}
 	w.at = time.Now() // before the claim is sent: the lease can only end later than we think

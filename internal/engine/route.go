@@ -81,3 +81,6 @@ func (r *route) settle(ctx context.Context) {
 		}
 	}
 }
+
+// replaced reports whether a channel has another route by now, or none.
+func (r *route) replaced() bool { return r.ctx.Err() != nil }
