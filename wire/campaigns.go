@@ -139,7 +139,7 @@ type CampaignClone struct {
 
 // MemberSelection says which members of a list are meant.
 type MemberSelection struct {
-	Where string       `json:"where,omitempty" doc:"A condition on a member's variables, and on its address: comparisons, and, or, not, in, contains, matches, int(), float() and the like. A variable that a member lacks is nil." example:"city == \"Hangzhou\" && int(points) >= 100" maxLength:"4096"`
+	Where string       `json:"where,omitempty" doc:"A condition on a member's variables, and on its address: comparisons, in, contains, startsWith, endsWith, matches, and, or, not, int(), float(), len(), lower(), upper(), trim(). A variable that a member lacks is nil." example:"city == \"Hangzhou\" && int(points) >= 100" maxLength:"4096"`
 	Share *MemberShare `json:"share,omitempty" doc:"A part of them, for a comparison of two texts. Defaults to all."`
 }
 

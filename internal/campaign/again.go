@@ -31,7 +31,7 @@ func (d *Desk) Repeat(ctx context.Context, tenant string, by work.Caller, name s
 		return wire.Campaign{}, err
 	}
 	p := &draft.Problems{}
-	some := selectionOf(in.MemberSelection, name, p)
+	some := selectionOf(in.MemberSelection, "", name, p)
 	if checkOutcomes(in.Outcomes, p); len(p.List) > 0 {
 		return wire.Campaign{}, posthouse.Invalid("the next campaign cannot be made", p.List)
 	}
@@ -47,7 +47,7 @@ func (d *Desk) Clone(ctx context.Context, tenant string, by work.Caller, name st
 		return wire.Campaign{}, err
 	}
 	p := &draft.Problems{}
-	some := selectionOf(in.MemberSelection, cmp.Or(c.Audience, name), p)
+	some := selectionOf(in.MemberSelection, "", cmp.Or(c.Audience, name), p)
 	if err := posthouse.Invalid("the campaign cannot be made", p.List); err != nil {
 		return wire.Campaign{}, err
 	}
@@ -62,10 +62,7 @@ func (d *Desk) Clone(ctx context.Context, tenant string, by work.Caller, name st
 // createOf makes a campaign of some members of a stored list.
 func (d *Desk) createOf(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error) {
 	p := &draft.Problems{}
-	some := selectionOf(*in.Select, in.Audience, p)
-	for i := range p.List {
-		p.List[i].Path = "select." + p.List[i].Path
-	}
+	some := selectionOf(*in.Select, "select.", in.Audience, p)
 	if in.Audience == "" {
 		p.Add("select", "chooses among the members of a stored list: name it as audience")
 	}

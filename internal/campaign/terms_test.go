@@ -218,7 +218,7 @@ func TestSomeMembersOfAListAreChosen(t *testing.T) {
 			{wire.CampaignDraft{Name: "x", Channel: "c", Content: content, Audience: "vip", Select: &wire.MemberSelection{Where: "1 + 1"}}, posthouse.CodeInvalid, []string{"select.where"}},
 			{wire.CampaignDraft{Name: "x", Channel: "c", Content: content, Select: &wire.MemberSelection{Share: &wire.MemberShare{From: 0.5, To: 0.1}}}, posthouse.CodeInvalid, []string{"select.share", "select"}},
 			{wire.CampaignDraft{Name: "x", Channel: "c", Content: content, Audience: "vip", Select: &wire.MemberSelection{Where: "points == nil"}}, posthouse.CodeConflict, nil},
-			{wire.CampaignDraft{Name: "x", Channel: "c", Content: content, Audience: "vip", Select: &wire.MemberSelection{Where: "int(city) > 1"}}, posthouse.CodeInvalid, []string{"where"}},
+			{wire.CampaignDraft{Name: "x", Channel: "c", Content: content, Audience: "vip", Select: &wire.MemberSelection{Where: "int(city) > 1"}}, posthouse.CodeInvalid, []string{"select.where"}},
 		} {
 			_, err := d.Create(t.Context(), "t1", work.Program(), c.in)
 			if posthouse.CodeOf(err) != c.code || !cmp.Equal(problems(err), c.fields) {

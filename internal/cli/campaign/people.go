@@ -66,7 +66,7 @@ type people struct{ client.Part }
 
 func (f *people) describe(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.Format, "format", "", "the `FORM` of the file: csv or ndjson (default csv)")
+	flags.StringVar(&f.Format, "format", "", "the `FORM` of the file: csv or ndjson (default: what its first byte tells)")
 	flags.StringVar(&f.Delimiter, "delimiter", "", "the `CHARACTER` between the fields of a CSV (default a comma)")
 	flags.StringSliceVar(&f.Columns, "columns", nil, "the `NAMES` of a CSV's columns, with commas, where its first line has none; an empty one leaves a column out")
 	flags.StringVar(&f.Address, "address", "", "the `COLUMN` of the address (default address, openid, phone, mobile, email or user)")

@@ -54,9 +54,9 @@ func presetShow(sh *shell.Shell) *cobra.Command {
 			return sh.Show(p, func() {
 				switch {
 				case file:
-					sh.Printf("%s", p.Text)
+					printFile(sh, p.Text)
 				case shapes:
-					sh.Printf("%s", p.Shapes)
+					printFile(sh, p.Shapes)
 				default:
 					printPreset(sh, p)
 				}
@@ -136,6 +136,13 @@ the latest version, and keeps the values and secrets that the channel has.`, Arg
 				}
 			})
 		}),
+	}
+}
+
+// printFile prints a file as it is, but for what a terminal would obey.
+func printFile(sh *shell.Shell, text string) {
+	for line := range strings.Lines(text) {
+		sh.Printf("%s\n", strings.TrimSuffix(line, "\n"))
 	}
 }
 
