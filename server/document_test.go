@@ -47,7 +47,8 @@ var elsewhere = map[string]string{
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
 	"queryMembers": asksOutside, "queryAudienceMembers": asksOutside, "importFollowers": asksOutside, "importAudienceFollowers": asksOutside,
 	"startCampaign": wantsAFile, "testCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile, "repeatCampaign": wantsAFile,
-	"cloneCampaign": wantsAFile, "changeCampaign": wantsAFile, "unscheduleCampaign": wantsAFile,
+	"getChannelPreset": "its channel is made of no preset: TestAnInstallationAddsPresetsOfItsOwn has one that is",
+	"cloneCampaign":    wantsAFile, "changeCampaign": wantsAFile, "unscheduleCampaign": wantsAFile,
 }
 
 // operation is one of the document, as its reader calls it.
@@ -82,6 +83,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	h := open(t, dbtest.SQLite(t), func(o *server.Options) { o.SMS = server.SMS{Username: "desk", Password: "a pair for tests 4711"} })
 	c := &trier{house: h, operations: map[string]operation{}, known: map[string]string{}, tried: map[string]bool{}}
 	c.readDocument()
+	c.try("putPreset listPresets getPreset deletePreset")
 	c.try("getHealth getReadiness getIndex getDocs getDocsFile getOpenAPI getMetrics")
 	c.try("putChannel getChannel listChannels testChannel pauseChannel resumeChannel listWindows listDrivers getTally")
 	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser")
