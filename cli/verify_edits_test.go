@@ -171,7 +171,9 @@ func newHousehold(t *testing.T, path string) household {
 	_, _, err = c.Channels.Put(t.Context(), posthouse.Channel{Name: "oa", Driver: "httpapi", Config: map[string]any{
 		"url": sim.URL() + "/oa/messages", "encoding": "form", "body": "to=${user}&subject=${title}&body=${text}&ref=${idempotency_key}", "success_path": `/^(OK)\|/`,
 		"success_values": []any{"OK"}, "id_path": `/^OK\|(.+)/`, "code_path": `/^ERR\|([^|]*)/`, "codes": map[string]any{"E02": "recipient", "E05": "transient"},
-	}, ChannelSettings: posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(10 * time.Millisecond)}, Jitter: &none, HoldTimeout: posthouse.Duration(24 * time.Hour)}})
+	}, ChannelSettings: posthouse.ChannelSettings{
+		Limits:  []posthouse.Limit{{Max: 10_000, Per: posthouse.Duration(time.Second)}}, // what begins with its accept has other times than what is claimed
+		Backoff: []posthouse.Duration{posthouse.Duration(10 * time.Millisecond)}, Jitter: &none, HoldTimeout: posthouse.Duration(24 * time.Hour)}})
 	if err != nil {
 		t.Fatal(err)
 	}

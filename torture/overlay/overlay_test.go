@@ -9,7 +9,7 @@ import (
 func TestBuildChangesTheProgramAndNotTheTree(t *testing.T) {
 	t.Parallel()
 	path := Build(t,
-		Edit{File: "cmd/posthouse/main.go", Old: `var version = "dev"`, New: `var version = overlaid`},
+		Edit{File: "cmd/posthouse/main.go", Old: "var version, commit, date string", New: "var version, commit, date string = overlaid, \"\", \"\""},
 		Edit{File: "cmd/posthouse/zz_overlaid.go", New: "package main\n\nconst overlaid = \"seeded\"\n"},
 	)
 	out, err := exec.CommandContext(t.Context(), path, "version").CombinedOutput()

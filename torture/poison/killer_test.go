@@ -22,8 +22,8 @@ const mostClaims = 6
 var killer = []overlay.Edit{
 	{
 		File: "channel/httpapi/driver.go",
-		Old:  "	reply, refused := d.call(ctx, []channel.Outgoing{out})\n	if refused",
-		New:  "	if out.Content.Text == \"kill\" {\n		os.Exit(9)\n	}\n	reply, refused := d.call(ctx, []channel.Outgoing{out})\n	if refused",
+		Old:  "	if d.access == nil {\n		return d.call(ctx, outs, \"\")",
+		New:  "	if outs[0].Content.Text == \"kill\" {\n		os.Exit(9)\n	}\n	if d.access == nil {\n		return d.call(ctx, outs, \"\")",
 	},
 	{File: "channel/httpapi/driver.go", Old: "import (\n", New: "import (\n	\"os\"\n"},
 }
