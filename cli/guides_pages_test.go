@@ -61,9 +61,8 @@ var guides = []guide{
 	{file: "../docs/guide/channels.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart}},
 	{file: "../docs/guide/duty.md", use: dutyUse, meet: onDuty},
 	{file: "../docs/guide/duty.zh-CN.md", use: dutyUse, meet: onDuty},
-	{file: "../docs/guide/events.md", meet: func(*guideReader) map[string]string {
-		return map[string]string{"extract(epoch FROM now())::bigint": "unixepoch()"} // as the page says of SQLite
-	}},
+	{file: "../docs/guide/events.md", meet: onSQLite},
+	{file: "../docs/guide/events.zh-CN.md", meet: onSQLite},
 	{file: "../docs/guide/campaigns.md"},
 	{file: "../docs/guide/campaigns.zh-CN.md"},
 	{file: "../docs/guide/fleet.md"},
@@ -117,6 +116,11 @@ var ofBackups = map[string]string{
 var readmeBefore = map[string]func(*guideReader){"export POSTHOUSE_DSN": (*guideReader).endAll}
 
 // production is the database and the place of the README's last chapter.
+// onSQLite writes a query as the page of events says of SQLite.
+func onSQLite(*guideReader) map[string]string {
+	return map[string]string{"extract(epoch FROM now())::bigint": "unixepoch()"}
+}
+
 func production(r *guideReader) map[string]string {
 	root, err := filepath.Abs("..")
 	if err != nil {
