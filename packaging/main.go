@@ -65,7 +65,7 @@ func (r release) make(chosen []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }() // of the system's temporary files
 	shared, err := r.shared(work)
 	if err != nil {
 		return err
