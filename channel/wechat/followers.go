@@ -24,17 +24,31 @@ type followers struct {
 
 // List lists followers of the account, up to 10,000 of them. WeChat lets an account ask 500 times a day.
 func (d *driver) List(ctx context.Context, behind string) (openIDs []string, more bool, err error) {
-	var result channel.Result
+	query := url.Values{}
+	if behind != "" {
+		query.Set("next_openid", behind)
+	}
 	var page followers
-	wrong := d.access.Call(ctx, func(token string) access.Answer {
-		query := url.Values{"access_token": {token}}
-		if behind != "" {
-			query.Set("next_openid", behind)
-		}
-		reply := d.client.Do(ctx, channel.Request{Method: http.MethodGet, URL: d.below("/cgi-bin/user/get", query)})
+	if err := d.ask(ctx, "the followers", "/cgi-bin/user/get", query, &page, func() bool { return page.Total != nil }); err != nil {
+		return nil, false, err
+	}
+	return page.Data.OpenIDs, page.Next != "" && len(page.Data.OpenIDs) > 0, nil
+}
+
+// ask reads what the account has at WeChat into a value. An answer on success names no code, or 0: is says whether it is one. what is
+// what an error says that WeChat does not list.
+func (d *driver) ask(ctx context.Context, what, path string, query url.Values, into any, is func() bool) error {
+	var result channel.Result
+	err := d.access.Call(ctx, func(token string) access.Answer {
+		query.Set("access_token", token)
+		reply := d.client.Do(ctx, channel.Request{Method: http.MethodGet, URL: d.below(path, query)})
 		var v channel.Verdict
-		var code string
-		v, code, page = d.readFollowers(&reply)
+		code := "0"
+		if reply.OK() && !reply.Cut && json.Unmarshal(reply.Body, into) == nil && is() {
+			v = channel.Verdict{Class: posthouse.ClassOK}
+		} else if v, code = sendCodes.Read(&reply, "WeChat", d.codes, into); v.Class == posthouse.ClassOK || v.Class == posthouse.ClassUnknown {
+			v = channel.Verdict{Class: posthouse.ClassTransient, Message: "the answer could not be read"}
+		}
 		v.Message = strings.ReplaceAll(v.Message, token, channel.Mask)
 		result = reply.Result(v)
 		switch {
@@ -45,23 +59,11 @@ func (d *driver) List(ctx context.Context, behind string) (openIDs []string, mor
 		}
 		return access.Again
 	})
-	if wrong != nil {
-		result = access.Without(wrong, d.client)
+	if err != nil {
+		result = access.Without(err, d.client)
 	}
 	if result.Class != posthouse.ClassOK {
-		return nil, false, errors.New("WeChat does not list the followers: " + strings.TrimSpace(result.Code+" "+result.Error))
+		return errors.New("WeChat does not list " + what + ": " + strings.TrimSpace(result.Code+" "+result.Error))
 	}
-	return page.Data.OpenIDs, page.Next != "" && len(page.Data.OpenIDs) > 0, nil
-}
-
-// readFollowers reads an answer, which names no code on success.
-func (d *driver) readFollowers(r *channel.Reply) (v channel.Verdict, code string, page followers) {
-	if r.OK() && !r.Cut && json.Unmarshal(r.Body, &page) == nil && page.Total != nil {
-		return channel.Verdict{Class: posthouse.ClassOK}, "0", page
-	}
-	v, code = sendCodes.Read(r, "WeChat", d.codes, &page)
-	if v.Class == posthouse.ClassOK || v.Class == posthouse.ClassUnknown {
-		v = channel.Verdict{Class: posthouse.ClassTransient, Message: "the answer could not be read"}
-	}
-	return v, code, page
+	return nil
 }

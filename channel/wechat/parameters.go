@@ -3,10 +3,8 @@ package wechat
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,11 +14,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/channel/internal/access"
 )
 
-// sort is what a parameter of a template of WeChat's may hold. Its name says which: thing1 is a thing.
-type sort struct {
+// bound is what a parameter of a template of WeChat's may hold. Its name says which: thing1 is a thing.
+type bound struct {
 	most int // characters
 	of   string
 	only func(r rune) bool // nil for any character
@@ -32,10 +29,10 @@ func ascii(r rune) bool { return r < utf8.RuneSelf }
 
 func han(r rune) bool { return unicode.Is(unicode.Han, r) }
 
-// sorts are those of WeChat's page about the parameters of subscription notices, which holds for template messages of its categories
+// bounds are those of WeChat's page about the parameters of subscription notices, which holds for template messages of its categories
 // too.
-func sorts() map[string]sort {
-	return map[string]sort{
+func bounds() map[string]bound {
+	return map[string]bound{
 		"thing":            {most: 20, of: "characters"},
 		"number":           {most: 32, of: "digits", only: digitOrSign},
 		"letter":           {most: 32, of: "letters", only: ascii},
@@ -58,7 +55,7 @@ func parameters(payload json.RawMessage) (list []posthouse.Problem) {
 	if err != nil {
 		return []posthouse.Problem{{Path: "payload", Message: err.Error()}}
 	}
-	known := sorts()
+	known := bounds()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		kind := strings.TrimRight(name, "0123456789")
 		s, is := known[kind]
@@ -107,32 +104,9 @@ func (d *driver) Templates(ctx context.Context) (list []channel.ProviderTemplate
 	if !d.repeats { // a subscription notice
 		from = "/wxaapi/newtmpl/gettemplate"
 	}
-	var result channel.Result
 	var got kept
-	wrong := d.access.Call(ctx, func(token string) access.Answer {
-		reply := d.client.Do(ctx, channel.Request{Method: http.MethodGet, URL: d.below(from, url.Values{"access_token": {token}})})
-		var v channel.Verdict
-		var code string
-		if reply.OK() && !reply.Cut && json.Unmarshal(reply.Body, &got) == nil && (got.List != nil || got.Data != nil) {
-			v = channel.Verdict{Class: posthouse.ClassOK}
-		} else if v, code = sendCodes.Read(&reply, "WeChat", d.codes, &got); v.Class == posthouse.ClassOK || v.Class == posthouse.ClassUnknown {
-			v = channel.Verdict{Class: posthouse.ClassTransient, Message: "the answer could not be read"}
-		}
-		v.Message = strings.ReplaceAll(v.Message, token, channel.Mask)
-		result = reply.Result(v)
-		switch {
-		case v.Class != posthouse.ClassAuth:
-			return access.Fine
-		case code == "":
-			return access.Refused
-		}
-		return access.Again
-	})
-	if wrong != nil {
-		result = access.Without(wrong, d.client)
-	}
-	if result.Class != posthouse.ClassOK {
-		return nil, errors.New("WeChat does not list its templates: " + strings.TrimSpace(result.Code+" "+result.Error))
+	if err := d.ask(ctx, "its templates", from, url.Values{}, &got, func() bool { return got.List != nil || got.Data != nil }); err != nil {
+		return nil, err
 	}
 	add := func(id, title, content string) {
 		t := channel.ProviderTemplate{ID: id, Title: title}

@@ -3,21 +3,14 @@ package prove
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/admission"
-	"github.com/posthouse/posthouse/internal/decide"
-	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
-	"github.com/posthouse/posthouse/internal/metrics"
-	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
@@ -525,112 +518,6 @@ type at struct{ store.Queue }
 
 func (q at) Revise(ctx context.Context, _ time.Time, sel work.Selection, decide func(time.Time, []posthouse.Delivery) []work.Change) ([]posthouse.Delivery, error) {
 	return q.Queue.Revise(ctx, epoch0, sel, decide)
-}
-
-// waiting are the results of a process that wait to be written.
-type waiting []attempt
-
-func (waiting) Stuck() bool { return false }
-func (l waiting) Has(d posthouse.Delivery) bool {
-	return slices.ContainsFunc(l, func(a attempt) bool {
-		return a.phase >= answered && a.item.Delivery.ID == d.ID && a.item.Delivery.Token == d.Token
-	})
-}
-
-// rescues is what a process does for what nobody else moves.
-func (m *model) rescues(w *world, p int, write writer) {
-	if m.flies(w) { // also where no lease has ended: it must find nothing then
-		write(name(p)+" rescues what has lost its lease", p, func(proc *process) error {
-			_, err := m.rescuer(proc).RescueNow(m.ctx)
-			return err
-		}, nil)
-	}
-	if m.overdue(w, work.PastDeadline) {
-		write(name(p)+" ends what is past its deadline", p, func(*process) error {
-			return m.sweep(work.PastDeadline, state.AfterDeadline)
-		}, nil)
-	}
-	if m.overdue(w, work.HoldOver) {
-		write(name(p)+" gives up what nobody has resolved", p, func(*process) error {
-			return m.sweep(work.HoldOver, state.AfterHold)
-		}, nil)
-	}
-}
-
-func (m *model) rescuer(proc *process) *rescue.Rescuer {
-	return &rescue.Rescuer{
-		Queue: at{m.db.Queue}, Failures: m.db.Queue.Failures, Results: waiting(proc.attempts),
-		Settings: func(state.Key) *state.Settings { return &m.settings }, Reported: func(string) bool { return false },
-		Unread: func(*posthouse.Delivery) bool { return false }, Returned: func([]posthouse.Delivery) {},
-		Life: life.New(), Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry()), Every: time.Second,
-	}
-}
-
-func (m *model) sweep(kind work.Due, follow func(posthouse.Delivery) work.Change) error {
-	_, err := m.revise(work.Selection{Due: kind, Max: rescue.Batch}, func(_ time.Time, found []posthouse.Delivery) (changes []work.Change) {
-		for _, d := range found {
-			changes = append(changes, follow(d))
-		}
-		return changes
-	})
-	return err
-}
-
-// flies reports whether anything is held.
-func (m *model) flies(w *world) bool {
-	return len(w.rows[flights]) > 0 || slices.ContainsFunc(w.rows[queue], func(row []any) bool { return m.db.word(queue, row, "state") == string(posthouse.Sending) })
-}
-
-// overdue reports whether the rescuer would find anything of a kind.
-func (m *model) overdue(w *world, kind work.Due) bool {
-	return slices.ContainsFunc(w.rows[queue], func(row []any) bool {
-		is := posthouse.State(m.db.word(queue, row, "state"))
-		deadline, at := m.db.number(queue, row, "deadline"), m.db.number(queue, row, "due_at")
-		return kind == work.PastDeadline && deadline > 0 && deadline <= now && is == posthouse.Pending ||
-			kind == work.HoldOver && is == posthouse.Unknown && at > 0 && at <= now
-	})
-}
-
-// people is what people ask for.
-func (m *model) people(w *world, p int, write writer) {
-	op := decide.Operator{Queue: at{m.db.Queue}, Rouse: func(state.Key, posthouse.Priority, work.Pin) {}}
-	for id, s := range m.stands(w) {
-		if w.left.cancels > 0 && s.state.Open() {
-			write(fmt.Sprintf("a person cancels %s at %s", m.short(id), name(p)), p, func(*process) error {
-				_, err := op.Cancel(m.ctx, tenant, []string{id})
-				return err
-			}, func(next *world) { next.left.cancels-- })
-		}
-		if w.left.resolves > 0 && (s.state == posthouse.Unknown || s.state == posthouse.Quarantined) {
-			for _, r := range []decide.Resolution{decide.ResolveSent, decide.ResolveFail, decide.ResolveRetry} {
-				write(fmt.Sprintf("a person resolves %s as %s at %s", m.short(id), r, name(p)), p, func(*process) error {
-					_, err := op.Resolve(m.ctx, tenant, id, r)
-					if posthouse.CodeOf(err) == posthouse.CodeConflict {
-						err = nil
-					}
-					return err
-				}, func(next *world) {
-					next.left.resolves--
-					next.boxes[m.box(id)].told = true
-				})
-			}
-		}
-		if w.left.replays > 0 && slices.Contains([]posthouse.State{posthouse.Failed, posthouse.Expired, posthouse.Quarantined, posthouse.Undelivered}, s.state) {
-			write(fmt.Sprintf("a person replays %s at %s", m.short(id), name(p)), p, func(*process) error {
-				_, err := m.db.Submissions.AddReplay(m.ctx, epoch0, tenant, []string{id}, false)
-				return err
-			}, func(next *world) {
-				next.left.replays--
-				next.boxes[m.box(id)].persons++
-			})
-		}
-	}
-	if w.left.restores > 0 {
-		write("a person raises the epoch of a restored database at "+name(p), p, func(*process) error {
-			_, err := m.db.Epochs.BumpEpoch(m.ctx, epoch0)
-			return err
-		}, func(next *world) { next.left.restores-- })
-	}
 }
 
 // passes is time: to just behind the next moment at which anything may be done that cannot be done before.
