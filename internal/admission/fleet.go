@@ -124,15 +124,15 @@ func (f *fleet) next(now time.Time, most Room, free asked) (got pick, wake time.
 	for len(f.sleepers) > 0 && !now.Before(f.sleepers[0].Until) {
 		f.rise(heap.Pop(&f.sleepers).(at[*pin]).What)
 	}
-	awake := func(p posthouse.Priority) bool {
+	open := func(p posthouse.Priority) bool {
 		if !f.awake(p) {
 			return false
 		}
 		room, _ := free.lane(now, Lane{Priority: p})
 		return !room.none()
 	}
-	for awake(posthouse.High) || awake(posthouse.Normal) || awake(posthouse.Low) {
-		priority := f.credits.Next(awake)
+	for open(posthouse.High) || open(posthouse.Normal) || open(posthouse.Low) {
+		priority := f.credits.Next(f.awake, open)
 		p := f.rings[priority][0]
 		f.rings[priority], p.ringed[priority] = f.rings[priority][1:], false
 		if p.asleep {

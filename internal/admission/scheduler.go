@@ -169,14 +169,15 @@ func (s *single) narrow(lanes []share, n int, p *pick) {
 // split shares n between the priorities that are open.
 func (s *single) split(n int, open map[posthouse.Priority]int) map[posthouse.Priority]int {
 	counts := map[posthouse.Priority]int{}
+	isDue := func(p posthouse.Priority) bool { return s.due[p] }
 	isOpen := func(p posthouse.Priority) bool { return open[p] > 0 }
 	switch {
 	case len(open) > 1 && s.batch:
 		// A part of the room could be too little for the call of any of them, where all of it is not.
-		counts[s.credits.Next(isOpen)] = n
+		counts[s.credits.Next(isDue, isOpen)] = n
 	case len(open) > 1:
 		for range n {
-			counts[s.credits.Next(isOpen)]++
+			counts[s.credits.Next(isDue, isOpen)]++
 		}
 	default:
 		for p := range open {

@@ -218,7 +218,8 @@ func (dk *Desk) order(k state.Key) []posthouse.Priority {
 	if dk.credits[k] == nil {
 		dk.credits[k] = state.Credits{}
 	}
-	first := dk.credits[k].Next(func(posthouse.Priority) bool { return true })
+	all := func(posthouse.Priority) bool { return true }
+	first := dk.credits[k].Next(all, all)
 	order := []posthouse.Priority{first}
 	for _, p := range posthouse.Priorities() {
 		if p != first {

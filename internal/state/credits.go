@@ -16,18 +16,26 @@ func weightOf(p posthouse.Priority) int {
 // Credits are the weighted shares of a channel's priorities that are not yet used.
 type Credits map[posthouse.Priority]int
 
-// Next is smooth weighted round robin: every priority that is due gains its weight, the richest pays the sum. It is
-// empty where none is due.
-func (c Credits) Next(due func(p posthouse.Priority) bool) posthouse.Priority {
+// mostCredit is what a priority that waits for room may save: more would keep the others waiting once there is room for it.
+const mostCredit = 10
+
+// Next is smooth weighted round robin: every priority that is due gains its weight, and the richest of those that may have the turn pays
+// the sum. One that is due and has no room for the moment saves its share until it has. It is empty where none may have the turn.
+func (c Credits) Next(due, open func(p posthouse.Priority) bool) posthouse.Priority {
 	var best posthouse.Priority
 	sum := 0
 	for _, p := range posthouse.Priorities() {
-		if !due(p) {
+		gains := weightOf(p)
+		switch {
+		case open(p):
+		case due(p):
+			gains = max(0, min(gains, mostCredit-c[p]))
+		default:
 			continue
 		}
-		c[p] += weightOf(p)
-		sum += weightOf(p)
-		if best == "" || c[p] > c[best] {
+		c[p] += gains
+		sum += gains
+		if open(p) && (best == "" || c[p] > c[best]) {
 			best = p
 		}
 	}
