@@ -28,7 +28,7 @@ func (h *house) fleet() []string {
 	}
 	h.pace("fleet", "sales-07")
 	h.executes("INSERT INTO posthouse_gates (tenant, channel, account, until_at, class, code, error, refusals, learned, updated_at) VALUES ('default', 'fleet', 'refused-08', ?, 'account', '40001', 'invalid secret', 1, 0, 0)", time.Now().Add(time.Hour).UnixMicro())
-	h.executes("INSERT INTO posthouse_processes (id, host, version, epoch, key_id, keyring, accept_only, untrusted, started_at, seen_at) VALUES ('a-machine-with-a-long-name-4711-00ff', 'a', 'v0', 1, 'k0', '00112233aabbccdd', 0, 0, 1, ?)", time.Now().UnixMicro())
+	h.executes("INSERT INTO posthouse_processes (id, host, version, schema_version, epoch, key_id, keyring, accept_only, untrusted, started_at, seen_at) VALUES ('a-machine-with-a-long-name-4711-00ff', 'a', 'v0', 1, 1, 'k0', '00112233aabbccdd', 0, 0, 1, ?)", time.Now().UnixMicro())
 	return []string{"channels/fleet", "channels/fleet?state=parked", "channels/fleet/new-account", "channels/fleet/accounts/sales-07", "channels/fleet/accounts/sales-07?span=day", "channels/fleet/accounts/sales-07/edit"}
 }
 

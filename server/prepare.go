@@ -40,9 +40,16 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
+	if err := s.store.Schema.Suits(ctx); err != nil {
+		return err
+	}
+	s.knows = want
 	switch {
 	case have > want:
-		return fmt.Errorf("the database's schema has version %d, newer than this binary's %d: use a newer posthouse", have, want)
+		s.o.Log.Warn("a newer posthouse has upgraded the database, and it works with this one", "schema", have, "this", want)
+		if err := s.store.Schema.RefuseDrift(ctx); err != nil {
+			return err
+		}
 	case have < want && s.o.NoMigrate:
 		return fmt.Errorf("the database's schema has version %d, this binary wants %d: run posthouse migrate", have, want)
 	case have < want:
@@ -57,6 +64,16 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		}
 	}
 	return partition(ctx, s.store, &s.o)
+}
+
+// outgrown says in what way the database was upgraded for newer programs than this one.
+func (s *Server) outgrown(ctx context.Context) (string, error) {
+	err := s.store.Schema.Suits(ctx)
+	var old *schema.TooOld
+	if errors.As(err, &old) {
+		return old.Error(), nil
+	}
+	return "", err
 }
 
 // refuseSubstitute does not begin a new installation in an SQLite file that stands in the place of another: a server has worked under its

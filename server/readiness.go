@@ -49,7 +49,9 @@ func (s *Server) readiness(ctx context.Context) (parts []Check, channels []posth
 	if redis != nil {
 		checks = append(checks, <-redis)
 	}
-	if s.engine.Stale() {
+	if s.engine.Outdated() {
+		checks = append(checks, Check{Name: "schema", Detail: "the database was upgraded for newer programs than this process: start a newer one in its place"})
+	} else if s.engine.Stale() {
 		checks = append(checks, Check{Name: "epoch", Detail: "the database was restored under this process: restart it"})
 	}
 	if n := s.engine.Unreadable(); n > 0 {

@@ -69,6 +69,7 @@ type Server struct {
 	scrapes    *address // the metrics at an address of their own; nil without
 
 	name  string    // of this process in leases
+	knows int64     // the newest version of the schema
 	began time.Time // this process
 
 	campaigns *campaign.Desk
@@ -128,7 +129,8 @@ func (s *Server) openEngine(context.Context) (err error) {
 	s.engine, err = engine.New(engine.Options{
 		Stores: storesOf(s), Owner: s.name, Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
-		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
+		Outgrown: s.outgrown,
+		Sealer:   s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}},
 		Quotas:       s.quotas,
 		Shapes:       o.Shapes,

@@ -7,6 +7,7 @@ type Process struct {
 	ID         string    `json:"id" doc:"What it is called in leases: host, number of the process, and a random part."`
 	Host       string    `json:"host" doc:"The machine that it runs on."`
 	Version    string    `json:"version" doc:"Its version."`
+	Schema     int64     `json:"schema" doc:"The newest version of the database's schema that it knows."`
 	Epoch      int64     `json:"epoch" doc:"The epoch of the database with which it began."`
 	Stale      bool      `json:"stale,omitempty" doc:"The database has another epoch by now: it starts nothing more, and has to be restarted."`
 	Key        string    `json:"key" doc:"The newest key of its keyring: what seals."`

@@ -30,7 +30,7 @@ func (s *process) Free(now time.Time, _ Of) (Room, time.Time) {
 func (s *process) closed(now time.Time) (string, time.Time) {
 	switch {
 	case s.c.of.Stale():
-		return "the database was restored under this process", time.Time{}
+		return "the database was restored or upgraded under this process", time.Time{}
 	case s.c.of.Stuck():
 		return "the database takes no results", now.Add(s.c.of.Again)
 	}
@@ -40,7 +40,7 @@ func (s *process) closed(now time.Time) (string, time.Time) {
 // Why is Stage's.
 func (s *process) Why(time.Time, *Question) []Wait {
 	if s.c.of.Stale() {
-		return []Wait{{Cause: "epoch", Detail: "the database was restored under this process: restart it"}}
+		return []Wait{{Cause: "epoch", Detail: "the database was restored or upgraded under this process: restart it"}}
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func TestProcessesAreShownToTheDefaultTenant(t *testing.T) {
 	h := open(t, false)
 	now := time.Now()
 	row := func(id, version, keyring string, seen time.Time) {
-		h.exec("INSERT INTO posthouse_processes (id, host, version, epoch, key_id, keyring, accept_only, untrusted, started_at, seen_at) VALUES ('" + id + "', 'h', '" + version + "', 1, 'k1', '" + keyring + "', 0, 0, " +
+		h.exec("INSERT INTO posthouse_processes (id, host, version, schema_version, epoch, key_id, keyring, accept_only, untrusted, started_at, seen_at) VALUES ('" + id + "', 'h', '" + version + "', 1, 1, 'k1', '" + keyring + "', 0, 0, " +
 			decimal(now.Add(-time.Hour).UnixMicro()) + ", " + decimal(seen.UnixMicro()) + ")")
 	}
 	row("one-7-00", "v7", "aa", now)

@@ -118,6 +118,8 @@ type Options struct {
 	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool
+	// Outgrown says in what way the database was upgraded for newer programs than this one, and nothing where it was not. Defaults to never.
+	Outgrown func(ctx context.Context) (string, error)
 	// Quotas bound how many deliveries may be open. Defaults to none.
 	Quotas intake.Quotas
 	// Media has the files that contents name by upload. Defaults to none.
@@ -326,7 +328,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	for range e.o.Accepters {
 		e.shift.loop(e.Intake.Run)
 	}
-	warden := &upkeep.Warden{Epochs: e.o.Stores.Epochs, Clock: e.o.Clock, Life: e.life, Log: e.o.Log, Every: e.o.RescueEvery}
+	warden := &upkeep.Warden{Epochs: e.o.Stores.Epochs, Outgrown: e.o.Outgrown, Clock: e.o.Clock, Life: e.life, Log: e.o.Log, Every: e.o.RescueEvery}
 	for _, role := range []func(context.Context){warden.Run, e.Pull.Reporter.Run, e.Pull.Desk.Attend, e.Pull.Roll.Run, e.usher.Run} {
 		e.shift.loop(role)
 	}
@@ -411,7 +413,10 @@ func (e *Engine) Stop(ctx context.Context) error {
 // Outlive lets this process start nothing more: the database went back under it. It reports whether that is new.
 func (e *Engine) Outlive() bool { return e.life.Outlive() }
 
-// Stale reports whether the database was restored under this process.
+// Outdated reports whether the database was upgraded under this process, for newer ones.
+func (e *Engine) Outdated() bool { return e.life.Outdated() }
+
+// Stale reports whether the database was restored or upgraded under this process.
 func (e *Engine) Stale() bool { return e.life.Stale() }
 
 // Epoch is that of the database when this process began to work on it.

@@ -15,6 +15,9 @@ import (
 // ErrStopping answers what came too late to begin.
 var ErrStopping error = posthouse.Errorf(posthouse.CodeUnavailable, "the server is stopping: try again")
 
+// ErrOutdated answers what comes to a process whose database was upgraded for newer ones.
+var ErrOutdated error = posthouse.Errorf(posthouse.CodeUnavailable, "the database was upgraded for newer programs than this process: it accepts nothing until a newer one is started in its place")
+
 // Life is that of one process. New makes it; Stop and End end it, in this order.
 type Life struct {
 	Clock
@@ -23,8 +26,9 @@ type Life struct {
 	ctx      context.Context
 	end      context.CancelFunc
 
-	epoch atomic.Int64
-	stale atomic.Bool
+	epoch    atomic.Int64
+	stale    atomic.Bool
+	outdated atomic.Bool
 }
 
 // New makes a life that has begun.
@@ -83,3 +87,12 @@ func (l *Life) Stale() bool { return l.stale.Load() }
 
 // Outlive notes that the database was restored, and reports whether that is new.
 func (l *Life) Outlive() bool { return !l.stale.Swap(true) }
+
+// Outdated reports whether the database was upgraded for newer programs: the process begins nothing and accepts nothing.
+func (l *Life) Outdated() bool { return l.outdated.Load() }
+
+// Outdate notes that it was, and reports whether that is new.
+func (l *Life) Outdate() bool {
+	l.stale.Store(true)
+	return !l.outdated.Swap(true)
+}

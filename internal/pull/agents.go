@@ -276,7 +276,7 @@ func (dk *Desk) handOut(ctx context.Context, c Claim, o offer) (Claimed, error) 
 func (dk *Desk) closed() error {
 	switch {
 	case dk.o.Life.Stale():
-		return posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored under this process: it hands nothing out until it is restarted")
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored or upgraded under this process: it hands nothing out until it is restarted")
 	case dk.o.Life.Stopped():
 		return life.ErrStopping
 	}

@@ -114,7 +114,7 @@ func (hs *Holds) mayHold(tenant, agent string, list []work.Hold) error {
 		return posthouse.Errorf(posthouse.CodeInvalid, "%d hand-outs are too many for one call: at most %d are allowed", len(list), maxHolds)
 	}
 	if hs.life.Stale() {
-		return posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored under this process: nothing starts until it is restarted")
+		return posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored or upgraded under this process: nothing starts until it is restarted")
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (p Processes) Processes(ctx context.Context) ([]wire.Process, error) {
 	list := make([]wire.Process, len(rows))
 	for i, r := range rows {
 		list[i] = wire.Process{
-			ID: r.ID, Host: r.Host, Version: r.Version, Epoch: r.Epoch, Stale: r.Epoch != epoch, Key: r.Key, Keyring: r.Keyring, AcceptOnly: r.AcceptOnly, Untrusted: r.Untrusted,
+			ID: r.ID, Host: r.Host, Version: r.Version, Schema: r.Schema, Epoch: r.Epoch, Stale: r.Epoch != epoch, Key: r.Key, Keyring: r.Keyring, AcceptOnly: r.AcceptOnly, Untrusted: r.Untrusted,
 			StartedAt: r.Started, SeenAt: r.Seen, Gone: now.Sub(r.Seen) > upkeep.Silent,
 		}
 	}

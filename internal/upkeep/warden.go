@@ -17,16 +17,19 @@ type Epochs interface {
 // time it is there.
 type Warden struct {
 	Epochs Epochs
-	Clock  func(ctx context.Context) (time.Time, error)
-	Life   *life.Life
-	Log    *slog.Logger
-	Every  time.Duration
+	// Outgrown says in what way the database was upgraded for newer programs than this one, and nothing where it was not. Defaults to never.
+	Outgrown func(ctx context.Context) (string, error)
+	Clock    func(ctx context.Context) (time.Time, error)
+	Life     *life.Life
+	Log      *slog.Logger
+	Every    time.Duration
 }
 
-// Run looks now and then whether the database is still the one we started with, and at its clock.
+// Run looks now and then whether the database is still the one we started with and made for us, and at its clock.
 func (w *Warden) Run(ctx context.Context) {
 	for w.Life.Pause(life.Spread(w.Every)) {
 		w.check(ctx)
+		w.suit(ctx)
 		w.Life.Set(ctx, w.Clock)
 	}
 }
@@ -40,5 +43,15 @@ func (w *Warden) check(ctx context.Context) {
 	}
 	if epoch != w.Life.Epoch() && w.Life.Outlive() {
 		w.Log.Error("the database's epoch has changed: this process starts nothing more; restart it", "was", w.Life.Epoch(), "now", epoch)
+	}
+}
+
+// suit stops a process that outlived an upgrade of its database: it would write what newer ones cannot read.
+func (w *Warden) suit(ctx context.Context) {
+	if w.Outgrown == nil {
+		return
+	}
+	if why, err := w.Outgrown(ctx); err == nil && why != "" && w.Life.Outdate() {
+		w.Log.Error("the database was upgraded for newer programs: this process accepts and starts nothing more; start a newer one in its place", "why", why)
 	}
 }

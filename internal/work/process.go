@@ -7,6 +7,7 @@ type Process struct {
 	ID      string // the owner of its leases
 	Host    string
 	Version string
+	Schema  int64 // the newest version of the schema that it knows
 	Epoch   int64
 	// Key is the id of the newest key of its keyring, Keyring a fingerprint of them all.
 	Key, Keyring string

@@ -147,14 +147,15 @@ func lookOver(ctx context.Context, s *store.Store, path string) (k kept, err err
 	if len(sound.Problems) > 0 {
 		return k, fmt.Errorf("%s is damaged: %s", path, strings.Join(sound.Problems, "; "))
 	}
-	have, want, err := s.Schema.Schema(ctx)
+	have, _, err := s.Schema.Schema(ctx)
 	switch {
 	case err != nil:
 		return k, err
 	case have == 0:
 		return k, fmt.Errorf("%s is no Posthouse database", path)
-	case have > want:
-		return k, newerSchema(have, want)
+	}
+	if err := suits(ctx, s); err != nil {
+		return k, err
 	}
 	if err := s.Schema.RefuseDrift(ctx); err != nil {
 		return k, err

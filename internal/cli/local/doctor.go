@@ -244,8 +244,9 @@ func examineSchema(ctx context.Context, s *store.Store) (out []finding, whole bo
 		return []finding{{name, false, err.Error()}}, false
 	case have < want:
 		return []finding{{name, false, fmt.Sprintf("version %d, this binary wants %d: posthouse migrate brings it up", have, want)}}, false
-	case have > want:
-		return []finding{{name, false, fmt.Sprintf("version %d, newer than this binary's %d: use a newer posthouse", have, want)}}, false
+	}
+	if err := s.Schema.Suits(ctx); err != nil {
+		return []finding{{name, false, err.Error()}}, false
 	}
 	drift, err := s.Schema.Drift(ctx)
 	if err == nil {

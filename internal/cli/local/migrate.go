@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -102,8 +103,8 @@ func runMigrate(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	if have > want {
-		return newerSchema(have, want)
+	if err := suits(ctx, s); err != nil {
+		return err
 	}
 	steps, err := s.Schema.Migrate(ctx)
 	if err != nil && have < want {
@@ -113,7 +114,11 @@ func runMigrate(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 		return err
 	}
 	return sh.Show(map[string]any{"database": s.DB.Database(), "from": have, "to": want, "steps": steps}, func() {
-		if steps == 0 {
+		switch {
+		case have > want:
+			sh.Printf("the schema has version %d, newer than this binary's %d, and works with it: nothing to do\n", have, want)
+			return
+		case steps == 0:
 			sh.Printf("the schema has version %d already: nothing to do\n", want)
 			return
 		}
@@ -121,8 +126,14 @@ func runMigrate(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 	})
 }
 
-func newerSchema(have, want int64) error {
-	return shell.Hint(fmt.Errorf("the schema has version %d, newer than this binary's %d", have, want), "use a newer posthouse")
+// suits refuses a database that was made for newer binaries than this one.
+func suits(ctx context.Context, s *store.Store) error {
+	err := s.Schema.Suits(ctx)
+	var old *schema.TooOld
+	if errors.As(err, &old) {
+		return shell.Hint(fmt.Errorf("the schema has version %d, newer than this binary's %d, and works with version %d or later", old.Have, old.Want, old.With), "use a newer posthouse")
+	}
+	return err
 }
 
 func runMigrateStatus(ctx context.Context, sh *shell.Shell, s *store.Store) error {
@@ -146,7 +157,9 @@ func currentSchema(ctx context.Context, s *store.Store) error {
 	case err != nil:
 		return fmt.Errorf("read the schema's version: %w", err)
 	case have > want:
-		return newerSchema(have, want)
+		if err := suits(ctx, s); err != nil {
+			return err
+		}
 	case have < want:
 		return shell.Hint(fmt.Errorf("the schema has version %d, older than this binary's %d", have, want), "posthouse migrate brings it up")
 	}

@@ -11,7 +11,7 @@ import (
 // Processes are those that work on the database.
 type Processes struct{ db *sqldb.DB }
 
-var processTable = sqldb.NewTable("posthouse_processes", "id", "host", "version", "epoch#", "key_id", "keyring", "accept_only#", "untrusted#", "started_at#", "seen_at#")
+var processTable = sqldb.NewTable("posthouse_processes", "id", "host", "version", "schema_version#", "epoch#", "key_id", "keyring", "accept_only#", "untrusted#", "started_at#", "seen_at#")
 
 // processKept is for how long a process is remembered that said nothing more.
 const processKept = 24 * time.Hour
@@ -23,7 +23,7 @@ func (s Processes) Beat(ctx context.Context, now time.Time, p work.Process) erro
 		if err != nil {
 			return err
 		}
-		return t.Put(processTable, 1, [][]any{{p.ID, p.Host, p.Version, p.Epoch, p.Key, p.Keyring, sqldb.Flag(p.AcceptOnly), sqldb.Flag(p.Untrusted), sqldb.Micros(p.Started), at}})
+		return t.Put(processTable, 1, [][]any{{p.ID, p.Host, p.Version, p.Schema, p.Epoch, p.Key, p.Keyring, sqldb.Flag(p.AcceptOnly), sqldb.Flag(p.Untrusted), sqldb.Micros(p.Started), at}})
 	})
 }
 
@@ -64,7 +64,7 @@ func (s Processes) Processes(ctx context.Context) (list []work.Process, now time
 
 func readProcess(scan sqldb.Scanner) (p work.Process, err error) {
 	var only, untrusted, started, seen int64
-	err = scan(&p.ID, &p.Host, &p.Version, &p.Epoch, &p.Key, &p.Keyring, &only, &untrusted, &started, &seen)
+	err = scan(&p.ID, &p.Host, &p.Version, &p.Schema, &p.Epoch, &p.Key, &p.Keyring, &only, &untrusted, &started, &seen)
 	p.AcceptOnly, p.Untrusted, p.Started, p.Seen = only != 0, untrusted != 0, sqldb.TimeOf(started), sqldb.TimeOf(seen)
 	return p, err
 }

@@ -28,9 +28,10 @@ type Drift struct {
 // CatalogueFile is the file of a dialect's folder with what the catalogue says after a version.
 func CatalogueFile(version int64) string { return fmt.Sprintf("%04d_catalogue.txt", version) }
 
-// Drift compares the database with its version's catalogue. A version that has none recorded has no drift.
+// Drift compares the database with its version's catalogue. A version that has none recorded has no drift. Of a newer version that works
+// with this binary's, this binary's tables, keys and columns must be there.
 func (s Schema) Drift(ctx context.Context) (Drift, error) {
-	have, _, err := s.Schema(ctx)
+	have, wants, err := s.Schema(ctx)
 	if err != nil {
 		return Drift{}, err
 	}
@@ -39,7 +40,7 @@ func (s Schema) Drift(ctx context.Context) (Drift, error) {
 	if err != nil {
 		return d, err
 	}
-	text, err := fs.ReadFile(files, CatalogueFile(have))
+	text, err := fs.ReadFile(files, CatalogueFile(min(have, wants)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, nil
 	}
@@ -47,10 +48,17 @@ func (s Schema) Drift(ctx context.Context) (Drift, error) {
 		return d, err
 	}
 	there, err := s.db.Catalogue(ctx)
-	if err == nil {
-		d.compare(readCatalogue(string(text)), there)
+	if err != nil {
+		return d, err
 	}
-	return d, err
+	want := readCatalogue(string(text))
+	if have > wants {
+		want = slices.DeleteFunc(want, func(p sqldb.Part) bool { return p.Kind != "table" && p.Kind != "key" && p.Kind != "column" })
+	}
+	if d.compare(want, there); have > wants {
+		d.Besides = nil
+	}
+	return d, nil
 }
 
 // Err refuses a database that lacks something, and says the ways out.

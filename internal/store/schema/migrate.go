@@ -12,6 +12,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
@@ -59,10 +60,11 @@ func (s Schema) migrations(db *sql.DB) (*goose.Provider, error) {
 }
 
 // Migrate brings the schema up to this binary's version and returns how many steps that
-// took. It refuses a database that a newer binary has migrated, one in which somebody else's table,
-// view or index has a name of ours, and one that is not what its version says. Afterwards it makes the documents' views that are missing.
+// took. It refuses a database that a newer binary has made for newer ones alone, one in which somebody else's table,
+// view or index has a name of ours, one that is not what its version says, and one on which a process works that could not
+// go on. Afterwards it makes the documents' views that are missing. A newer schema that works with this binary is left as it is.
 func (s Schema) Migrate(ctx context.Context) (steps int, err error) {
-	if err := s.refuseNewer(ctx); err != nil {
+	if newer, err := s.newer(ctx); newer || err != nil {
 		return 0, err
 	}
 	err = s.db.Alone(ctx, func(db *sql.DB) (err error) {
@@ -71,7 +73,13 @@ func (s Schema) Migrate(ctx context.Context) (steps int, err error) {
 				return err
 			}
 		}
+		if err := s.clear(ctx, db); err != nil {
+			return err
+		}
 		if steps, err = s.migrateAll(ctx, db); err != nil {
+			return err
+		}
+		if err := s.settleFloor(ctx, db); err != nil {
 			return err
 		}
 		if err := s.RefuseDrift(ctx); err != nil {
@@ -106,10 +114,20 @@ func (s Schema) MigrateDown(ctx context.Context) error {
 	})
 }
 
+// migrateTries is how often a step begins anew that met others on its tables.
+const migrateTries = 10
+
 // migrateAll takes the missing steps.
 func (s Schema) migrateAll(ctx context.Context, db *sql.DB) (steps int, err error) {
 	if !s.db.Dialect.OneWriter {
-		return s.migrateOnce(ctx, db)
+		// Those who send and accept meanwhile lock rows of several tables, and so does a step: the server ends one of two that wait for each other.
+		for try := 1; ; try++ {
+			more, err := s.migrateOnce(ctx, db)
+			steps += more
+			if err == nil || try == migrateTries || posthouse.CodeOf(s.db.Coded(err, "migrate")) != posthouse.CodeUnavailable || ctx.Err() != nil {
+				return steps, err
+			}
+		}
 	}
 	// SQLite has no lock to wait for. A process that lost the race for a step fails whole, as the
 	// step is one transaction, and finds it done when it looks again.
@@ -144,6 +162,16 @@ func (s Schema) migrateOnce(ctx context.Context, db *sql.DB) (int, error) {
 		steps += len(failed.Applied)
 	}
 	return steps, err
+}
+
+// newer reports whether a newer binary has migrated the database, so that there is nothing to do. Where that made it for newer ones alone,
+// it is an error.
+func (s Schema) newer(ctx context.Context) (bool, error) {
+	if err := s.Suits(ctx); err != nil {
+		return false, err
+	}
+	have, want, err := s.Schema(ctx)
+	return have > want, err
 }
 
 func (s Schema) refuseNewer(ctx context.Context) error {

@@ -12,9 +12,12 @@ func (s *DB) Alone(ctx context.Context, fn func(db *sql.DB) error) (err error) {
 	if s.committer != nil {
 		return s.committer.alone(func() error { return fn(s.Writer) })
 	}
-	db := s.Writer
-	if s.Dialect.patient != nil {
-		if db, err = s.Dialect.patient(s.dsn); err != nil {
+	db, open := s.Writer, s.Dialect.patient
+	if s.Dialect.migrator != nil {
+		open = s.Dialect.migrator
+	}
+	if open != nil {
+		if db, err = open(s.dsn); err != nil {
 			return err
 		}
 		defer db.Close()

@@ -78,6 +78,8 @@ type Dialect struct {
 	openToRead func(ctx context.Context, dsn string, log *slog.Logger) (pools, error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
+	// migrator is a patient pool that takes for done what a migration finds done, where each step commits by itself; nil for patient.
+	migrator func(dsn string) (*sql.DB, error)
 	// Phrases are what the documents' views say in the database's own words.
 	Phrases Phrases
 	// Concat joins two texts. flown is a FROM clause with one row for each delivery in flight, whose id is j.value.

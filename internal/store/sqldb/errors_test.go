@@ -124,9 +124,15 @@ func TestOldServersAreRefused(t *testing.T) {
 	t.Parallel()
 	for version, ok := range map[string]bool{
 		"8.0.36": true, "8.0.11": false, "8.4.0-log": true, "5.7.44-log": false, "10.11.6-MariaDB-0+deb12u1": true, "10.5.9-MariaDB": false, "11.4.2-MariaDB": true,
+		"8.0.11-TiDB-v8.5.1": false, "8.0.36-TiDB-v8.5.1": false, "5.7.25-OceanBase-v4.2.1.0": false, "8.0.30-OceanBase_CE-v4.3.5.1": false,
 	} {
 		if err := checkMySQLVersion(version); (err == nil) != ok {
 			t.Errorf("%s: %v", version, err)
+		}
+	}
+	for version, named := range map[string]string{"8.0.36-TiDB-v8.5.1": "TiDB", "8.0.30-OceanBase_CE-v4.3.5.1": "OceanBase"} {
+		if err := checkMySQLVersion(version); err == nil || !strings.Contains(err.Error(), "the server is "+named) {
+			t.Errorf("%s: %v, want it refused by its name", version, err)
 		}
 	}
 }

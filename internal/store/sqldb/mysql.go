@@ -45,12 +45,13 @@ var MySQL = &Dialect{
 	open:       openMySQL,
 	check:      checkMySQL,
 
-	patient: patientMySQL,
-	Unmake:  unmakeMySQL,
-	Phrases: mysqlPhrases,
-	Concat:  func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" },
-	Flown:   "posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
-	Listed:  "JSON_TABLE(?, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
+	patient:  patientMySQL,
+	migrator: migratorMySQL,
+	Unmake:   unmakeMySQL,
+	Phrases:  mysqlPhrases,
+	Concat:   func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" },
+	Flown:    "posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
+	Listed:   "JSON_TABLE(?, '$[*]' COLUMNS (value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j",
 	Objects: `SELECT table_name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END, table_comment
 		FROM information_schema.tables WHERE table_schema = DATABASE()`,
 	Catalogue:    mysqlCatalogue,
@@ -235,13 +236,18 @@ func checkMySQL(ctx context.Context, db *sql.DB) ([]Finding, error) {
 }
 
 // checkMySQLVersion refuses servers without SKIP LOCKED or defaults for texts: MySQL has both
-// since 8.0.13, MariaDB since 10.6.
+// since 8.0.13, MariaDB since 10.6. Others that speak MySQL's protocol give its version with a name of their own behind it.
 func checkMySQLVersion(version string) error {
 	number, rest, _ := strings.Cut(version, "-")
 	var parts []int
 	for _, s := range strings.Split(number, ".") {
 		n, _ := strconv.Atoi(s)
 		parts = append(parts, n)
+	}
+	for _, other := range []string{"TiDB", "OceanBase"} {
+		if strings.Contains(rest, other) {
+			return fmt.Errorf("the server is %s (%s), on which nothing of Posthouse was tried: want MySQL 8.0.13 or MariaDB 10.6, or newer", other, version)
+		}
 	}
 	least, product := []int{8, 0, 13}, "MySQL"
 	if strings.Contains(rest, "MariaDB") {

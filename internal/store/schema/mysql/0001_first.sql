@@ -378,11 +378,12 @@ CREATE TABLE posthouse_rates (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
 -- The processes that work on this database, or did in the last day: each says every few seconds that it is there, and takes its row away when it
--- stops. id is the owner of its leases, keyring a fingerprint of its keys, key_id the newest of them.
+-- stops. id is the owner of its leases, schema_version the newest that it knows, keyring a fingerprint of its keys, key_id the newest of them.
 CREATE TABLE posthouse_processes (
   id varchar(128) NOT NULL PRIMARY KEY,
   host varchar(255) NOT NULL,
   version varchar(128) NOT NULL,
+  schema_version bigint NOT NULL,
   epoch bigint NOT NULL,
   key_id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   keyring varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

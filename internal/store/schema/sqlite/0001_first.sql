@@ -359,11 +359,12 @@ CREATE TABLE posthouse_rates (
 CREATE INDEX posthouse_rates_minute ON posthouse_rates (minute);
 
 -- The processes that work on this database, or did in the last day: each says every few seconds that it is there, and takes its row away when it
--- stops. id is the owner of its leases, keyring a fingerprint of its keys, key_id the newest of them.
+-- stops. id is the owner of its leases, schema_version the newest that it knows, keyring a fingerprint of its keys, key_id the newest of them.
 CREATE TABLE posthouse_processes (
   id TEXT NOT NULL PRIMARY KEY,
   host TEXT NOT NULL,
   version TEXT NOT NULL,
+  schema_version INTEGER NOT NULL,
   epoch INTEGER NOT NULL,
   key_id TEXT NOT NULL,
   keyring TEXT NOT NULL,
