@@ -24,6 +24,8 @@ type Options struct {
 	Binary string
 	// Env are more settings of all members, NAME=VALUE.
 	Env []string
+	// Keyring is the text of the file with the keys. Defaults to new ones, which the first member makes.
+	Keyring string
 	// Provider is one that runs already. Defaults to a new one.
 	Provider *Provider
 }
@@ -64,7 +66,7 @@ func (j *journal) write(t testing.TB, line any) {
 
 func openJournal(t testing.TB, path string) *os.File {
 	t.Helper()
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600) // a test may add what was noted before
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +88,11 @@ func Open(t testing.TB, o Options) *House {
 	}
 	if h.Provider == nil {
 		h.Provider = StartProvider(t)
+	}
+	if o.Keyring != "" {
+		if err := os.WriteFile(h.keyring, []byte(o.Keyring), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	h.watch(t)
 	h.told.file, h.faults.file = openJournal(t, h.Told), openJournal(t, h.Faults)
@@ -132,6 +139,9 @@ func (h *House) Add(t testing.TB, binary string) *Member {
 	t.Cleanup(func() { m.end(9) })
 	return m
 }
+
+// Keyring is the file with the keys of all members.
+func (h *House) Keyring() string { return h.keyring }
 
 // Fault is a line of the fault journal: what was done to the house, and from when until when.
 type Fault struct {

@@ -96,6 +96,9 @@ func (m *Member) WaitReady(t testing.TB, status int) {
 	}
 }
 
+// Becomes is another binary from the next Start on.
+func (m *Member) Becomes(binary string) { m.binary = binary }
+
 // Name is how journals name the member.
 func (m *Member) Name() string { return "posthouse-" + strconv.Itoa(m.number) }
 
