@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -106,11 +107,7 @@ func (c *Channel) Refuse(now time.Time, account string, res channel.Result, jitt
 		return g.Gate, false // another attempt of the same moment has said so already
 	}
 	g.Refusals++
-	wait := res.After // the provider's own word on a rate limit is exact
-	if res.Class != posthouse.ClassRate || wait <= 0 {
-		wait = c.Settings.Profile.TermsOf(res.Class).Schedule.Next(g.Refusals, res.After, jitter)
-	}
-	until := now.Add(wait)
+	until := now.Add(c.closes(account, g.Refusals, res, jitter))
 	if until.Before(g.Until) {
 		until = g.Until
 	}
@@ -125,6 +122,22 @@ func (c *Channel) Refuse(now time.Time, account string, res channel.Result, jitt
 	g.ChannelVersion, g.AccountVersion = c.Versions(account)
 	c.gates[account] = g
 	return g.Gate, true
+}
+
+// unsaid is how long a gate closes after a refusal for going too fast that names no wait, where the account's rate is learned: the
+// rate has been lowered already, and a window of a second has room again by then. One that goes on refusing is asked less and less often.
+var unsaid = retry.Schedule{Base: 100 * time.Millisecond, Factor: 2, Max: 10 * time.Minute, Jitter: retry.DefaultJitter}
+
+// closes is for how long a gate closes after so many refusals in a row. The provider's own word on a rate limit is exact.
+func (c *Channel) closes(account string, refusals int, res channel.Result, jitter float64) time.Duration {
+	switch {
+	case res.Class != posthouse.ClassRate:
+	case res.After > 0:
+		return res.After
+	case c.account(account).rate != nil:
+		return unsaid.Next(refusals, 0, jitter)
+	}
+	return c.Settings.Profile.TermsOf(res.Class).Schedule.Next(refusals, res.After, jitter)
 }
 
 // Reopen opens an account's gate after a success. It reports whether it was closed.

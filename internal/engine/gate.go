@@ -50,13 +50,20 @@ func (k *Gatekeeper) heed(r *route, account string, results []channel.Result) (p
 	return parked, opened
 }
 
-// refuse closes an account's gate after a result that is about the account, not the delivery.
+// passing is how long a gate is closed at least that is worth a line of the log and a word to the other processes. A rate that is
+// learned meets a refusal now and then by its nature.
+const passing = time.Second
+
+// refuse closes an account's gate after a result that is about the account, not the delivery. It reports whether that is worth telling.
 func (k *Gatekeeper) refuse(r *route, account string, res channel.Result) (work.Gate, bool) {
 	g, closed := r.admission.Refuse(time.Now(), account, res, rand.Float64())
 	if !closed {
 		return g, false
 	}
 	k.metrics.Refusals.WithLabelValues(r.Key.Channel, string(res.Class)).Inc()
+	if g.Class == posthouse.ClassRate && g.Until.Sub(g.UpdatedAt) < passing { // over before another process reads of it
+		return g, false
+	}
 	what := state.Refusal(g.Class, "the account") + ": it is parked"
 	if g.Class == posthouse.ClassLocal {
 		what = "this process cannot send for the moment: the account is parked in it"

@@ -36,6 +36,7 @@ func (e *events) Pop() any {
 type world struct {
 	limit func(at time.Duration) float64 // calls in any second
 	lock  time.Duration                  // what one call too many costs, 0 for a refusal alone
+	waits time.Duration                  // that a refusal names, 0 for none
 	busy  bool                           // says that it is busy where others refuse
 	flaky float64                        // the share of calls that fail
 	lies  float64                        // the share of calls that are refused without a reason
@@ -86,7 +87,7 @@ func (w *world) arrive() (posthouse.Class, time.Duration) {
 			w.locked = w.now + w.lock
 			w.punished = append(w.punished, w.now)
 		}
-		return refuse(w.lock)
+		return refuse(max(w.lock, w.waits))
 	}
 	w.taken = append(w.taken, w.now)
 	t.ok++
@@ -231,6 +232,9 @@ func TestALimitThatMovesIsFollowed(t *testing.T) {
 		{name: "50 a second", world: world{limit: steady(50)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.01}},
 		{name: "200 a second", world: world{limit: steady(200)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.01}},
 		{name: "1000 a second", world: world{limit: steady(1000)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.01}},
+		{name: "20 a second, names a wait", world: world{limit: steady(20), waits: time.Second}, used: [2]float64{0.89, 0.84}, refused: [2]float64{0.01, 0.01}},
+		{name: "50 a second, names a wait", world: world{limit: steady(50), waits: time.Second}, used: [2]float64{0.89, 0.84}, refused: [2]float64{0.01, 0.01}},
+		{name: "steps, names a wait", world: world{limit: steps(30, 10, 40, 40, 40), waits: time.Second}, used: [2]float64{0.87, 0.84}, refused: [2]float64{0.01, 0.01}},
 		{name: "base above it", world: world{limit: steady(50)}, base: 100, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.01}},
 		{name: "steps", world: world{limit: steps(30, 10, 40, 40, 40)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.01}},
 		{name: "steps, base above", world: world{limit: steps(30, 10, 40, 40, 40)}, base: 50, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.011}},

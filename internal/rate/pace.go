@@ -111,7 +111,11 @@ func (p *Pace) Short() { p.seen.Short = true }
 func (p *Pace) Free(now time.Time) (calls int, next time.Time) {
 	f := p.Factors(now)
 	if dt := now.Sub(p.filled).Seconds(); dt > 0 {
-		p.tokens = min(p.tokens+dt*f.Rate, max(1, f.Rate*Interval.Seconds()))
+		burst := Interval // that a late look makes up for
+		if now.Before(p.state.Held) {
+			burst = quantum // one call too many is a punishment: what a stall kept back is not sent beside what is due
+		}
+		p.tokens = min(p.tokens+dt*f.Rate, max(1, f.Rate*burst.Seconds()))
 		p.filled = now
 	}
 	switch {
@@ -149,9 +153,10 @@ func (p *Pace) Punished(now time.Time) float64 {
 }
 
 // Heard notes that another process was punished until a time, at that rate of its own. What this one sent of late was
-// its part of too much; one that has sent nothing yet goes on where the other was.
+// its part of too much; one that has sent nothing yet goes on where the other was. What is heard of again, such as from the database,
+// whose clock tells another end each time, is the same punishment: the next one ends at least as much later as a punishment lasts.
 func (p *Pace) Heard(now, until time.Time, learned float64) {
-	if held := until.Add(Hold); !held.After(now) || !held.After(p.state.Held) {
+	if held := until.Add(Hold); !held.After(now) || held.Sub(p.state.Held) < punishment/2 {
 		return
 	}
 	p.step(now)

@@ -107,7 +107,7 @@ func (s State) Step(now time.Time, seen Seen, c Settings) State {
 	}
 	second := s.past.last(now, time.Second)
 	switch {
-	case seen.Refused > 0 && second.share(second.refused) >= refused:
+	case seen.Refused > 0 && (Punishes(seen.Wait) || second.share(second.refused) >= refused):
 		s.refuse(now, seen, second)
 	case now.Before(s.Parked):
 	case s.dip.over(now):

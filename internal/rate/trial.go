@@ -16,10 +16,13 @@ type trial struct {
 	waited time.Duration // for credit
 	from   float64       // the limit at which it began
 	credit float64       // refusals that trials may cost
+	wait   time.Duration // that the last refusal named, 0 for none
 }
 
 const (
-	quiet   = 3 * time.Second // at the limit before more is tried
+	quiet   = 3 * time.Second // at the limit before more is tried, or longer where a refusal costs a wait
+	waits   = 16              // times as long as that wait
+	slowest = time.Minute     // at most
 	first   = 0.0006          // growth in the first interval of a trial
 	doubles = 2 * time.Second // in which that growth doubles
 
@@ -33,16 +36,19 @@ const (
 
 // pay notes what was earned and what it cost.
 func (t *trial) pay(seen Seen) {
+	if seen.Refused > 0 {
+		t.wait = seen.Wait
+	}
 	t.credit = max(-debt, min(credits, t.credit+thrift*float64(seen.OK)-float64(seen.Refused+seen.Late)))
 }
 
 // goesOn counts an interval at the limit, and reports whether more is tried in it.
 func (t *trial) goesOn(limit, rate float64) bool {
 	switch {
-	case t.at < quiet:
+	case t.at < t.quiet():
 		t.at, t.from = t.at+Interval, limit
 		return false
-	case t.at == quiet && t.credit < 0 && t.waited < max(patience, time.Duration(earned/rate*float64(time.Second))):
+	case t.at == t.quiet() && t.credit < 0 && t.waited < max(patience, time.Duration(earned/rate*float64(time.Second))):
 		t.waited += Interval
 		return false
 	}
@@ -51,12 +57,18 @@ func (t *trial) goesOn(limit, rate float64) bool {
 }
 
 // running reports whether more is tried.
-func (t *trial) running() bool { return t.at > quiet }
+func (t *trial) running() bool { return t.at > t.quiet() }
+
+// quiet is how long the account stays at its limit before more is tried. A refusal that names a wait costs all calls of that time, so
+// that it is met less often.
+func (t *trial) quiet() time.Duration {
+	return max(quiet, min(waits*t.wait, slowest)).Truncate(Interval)
+}
 
 // end begins anew.
 func (t *trial) end() { t.at, t.waited = 0, 0 }
 
 // growth is that of an interval.
 func (t *trial) growth() float64 {
-	return min(first*math.Exp2(float64(t.at-quiet)/float64(doubles)), climb-1)
+	return min(first*math.Exp2(float64(t.at-t.quiet())/float64(doubles)), climb-1)
 }
