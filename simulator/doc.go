@@ -155,7 +155,8 @@
 // # Faults
 //
 // [Behaviour] makes a provider fail: see [Kind] for the ways and [Fault] for when.
-// The limit decides first, then magic recipients, then faults in their order.
+// The limit decides first, then magic recipients, then faults in their order. A limit that takes the place of another
+// counts what that has let in, so that one that moves can be played.
 // A limit of accounts counts the calls of each application of wecom, or of each robot of wecom_robot, in the place of the
 // limits above, and punishes as [AccountLimit] says: WeCom refuses for a minute, and for an hour where it is met again.
 // Delays add up. Business faults refuse the recipients they match; every other

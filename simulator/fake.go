@@ -47,12 +47,12 @@ func newFake(p provider, o Options) *fake {
 	}
 }
 
-// behave replaces the behaviour; it was checked.
+// behave replaces the behaviour; it was checked. A limit that takes another's place knows what that has let in.
 func (f *fake) behave(b Behaviour) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults = append([]Fault(nil), b.Faults...)
-	f.window = newWindow(b.Limit)
+	f.window = f.window.changed(b.Limit)
 	f.each = newAccounts(slices.Clone(b.Accounts))
 }
 

@@ -283,3 +283,29 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+func TestALimitThatMovesCountsWhatWasLetIn(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	let := func(w *window, n, ms int) (in int) {
+		for range n {
+			if w.admit(start.Add(time.Duration(ms)*time.Millisecond)) == 0 {
+				in++
+			}
+		}
+		return in
+	}
+	w := newWindow(&Limit{Max: 3, Per: seconds1()})
+	var got []int
+	for _, step := range []struct{ max, ms int }{{3, 0}, {5, 500}, {2, 900}, {2, 1000}, {4, 1600}} {
+		w = w.changed(&Limit{Max: step.max, Per: seconds1()})
+		got = append(got, let(w, 10, step.ms))
+	}
+	// After 3 and 2 more of a wider one, a narrow one lets none in until the last two are a second old.
+	if want := []int{3, 2, 0, 0, 4}; !cmp.Equal(got, want) {
+		t.Errorf("let in %v, want %v", got, want)
+	}
+	if w.changed(nil) != nil {
+		t.Error("no limit leaves a window")
+	}
+}

@@ -17,6 +17,22 @@ func newWindow(l *Limit) *window {
 	return &window{limit: *l, starts: make([]time.Time, l.Max)}
 }
 
+// changed is the window under another limit, nil for none. What was let in counts on, so that a limit can be moved while it is
+// watched: else each change would let in a window's worth.
+func (w *window) changed(l *Limit) *window {
+	next := newWindow(l)
+	if w == nil || next == nil {
+		return next
+	}
+	for i := range w.starts {
+		next.note(w.starts[(w.oldest+i)%len(w.starts)])
+	}
+	if l.Lockout > 0 {
+		next.locked = w.locked
+	}
+	return next
+}
+
 // admit lets a request in, or says how long the window stays shut: a violation.
 func (w *window) admit(now time.Time) time.Duration {
 	if w == nil {
