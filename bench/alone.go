@@ -42,6 +42,7 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		{"processes", false, h.processes},
 		{"pull claims", false, h.pullClaims},
 		{"pull-http", false, h.pullHTTP},
+		{"callbacks", false, h.callbacks},
 	} {
 		if !hasWord(m.name, h.o.only) || h.o.quick && !m.quick {
 			continue

@@ -142,14 +142,14 @@ func season(ctx context.Context, dsn string) (err error) {
 }
 
 // startServer starts the built binary on a database.
-func startServer(ctx context.Context, binary, dir, dsn, key string) (*program, string, error) {
+func startServer(ctx context.Context, binary, dir, dsn, key string, more ...string) (*program, string, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, "", err
 	}
 	cmd := exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--log-level", "error") //nolint:gosec // our own binary
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	cmd.Env = append(os.Environ(), "POSTHOUSE_DSN="+dsn, "POSTHOUSE_API_KEY="+key, "POSTHOUSE_KEYRING_FILE="+filepath.Join(dir, "keys"), "POSTHOUSE_CREATE_KEYRING=true", "POSTHOUSE_CREATE=true")
+	cmd.Env = append(append(os.Environ(), "POSTHOUSE_DSN="+dsn, "POSTHOUSE_API_KEY="+key, "POSTHOUSE_KEYRING_FILE="+filepath.Join(dir, "keys"), "POSTHOUSE_CREATE_KEYRING=true", "POSTHOUSE_CREATE=true"), more...)
 	p, err := await(cmd, addr)
 	return p, addr, err
 }
