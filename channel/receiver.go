@@ -80,7 +80,8 @@ type Consent struct {
 type Report struct {
 	// Ref is the Result.Ref of the call that sent it.
 	Ref string
-	// Address is the recipient's, where one Ref stands for several; empty for all of them.
+	// Address is the recipient's, where the provider names it; empty for all of those that one Ref stands for. It is also by what a
+	// message is found whose Ref was lost with the process that sent it.
 	Address string
 	Receipt
 }

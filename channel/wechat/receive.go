@@ -48,12 +48,12 @@ func (d *driver) Receive(c channel.Callback) (channel.Heard, error) {
 	heard := channel.Heard{Kind: in.kind(), Answer: taken, Once: once}
 	switch in.Event {
 	case "TEMPLATESENDJOBFINISH":
-		heard.Reports = []channel.Report{{Ref: in.ID, Receipt: receiptOf(in.Status)}}
+		heard.Reports = []channel.Report{{Ref: in.ID, Address: in.From, Receipt: receiptOf(in.Status)}}
 	case "subscribe", "unsubscribe": // of the account: who has left it cannot be sent anything
 		heard.Consents = []channel.Consent{{Address: in.From, In: in.Event == "subscribe", Reason: in.Event}}
 	case "subscribe_msg_sent_event":
 		for _, n := range in.Notices {
-			r := channel.Report{Ref: n.ID, Receipt: channel.Receipt{Known: true, Delivered: n.Code == "0"}}
+			r := channel.Report{Ref: n.ID, Address: in.From, Receipt: channel.Receipt{Known: true, Delivered: n.Code == "0"}}
 			if !r.Delivered {
 				r.Code, r.Error = n.Code, n.Status
 			}

@@ -35,6 +35,18 @@ type Book interface {
 	// Kept reads what Hear has kept, behind a place, and ForgetHeard deletes it.
 	Kept(ctx context.Context, behind string, most int) (list []work.Heard, last string, err error)
 	ForgetHeard(ctx context.Context, now time.Time, list []work.Heard) error
+	// InDoubt are the deliveries of a channel to some addresses of which it is not known whether they arrived, and became so since a time.
+	InDoubt(ctx context.Context, tenant, channel string, addresses []string, since time.Time) ([]posthouse.Delivery, error)
+	// Receive writes what decide says of some deliveries as they now are.
+	Receive(ctx context.Context, now time.Time, ids []string, decide func(now time.Time, found []posthouse.Delivery) work.Learnt) error
+}
+
+// Campaigns know of which of their members it is not known whether they were reached.
+type Campaigns interface {
+	// InDoubt reports whether there is one with the address that was told of.
+	InDoubt(ctx context.Context, now time.Time, h work.Heard) (bool, error)
+	// Evidence takes what was told of an address, by a ref that nobody knows, as proof for such a member. rest means none.
+	Evidence(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.NewsOfMembers, err error)
 }
 
 // Members knows by which ref a provider told of a member of a campaign. rest means none.
@@ -77,9 +89,8 @@ type Options struct {
 	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
 	// AgainMember does so with a member of a campaign, once however often it is told. Defaults to none.
 	AgainMember func(ctx context.Context, of work.Undelivered) error
-	// Evidence takes what was told of an address by a ref that nobody knows: a member of a campaign may be meant whose worker was lost
-	// before it could keep the ref. rest means none. Defaults to none.
-	Evidence func(ctx context.Context, now time.Time, list []work.Heard) (rest []work.Heard, news work.NewsOfMembers, err error)
+	// Campaigns may have members who are meant by an address that was told of, since the ref was lost. Defaults to none.
+	Campaigns Campaigns
 	// Rate is how many calls a second one address takes; more are slowed down. Defaults to DefaultRate.
 	Rate int
 	// Registry takes the metrics. Defaults to one of its own.
@@ -348,6 +359,13 @@ func (d *Desk) write(ctx context.Context, now time.Time, list []work.Heard, keep
 	if err != nil {
 		return err
 	}
+	d.receipts.WithLabelValues(list[0].Channel, "later").Add(float64(later))
+	d.written(ctx, said, codes)
+	return nil
+}
+
+// written counts what became of deliveries, and has those sent again whom the provider failed to reach. codes are the provider's words.
+func (d *Desk) written(ctx context.Context, said map[string]posthouse.Delivery, codes map[string]string) {
 	failed := map[state.Key][]string{}
 	for id, after := range said {
 		d.receipts.WithLabelValues(after.Channel, string(after.State)).Inc()
@@ -355,13 +373,11 @@ func (d *Desk) write(ctx context.Context, now time.Time, list []work.Heard, keep
 			failed[state.KeyOf(&after)] = append(failed[state.KeyOf(&after)], id)
 		}
 	}
-	d.receipts.WithLabelValues(list[0].Channel, "later").Add(float64(later))
 	for k, ids := range failed {
 		if err := d.o.Again(ctx, k.Tenant, k.Channel, ids); err != nil {
 			d.o.Log.Warn("what a provider failed to deliver is not sent again", "channel", k.Channel, "deliveries", ids, "error", err)
 		}
 	}
-	return nil
 }
 
 // members writes what was told of members of campaigns. rest means none.
@@ -442,12 +458,20 @@ func (d *Desk) look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	d.receipts.WithLabelValues("", "lost").Add(float64(lost))
-	for i := range list {
-		if err := d.write(ctx, now, list[i:i+1], 0); err != nil {
+	if len(list) == 0 {
+		return nil
+	}
+	err = d.write(ctx, now, list, 0)
+	if posthouse.CodeOf(err) != posthouse.CodeInternal {
+		return err
+	}
+	for i := range list { // one of them cannot be written: the others are
+		err = d.write(ctx, now, list[i:i+1], 0)
+		if err != nil && posthouse.CodeOf(err) != posthouse.CodeInternal {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // tend looks whether some of what is kept means members of campaigns whose results came later, and keeps their refs in order.
@@ -463,10 +487,8 @@ func (d *Desk) tend(ctx context.Context, now time.Time) error {
 		d.kept = last
 	}
 	rest, err := d.members(ctx, now, list)
-	if err == nil && len(rest) > 0 && d.o.Evidence != nil {
-		var news work.NewsOfMembers
-		rest, news, err = d.o.Evidence(ctx, now, rest)
-		d.news(ctx, list, news)
+	if err == nil {
+		rest, err = d.evidence(ctx, now, rest)
 	}
 	if err != nil {
 		return err

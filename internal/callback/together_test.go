@@ -48,6 +48,14 @@ func (l *ledger) Kept(context.Context, string, int) ([]work.Heard, string, error
 
 func (l *ledger) ForgetHeard(context.Context, time.Time, []work.Heard) error { return nil }
 
+func (l *ledger) InDoubt(context.Context, string, string, []string, time.Time) ([]posthouse.Delivery, error) {
+	return nil, nil
+}
+
+func (l *ledger) Receive(context.Context, time.Time, []string, func(time.Time, []posthouse.Delivery) work.Learnt) error {
+	return nil
+}
+
 // Receipts that come while others are written share a transaction, and one that cannot be written fails alone.
 func TestReceiptsShareTransactions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -55,6 +55,18 @@ func (d *Desk) doubtful(ctx context.Context, tenant, channel string, now time.Ti
 	return some, err
 }
 
+// InDoubt reports whether nobody knows of a member with the address of which a provider told whether it was reached.
+func (d *Desk) InDoubt(ctx context.Context, now time.Time, h work.Heard) (bool, error) {
+	campaigns, err := d.doubtful(ctx, h.Tenant, h.Channel, now)
+	for i := 0; err == nil && i < len(campaigns); i++ {
+		var s *work.Segment
+		if s, _, err = d.inDoubt(ctx, now, &campaigns[i], h.Address); s != nil {
+			return true, err
+		}
+	}
+	return false, err
+}
+
 // prove writes what was told of an address, where it means one member.
 func (d *Desk) prove(ctx context.Context, now time.Time, campaigns []work.Campaign, h work.Heard, news *work.NewsOfMembers) (proved bool, err error) {
 	if h.Address == "" {

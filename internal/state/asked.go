@@ -87,6 +87,21 @@ func Learn(group []work.Awaited, found []posthouse.Delivery, said map[string]cha
 	return out
 }
 
+// AfterWitness is what follows for a delivery of which nobody knows whether it arrived, where its provider tells by itself what became of
+// a message to that recipient, by a ref that nobody knows: it had accepted it (T18), and that is its last word (T19, T20).
+func AfterWitness(d posthouse.Delivery, ref string, r channel.Receipt) (work.Change, bool) {
+	if d.State != posthouse.Unknown {
+		return work.Change{}, false
+	}
+	step := begin(d)
+	step.rest()
+	step.change.After.Unconfirmed = false
+	step.describe(step.to(posthouse.EventEvidence, posthouse.Sent, ReasonCallback), channel.Result{Class: posthouse.ClassOK, Ref: ref})
+	last := afterReceipt(step.change.After, r)
+	step.change.After, step.change.Events = last.After, append(step.change.Events, last.Events...)
+	return step.change, true
+}
+
 // afterReceipt is what follows a provider's last word on a delivery (T19, T20).
 func afterReceipt(d posthouse.Delivery, r channel.Receipt) work.Change {
 	step := begin(d)

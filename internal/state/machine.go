@@ -26,6 +26,7 @@ const (
 	ReasonShutdown       = "shutdown"
 	ReasonPaused         = "paused"   // its channel, after it was claimed
 	ReasonReceipt        = "receipt"  // the provider said later that it did not arrive
+	ReasonCallback       = "callback" // the provider told of its recipient, by a ref that was lost
 	ReasonTemplate       = "template" // it is gone, or cannot be filled anew
 	ReasonDatabase       = "database" // it could not be asked for what sending needs
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them

@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -24,7 +27,7 @@ func readHeard(scan sqldb.Scanner) (h work.Heard, err error) {
 	var id string
 	var delivered, until int64
 	err = scan(&id, &h.Tenant, &h.Channel, &h.Ref, &h.Address, &delivered, &h.Code, &h.Error, &until)
-	h.Delivered = delivered > 0
+	h.Delivered, h.Until = delivered > 0, sqldb.TimeOf(until)
 	return h, err
 }
 
@@ -39,54 +42,93 @@ func (s Receipts) Hear(ctx context.Context, now time.Time, list []work.Heard, ke
 		if err != nil {
 			return err
 		}
-		later = 0
-		var rows [][]any
-		for _, h := range list {
-			group, err := t.waiting(h)
-			if err != nil {
-				return err
-			}
-			if len(group) > 0 {
-				if err := (receiving{t}).hear(at, h, group, decide); err != nil {
-					return err
-				}
-			} else if keep > 0 {
-				later++
-				rows = append(rows, []any{heardID(h), h.Tenant, h.Channel, h.Ref, h.Address, sqldb.Flag(h.Delivered), h.Code, h.Error, at + keep.Microseconds()})
-			}
+		orphans, err := receiving{t}.hear(at, list, decide)
+		if later = 0; err != nil || keep <= 0 || len(orphans) == 0 {
+			return err
 		}
-		for _, row := range rows { // one by one: a provider may say the same twice in one call
-			if err := t.Put(heardTable, 1, [][]any{row}); err != nil {
-				return err
-			}
+		later = len(orphans)
+		kept := map[string][]any{}
+		for _, h := range orphans {
+			id := heardID(h) // a provider may say the same twice
+			kept[id] = []any{id, h.Tenant, h.Channel, h.Ref, h.Address, sqldb.Flag(h.Delivered), h.Code, h.Error, at + keep.Microseconds()}
 		}
-		return nil
+		rows := make([][]any, 0, len(kept))
+		for _, id := range slices.Sorted(maps.Keys(kept)) { // in the order in which all transactions lock them
+			rows = append(rows, kept[id])
+		}
+		return t.Put(heardTable, 1, rows)
 	})
 	return later, err
 }
 
-func (t *tx) waiting(h work.Heard) ([]work.Awaited, error) {
-	return sqldb.All(t.Query, readAwaited, "SELECT "+awaitedTable.List+" FROM posthouse_awaited WHERE ref = ? AND tenant = ? AND channel = ? ORDER BY delivery", h.Ref, h.Tenant, h.Channel)
-}
+// call is what a provider names by a ref.
+type call struct{ tenant, channel, ref string }
 
-func (t receiving) hear(at int64, h work.Heard, group []work.Awaited, decide func(time.Time, work.Heard, []work.Awaited, []posthouse.Delivery) work.Learnt) error {
-	ids := make([]string, len(group))
-	for i := range group {
-		ids[i] = group[i].Delivery
+// hear writes what was told of deliveries that wait for it, all with the same few statements. orphans are told of none that waits.
+func (t receiving) hear(at int64, list []work.Heard, decide func(time.Time, work.Heard, []work.Awaited, []posthouse.Delivery) work.Learnt) (orphans []work.Heard, err error) {
+	groups, ids, err := t.waiting(list)
+	if err != nil || len(groups) == 0 {
+		return list, err
 	}
-	found, err := settling{t.tx}.lockRows(work.Selection{IDs: ids})
+	rows, err := settling{t.tx}.lockRows(work.Selection{IDs: ids})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	learnt := decide(sqldb.TimeOf(at), h, group, found)
+	found := make(map[string]posthouse.Delivery, len(rows))
+	for i := range rows {
+		found[rows[i].ID] = rows[i]
+	}
+	var learnt work.Learnt
+	var heard []string
+	for _, h := range list {
+		c := call{h.Tenant, h.Channel, h.Ref}
+		group := groups[c]
+		if len(group) == 0 {
+			orphans = append(orphans, h)
+			continue
+		}
+		var of []posthouse.Delivery
+		for i := range group {
+			if d, is := found[group[i].Delivery]; is {
+				of = append(of, d)
+			}
+		}
+		l := decide(sqldb.TimeOf(at), h, group, of)
+		learnt.Changes, learnt.Done = append(learnt.Changes, l.Changes...), append(learnt.Done, l.Done...)
+		heard = append(heard, heardID(h))
+		groups[c] = slices.DeleteFunc(group, func(a work.Awaited) bool { return slices.Contains(l.Done, a.Delivery) })
+	}
 	if err := (settling{t.tx}).apply(at, learnt.Changes); err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.forgetAwaited(learnt.Done); err != nil {
-		return err
+		return nil, err
 	}
-	_, err = t.Exec("DELETE FROM posthouse_heard WHERE id = ?", heardID(h))
-	return err
+	clause, args := t.Among("id", heard)
+	_, err = t.Exec("DELETE FROM posthouse_heard WHERE "+clause, args...)
+	return orphans, err
+}
+
+// waiting are the deliveries that wait for what was told, by the calls that sent them.
+func (t *tx) waiting(list []work.Heard) (groups map[call][]work.Awaited, ids []string, err error) {
+	refs, told := map[string]bool{}, make(map[call]bool, len(list))
+	for _, h := range list {
+		refs[h.Ref], told[call{h.Tenant, h.Channel, h.Ref}] = true, true
+	}
+	groups = map[call][]work.Awaited{}
+	for part := range sqldb.Parts(slices.Sorted(maps.Keys(refs)), sqldb.BulkStep) {
+		clause, args := t.DB.Dialect.In("ref", part)
+		some, err := sqldb.All(t.Query, readAwaited, "SELECT "+awaitedTable.List+" FROM posthouse_awaited WHERE "+clause+" ORDER BY delivery", args...)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, a := range some {
+			if c := (call{a.Tenant, a.Channel, a.Ref}); told[c] {
+				groups[c], ids = append(groups[c], a), append(ids, a.Delivery)
+			}
+		}
+	}
+	return groups, ids, nil
 }
 
 // Unheard reads what was kept by Hear and has a delivery that waits for it now, and deletes what was kept for too long.
@@ -126,6 +168,23 @@ func (s Receipts) Kept(ctx context.Context, behind string, most int) (list []wor
 		})
 	}, "SELECT "+heardTable.List+" FROM posthouse_heard WHERE id > ? ORDER BY id LIMIT ?", behind, most)
 	return list, last, s.db.Coded(err, "look for what a provider told")
+}
+
+// InDoubt are the deliveries of a channel to some addresses of which it is not known whether they arrived, and became so since a time.
+func (s Receipts) InDoubt(ctx context.Context, tenant, channel string, addresses []string, since time.Time) ([]posthouse.Delivery, error) {
+	var list []posthouse.Delivery
+	for part := range sqldb.Parts(addresses, sqldb.BulkStep) {
+		address, to := s.db.Dialect.In("address", part)
+		user, toUser := s.db.Dialect.In("user_id", part)
+		some, err := sqldb.All(s.db.Reads(ctx), layout.ReadDelivery, "SELECT "+layout.Queue.List+" FROM posthouse_queue"+
+			" WHERE tenant = ? AND state = 'unknown' AND channel = ? AND updated_at >= ? AND ("+address+" OR address = '' AND "+user+") ORDER BY id",
+			append(append([]any{tenant, channel, sqldb.Micros(since)}, to...), toUser...)...)
+		if err != nil {
+			return nil, s.db.Coded(err, "look for what a provider told")
+		}
+		list = append(list, some...)
+	}
+	return list, nil
 }
 
 // ForgetHeard deletes what Hear has kept.

@@ -241,6 +241,8 @@ func (c arriving) judgeTruth(h history, list []arrival) {
 		switch {
 		case !happy(e.To) || happy(e.From):
 			continue
+		case e.Type == posthouse.EventEvidence && e.Reason == "callback": // its answer was lost
+			want = (*arrival).taken
 		case e.Type == posthouse.EventSent, e.Type == posthouse.EventEvidence:
 			want = func(a *arrival) bool { return a.answer == accepted }
 		case e.Type == posthouse.EventResolve && e.Reason == "query_found":

@@ -151,6 +151,13 @@ func doubted(policy posthouse.Policy) *hand {
 	return newHand(policy).accept().start().arrived(verify.ArrivalLost).ambiguous()
 }
 
+// proved is late proof that it was accepted.
+func (h *hand) proved(reason string) *hand {
+	h.do(posthouse.EventEvidence, posthouse.Sent)
+	h.events[len(h.events)-1].Reason = reason
+	return h
+}
+
 func plain() *hand {
 	return newHand(posthouse.Retry).accept().start().arrived(verify.ArrivalAccepted).sent()
 }
@@ -364,6 +371,11 @@ var lawCases = []struct {
 		h := nameless("", "")
 		h.arrivals[1].At = h.arrivals[1].At.Add(5 * time.Second)
 		return h
+	}},
+	{law: "I12", holds: func() *hand { // its answer was lost, and the provider told of its address
+		return doubted(posthouse.Hold).proved("callback")
+	}, breaks: func() *hand { // a late result is of an answer
+		return doubted(posthouse.Hold).proved("late_result")
 	}},
 	{law: "I13", holds: func() *hand { return plain().do(posthouse.EventReceipt, posthouse.Delivered) }, breaks: func() *hand {
 		return plain().sent()

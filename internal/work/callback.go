@@ -19,4 +19,6 @@ type Heard struct {
 	Delivered    bool
 	// Code and Error are the provider's, for what was not delivered.
 	Code, Error string
+	// Until is for how long it is kept, zero of what is not.
+	Until time.Time
 }
