@@ -40,6 +40,7 @@ type world struct {
 	busy  bool                           // says that it is busy where others refuse
 	flaky float64                        // the share of calls that fail
 	lies  float64                        // the share of calls that are refused without a reason
+	late  time.Duration                  // by how much longer each of both ways takes some calls
 
 	begin    time.Time
 	now      time.Duration
@@ -105,6 +106,9 @@ func (w *world) process(s rate.Settings) {
 		inflight++
 		began := w.now
 		took := time.Duration(float64(latency) * (0.75 + w.dice.Float64()/2))
+		if w.late > 0 {
+			took += time.Duration(2 * w.dice.Float64() * float64(w.late))
+		}
 		w.after(took/2, func() {
 			class, wait := w.arrive()
 			w.after(took/2, func() {
@@ -265,19 +269,21 @@ func TestALimitThatMovesIsFollowed(t *testing.T) {
 // With a provider that punishes: one punishment, and then nothing above what was learned from it.
 func TestAProviderThatPunishesDoesSoOnce(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []float64{5, 50, 300} {
-		for i, name := range []string{"one process", "two processes"} {
-			t.Run(fmt.Sprint(limit, " a second, ", name), func(t *testing.T) {
-				t.Parallel()
-				w := world{limit: steady(limit), lock: 10 * time.Second}
-				w.run(30*time.Minute, i+1, rate.Settings{})
-				if len(w.punished) != 1 {
-					t.Errorf("it punished at %v, want once", w.punished)
-				}
-				if used := w.used(); used < 0.4 {
-					t.Errorf("%.3f of the limit was used", used)
-				}
-			})
+	for _, late := range []time.Duration{0, 100 * time.Millisecond} {
+		for _, limit := range []float64{5, 50, 300} {
+			for i, name := range []string{"one process", "two processes"} {
+				t.Run(fmt.Sprint(limit, " a second, ", late, " late, ", name), func(t *testing.T) {
+					t.Parallel()
+					w := world{limit: steady(limit), lock: 10 * time.Second, late: late}
+					w.run(30*time.Minute, i+1, rate.Settings{})
+					if len(w.punished) != 1 {
+						t.Errorf("it punished at %v, want once", w.punished)
+					}
+					if used := w.used(); used < 0.4 {
+						t.Errorf("%.3f of the limit was used", used)
+					}
+				})
+			}
 		}
 	}
 }

@@ -72,7 +72,8 @@ func (p *Pace) Saw(now time.Time, c posthouse.Class, took, wait time.Duration) {
 		p.seen.OK++
 		p.latency += took
 	case posthouse.ClassRate:
-		if began := now.Add(-took); p.state.knows(began) {
+		news := Punishes(wait) && p.state.another(now.Add(wait))
+		if began := now.Add(-took); !news && p.state.knows(began) {
 			p.seen.Late++
 		} else {
 			p.seen.Refused++
@@ -153,14 +154,14 @@ func (p *Pace) Punished(now time.Time) float64 {
 }
 
 // Heard notes that another process was punished until a time, at that rate of its own. What this one sent of late was
-// its part of too much; one that has sent nothing yet goes on where the other was. What is heard of again, such as from the database,
-// whose clock tells another end each time, is the same punishment: the next one ends at least as much later as a punishment lasts.
+// its part of too much; one that has sent nothing yet goes on where the other was. What is known is heard of again from the database.
 func (p *Pace) Heard(now, until time.Time, learned float64) {
-	if held := until.Add(Hold); !held.After(now) || held.Sub(p.state.Held) < punishment/2 {
+	if !until.Add(Hold).After(now) || !p.state.another(until) {
 		return
 	}
 	p.step(now)
 	p.stirred = true
+	p.state.Parked = until
 	if p.n > 0 {
 		p.state.refuse(now, Seen{Refused: 1, Wait: max(punishment, until.Sub(now))}, p.state.past.last(now, time.Second))
 	} else {
@@ -168,7 +169,7 @@ func (p *Pace) Heard(now, until time.Time, learned float64) {
 		p.state.Allowed = p.state.Learned
 		p.state.become(now, Punished)
 	}
-	p.state.Parked, p.state.Held = until, until.Add(Hold)
+	p.state.Held = until.Add(Hold)
 	p.tokens = min(p.tokens, 1)
 }
 

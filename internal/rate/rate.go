@@ -134,8 +134,8 @@ func (s State) Step(now time.Time, seen Seen, c Settings) State {
 
 // refuse learns from a refusal. Refusals that were under way when the rate was cut say nothing new, unless they go on.
 func (s *State) refuse(now time.Time, seen Seen, second span) {
-	punished := Punishes(seen.Wait)
-	if now.Sub(s.lastCut) < time.Second || now.Before(s.lastCut.Add(time.Second)) {
+	punished := Punishes(seen.Wait) && s.another(s.Parked)
+	if !punished && (now.Sub(s.lastCut) < time.Second || now.Before(s.lastCut.Add(time.Second))) {
 		return
 	}
 	again := now.Before(s.Held)
@@ -162,6 +162,10 @@ func (s *State) refuse(now time.Time, seen Seen, second span) {
 		s.become(now, Punished)
 	}
 }
+
+// another reports whether what ends then is another punishment than the last one. The same is heard of many times, each with another
+// end by some milliseconds, since clocks differ; the next one ends at least as much later as a punishment lasts.
+func (s *State) another(until time.Time) bool { return until.Add(Hold).Sub(s.Held) >= punishment/2 }
 
 // knows reports whether a refusal of a call that began at a time is no news: the rate was cut since, or the call was being
 // claimed meanwhile, or the account was parked.
