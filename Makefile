@@ -41,7 +41,7 @@ TORTURE_ROWS := $(CURDIR)/bin/torture.ndjson
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Where make build puts the program.
 BIN ?= bin
@@ -151,6 +151,22 @@ torture: test-deps ## break it in every way for hours, and print what was found
 .PHONY: torture-on
 torture-on: test-deps ## go on with a torture that was interrupted
 	@$(GO) run ./torture -rows $(TORTURE_ROWS) -run -on
+
+.PHONY: upgrade
+upgrade: test-deps ## upgrade what earlier programs left, and run two versions on one database
+	$(GO) test -count=1 -timeout=10m -v ./torture/upgrade
+	$(GO) test -count=1 -timeout=5m ./internal/store/schema
+
+.PHONY: fixtures
+fixtures: test-deps ## make the databases anew that the upgrade tests begin with, after a change of 0001
+	$(GO) test -count=1 -timeout=10m ./torture/upgrade -run TestWhatEarlierProgramsHaveLeftIsUpgraded -update
+
+# What runs on PostgreSQL 18.
+POSTGRES18 ?= ./internal/store/... ./internal/dbtest
+
+.PHONY: test-postgres18
+test-postgres18: ## run the store's suite on PostgreSQL 18, which npm brings; Linux on amd64
+	@GO=$(GO) scripts/test-postgres18.sh $(POSTGRES18)
 
 .PHONY: prove
 prove: test-deps ## explore every schedule of small worlds, and print what was found

@@ -22,5 +22,5 @@
 //
 // It is not a fake and not a wrapper: what a test gets is a DSN. A server that is
 // not installed skips the test, and fails it where CI=true. DBTEST_SERVERS=none
-// leaves all servers out.
+// leaves all servers out, and DBTEST_POSTGRES names the folder with the programs of another PostgreSQL.
 package dbtest

@@ -22,10 +22,17 @@ func (e *MissingError) Error() string {
 		e.Kind, e.Program, e.Install)
 }
 
+// ownPostgres is the variable of the environment with the folder of PostgreSQL's programs, for another version than the installed one.
+const ownPostgres = "DBTEST_POSTGRES"
+
 // find returns the path of each program a recipe needs. The folders of a recipe
 // go first, the highest version leading, so that all programs are of one version.
 func find(kind Kind, r recipe) (map[string]string, error) {
-	for _, folder := range r.versions() {
+	folders := r.versions()
+	if own := os.Getenv(ownPostgres); own != "" && kind == KindPostgres {
+		folders = []string{own}
+	}
+	for _, folder := range folders {
 		if found := lookIn(r.programs, []string{folder}); len(found) == len(r.programs) {
 			return found, nil
 		}

@@ -115,7 +115,7 @@ func TestVersionsSideBySideLoseNothing(t *testing.T) {
 				t.Errorf("the schema has version %d, and this program's is %d, %v: want the later release's", have, want, err)
 			}
 			house.Report(t, house.Row{
-				Test: "F1", Database: string(db), What: "two versions on one database, each killed, upgraded and gone back with under load", N: len(steps), Unit: "kills",
+				Test: "G1", Database: string(db), What: "two versions on one database, each killed, upgraded and gone back with under load", N: len(steps), Unit: "kills",
 				Figure: "nothing lost, the checker holds", Bar: "0 lost", Pass: true,
 			})
 		})

@@ -1,0 +1,356 @@
+package upgrade
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store/schema"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/wire"
+)
+
+var update = flag.Bool("update", false, "make the fixtures anew")
+
+// folderOf is where the fixture of a database lies: the database, the keys of its servers, and what the client, the provider and the faults noted.
+func folderOf(db house.Database) string { return filepath.Join("testdata", "0001", string(db)) }
+
+var journals = []string{"client.jsonl", "sink.jsonl", "faults.jsonl"}
+
+// empty are the tables of which the fixtures hold nothing, and why.
+var empty = map[string]string{
+	"posthouse_outbox": "it lies in the caller's database", "posthouse_late": "a result after its lease was lost", "posthouse_report_log": "the SMS front's",
+	"posthouse_receive_log": "the SMS front's", "posthouse_default_sms": "the SMS front's", "posthouse_sms_texts": "the SMS front's",
+	"posthouse_notify_marks": "the notification document's", "posthouse_job_numbers": "the notification document's", "posthouse_tokens": "of drivers with access tokens",
+	"posthouse_awaited": "of drivers with receipts", "posthouse_heard": "of drivers with receipts", "posthouse_callback_events": "what providers call with", "posthouse_member_refs": "of drivers with receipts",
+	"posthouse_checkpoints": "where the chain is on", "posthouse_dead_letters": "what a subscriber would not take", "posthouse_rates": "kept for a day", "posthouse_charges": "of keys with quotas",
+	"posthouse_presets": "added by hand", "posthouse_hours": "made after an hour", "posthouse_accounts": "of drivers with several accounts", "posthouse_gates": "of channels whose provider refuses",
+	"posthouse_limits": "of processes with limits in common", "posthouse_feed_inbox": "emptied by its reader",
+}
+
+const (
+	later   = "later"   // the kind of messages that wait for next year
+	fetched = "fetched" // the kind of messages that a phone fetches
+	mailed  = 2000      // the people of the campaign
+)
+
+// leave makes a database with everything under way in it, and kills its server.
+func leave(t *testing.T, db house.Database) {
+	dsn, folder := db.DSN(t), folderOf(db)
+	h := house.Open(t, house.Options{DSN: dsn})
+	c := h.Members[0].Client(t, 3)
+	fill(t, h, c)
+	h.Provider.Behave(t, "generic", simulator.Behaviour{})
+	for _, list := range []struct {
+		prefix string
+		n      int
+		draft  func(n int) posthouse.Draft
+	}{
+		{"sent", 30, func(n int) posthouse.Draft { return house.Text("generic", n) }},
+		{"many", 3, func(n int) posthouse.Draft {
+			d := house.Text("generic", n)
+			d.To = []posthouse.Recipient{{User: "a"}, {User: "b"}, {User: "c"}}
+			return d
+		}},
+		{"desk", 6, func(n int) posthouse.Draft { return house.Text("desk", n) }},
+		{"secret", 3, func(n int) posthouse.Draft {
+			d := house.Text("desk", n)
+			d.Content.Text, d.Sensitive = "the code is 4711", true
+			return d
+		}},
+		{"line", 4, func(n int) posthouse.Draft { d := house.Text("desk", n); d.OrderingKey = "orders"; return d }},
+		{"dedup", 2, func(n int) posthouse.Draft {
+			d := house.Text("generic", n)
+			d.DedupKey, d.DedupWindow = fmt.Sprint("once-", n), posthouse.Duration(24*time.Hour)
+			return d
+		}},
+		{"later", 5, func(n int) posthouse.Draft {
+			d := house.Text("generic", n)
+			d.Kind, d.NotBefore = later, time.Now().AddDate(0, 0, 365)
+			return d
+		}},
+		{"phone", 8, func(n int) posthouse.Draft {
+			return posthouse.Draft{Channel: "phones", To: []posthouse.Recipient{{Address: fmt.Sprintf("+86139000010%02d", n)}}, Content: &posthouse.Content{Text: "hello"}, Kind: fetched, Ref: "8"}
+		}},
+	} {
+		h.Produce(t, house.Load{Messages: list.n, Prefix: list.prefix, Producers: 4, Draft: list.draft})
+	}
+	arrived := func(n int) func() bool { return func() bool { return len(h.Provider.Arrivals(t)) >= n } }
+	house.Until(t, "the first ones to arrive", arrived(30))
+	fetch(t, h, c)
+	before := len(h.Provider.Arrivals(t))
+	slow := simulator.Fault{Kind: simulator.Latency, Latency: posthouse.Duration(100 * time.Millisecond)}
+	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{slow}})
+	h.Campaign(t, wire.CampaignDraft{Name: "spring", Channel: "generic", Content: &posthouse.Content{Text: "hello"}, OnUnknown: posthouse.Hold, SegmentSize: 100}, mailed)
+	house.Until(t, "a part of the campaign to arrive", arrived(before+mailed/10))
+	counted := dbtest.SQL(t, dsn)
+	house.Until(t, "what is counted by the minute to be written", func() bool {
+		var n int
+		err := counted.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posthouse_totals").Scan(&n)
+		return err == nil && n > 0
+	})
+	// From here on the provider says nothing: what is under way then is so when the server is killed.
+	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{house.Share(simulator.Hang, 1)}})
+	before = len(h.Provider.Arrivals(t))
+	h.Produce(t, house.Load{Messages: 10, Prefix: "hanging"})
+	house.Until(t, "calls to hang", arrived(before+10))
+	if spring, err := c.Campaigns.Get(t.Context(), "spring"); err != nil || spring.State.Final() || spring.Progress.Unsent < mailed/10 {
+		t.Fatalf("the campaign is %+v, %v: want it half sent", spring, err)
+	}
+	h.Members[0].Kill(t)
+	checkFull(t, h)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dump(t, db, dsn, folder)
+	for i, from := range []string{h.Told, h.Provider.Journal, h.Faults} {
+		copied(t, from, filepath.Join(folder, journals[i]))
+	}
+	copied(t, h.Keyring(), filepath.Join(folder, "keys"))
+}
+
+func copied(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill makes what people set up.
+func fill(t *testing.T, h *house.House, c *client.Client) {
+	t.Helper()
+	ctx := t.Context()
+	h.PutChannel(t, h.Channel("generic"))
+	h.PutChannel(t, h.Channel("desk"))
+	phones := posthouse.Channel{Name: "phones", Driver: "pull"}
+	phones.OnUnknown, phones.Timeout = posthouse.Hold, posthouse.Duration(2*time.Second)
+	h.PutChannel(t, phones)
+	accounts := posthouse.Channel{Name: "branches", Driver: "discard"}
+	h.PutChannel(t, accounts)
+	var all []error
+	note := func(what string, err error) {
+		if err != nil {
+			all = append(all, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	_, err := c.Channels.Pause(ctx, "desk", "nobody is there")
+	note("pause", err)
+	_, err = c.Templates.Put(ctx, posthouse.Template{Name: "greeting", Title: "greeting", Text: "hello ${name}"})
+	note("template", err)
+	_, err = c.Rosters.Put(ctx, posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"u1"}, "2": {"u2"}}, HandOver: "08:30", TimeZone: "UTC"})
+	note("roster", err)
+	_, err = c.Users.Put(ctx, posthouse.User{ID: "li.na", Name: "李娜", Roles: []string{"planner"}, Addresses: map[string]string{"desk": "1001"}})
+	note("user", err)
+	_, err = c.Keys.Create(ctx, wire.Key{Name: "the branch's system", Scope: posthouse.ScopeSend})
+	note("key", err)
+	_, err = c.Tenants.Put(ctx, "branch", wire.PutTenant{})
+	note("tenant", err)
+	_, err = c.People.Put(ctx, "li.na@127.0.0.1", wire.PutPerson{Roles: map[string]posthouse.Role{"default": posthouse.RoleAdmin}})
+	note("person", err)
+	_, err = c.Suppressions.Add(ctx, wire.SuppressionDraft{Address: "o2", Reason: "asked by telephone"})
+	note("suppression", err)
+	_, err = c.Callbacks.Create(ctx, "generic", "")
+	note("callback", err)
+	_, err = c.Subscriptions.Create(ctx, wire.NewSubscription{URL: "http://127.0.0.1:9/hook", Types: []string{"delivery.sent"}})
+	note("subscription", err)
+	_, err = c.Media.Add(ctx, "notice.txt", "file", strings.NewReader("the notice"))
+	note("media", err)
+	_, err = c.Reminders.Create(ctx, posthouse.Reminder{Draft: house.Text("generic", 1), Countdown: &posthouse.Countdown{To: time.Now().AddDate(9, 0, 0)}})
+	note("reminder", err)
+	_, err = c.Tasks.Tell(ctx, posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{
+		Name: "Imaging", Creator: "zhang.san", Nodes: []posthouse.Node{{ID: "8881", Name: "Receive", Users: []string{"zhang.san"}}},
+	}})
+	note("task", err)
+	if err := errors.Join(all...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fetch is a phone that fetches some messages, starts one, reports none, and is never heard of again.
+func fetch(t *testing.T, h *house.House, c *client.Client) {
+	t.Helper()
+	made, err := c.Agents.Add(t.Context(), posthouse.Agent{ID: "phone-1", Channels: []string{"phones"}, Limits: []posthouse.Limit{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(what string, in, out any) {
+		body, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.Members[0].Addr+"/v1/agents/phone-1/"+what, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+made.Secret)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(out); err != nil || resp.StatusCode >= 300 {
+			t.Fatalf("%s: %s, %v", what, resp.Status, err)
+		}
+	}
+	var got struct {
+		Handouts []posthouse.Handout `json:"handouts"`
+	}
+	ask("claims", map[string]any{"claim_id": posthouse.NewID(), "max": 3, "wait": "2s"}, &got)
+	if len(got.Handouts) == 0 {
+		t.Fatal("the phone got nothing")
+	}
+	first := map[string]any{"delivery": got.Handouts[0].Delivery, "token": got.Handouts[0].Token}
+	var started any
+	ask("start", map[string]any{"handouts": []any{first}}, &started)
+}
+
+// checkFull fails where a table is empty that is not among those that may be.
+func checkFull(t *testing.T, h *house.House) {
+	t.Helper()
+	db := h.Store(t).DB
+	parts, err := db.Catalogue(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bare, full []string
+	for _, p := range parts {
+		if p.Kind != "table" || !strings.HasPrefix(p.Name, "posthouse_") {
+			continue
+		}
+		n, _, err := sqldb.First(db.Reads(t.Context()), sqldb.Number, "SELECT COUNT(*) FROM "+p.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, may := empty[p.Name]; n == 0 && !may {
+			bare = append(bare, p.Name)
+		} else if n > 0 && may {
+			full = append(full, p.Name)
+		}
+	}
+	if len(bare) > 0 {
+		t.Errorf("nothing is in %v: fill them, or say in empty why not", bare)
+	}
+	if len(full) > 0 {
+		t.Logf("something is in %v too", full)
+	}
+}
+
+// What earlier programs have left is upgraded by a later one, and nothing of it is lost: what was open is sent, what was sealed is opened, the campaign
+// goes on, and the checker holds over both lives.
+func TestWhatEarlierProgramsHaveLeftIsUpgraded(t *testing.T) {
+	t.Parallel()
+	later := ""
+	if !*update {
+		later = next(t)
+	}
+	for _, db := range house.Databases {
+		t.Run(string(db), func(t *testing.T) {
+			t.Parallel()
+			if *update {
+				leave(t, db)
+				return
+			}
+			upgraded(t, db, later)
+		})
+	}
+}
+
+func upgraded(t *testing.T, db house.Database, newer string) {
+	folder := folderOf(db)
+	keys, err := os.ReadFile(filepath.Join(folder, "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn := restored(t, db, folder)
+	h := house.Open(t, house.Options{DSN: dsn, Members: -1, Keyring: string(keys), Env: []string{"POSTHOUSE_KEEP=876000h"}})
+	for i, to := range []string{h.Told, h.Provider.Journal, h.Faults} {
+		appended(t, filepath.Join(folder, journals[i]), to)
+	}
+	suits(t, h)
+	m := h.Add(t, newer)
+	m.Start(t)
+	c := m.Client(t, 3)
+	for _, name := range []string{"generic", "desk"} { // the provider of today has another address
+		h.PutChannel(t, h.Channel(name))
+	}
+	if _, err := c.Channels.Resume(t.Context(), "desk"); err != nil {
+		t.Fatal(err)
+	}
+	house.Until(t, "what waits for next year, and for a phone, to be withdrawn", func() bool {
+		open := 0
+		for _, kind := range []string{later, fetched} {
+			page, err := c.Deliveries.List(t.Context(), client.Filter{States: []posthouse.State{posthouse.Pending, posthouse.Sending}, Kind: kind, Limit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range page.Items {
+				if _, err := c.Messages.Cancel(t.Context(), d.Message); err != nil && posthouse.CodeOf(err) != posthouse.CodeConflict {
+					t.Fatal(err)
+				}
+			}
+			open += len(page.Items)
+		}
+		return open == 0
+	})
+	h.Reached(t, "spring", mailed)
+	accepted := h.Produce(t, house.Load{Messages: 20, Prefix: "after"})
+	h.Settle(t, posthouse.Unknown)
+	h.Judge(t)
+	if len(accepted) != 20 {
+		t.Errorf("%d messages were accepted after the upgrade, want 20", len(accepted))
+	}
+	if log := m.Log(); strings.Contains(log, "level=ERROR") {
+		t.Errorf("the upgraded server says:\n%s", log)
+	}
+}
+
+// suits fails where the fixture is not what its version's catalogue says: the first migration was changed since.
+func suits(t *testing.T, h *house.House) {
+	t.Helper()
+	s := h.Store(t)
+	drift, err := schema.Of(s.DB).Drift(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := drift.Err(); err != nil {
+		t.Fatalf("0001 was changed: `make fixtures` makes this anew, until it is released: %v", err)
+	}
+	if i := slices.IndexFunc(drift.Besides, func(part string) bool { return strings.HasPrefix(part, "table") }); i >= 0 {
+		t.Fatalf("0001 was changed: `make fixtures` makes this anew, until it is released: there is a %s besides", drift.Besides[i])
+	}
+}
+
+func appended(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(to, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
