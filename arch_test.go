@@ -51,6 +51,7 @@ var floors = map[string]floor{
 	"channel/internal/access":  {layer: 1, beside: []string{"channel"}}, // what drivers of one kind share
 	"channel/internal/batch":   {layer: 1, beside: []string{"channel"}},
 	"channel/internal/errcode": {layer: 1, beside: []string{"channel"}},
+	"channel/internal/mailbox": {layer: 1},
 	"channel/internal/signed":  {layer: 1, beside: []string{"channel"}},
 	"rule":                     {layer: 1},
 	"internal/work":            {layer: 1},

@@ -23,6 +23,8 @@ type Network struct {
 	Allow []netip.Prefix
 	// Hosts lists host names that may be dialled whatever they resolve to, but for metadata.
 	Hosts []string
+
+	ports []uint16 // of otherPorts, those of the protocol that is spoken
 }
 
 // ErrBlocked is the cause of a connection that Network forbids.
@@ -37,7 +39,7 @@ func (n Network) Allows(to netip.AddrPort) bool {
 	if isMetadata(addr) {
 		return false
 	}
-	if !addr.IsValid() || slices.Contains(otherPorts, to.Port()) {
+	if !addr.IsValid() || !n.anyPort(to.Port()) {
 		return false
 	}
 	return public(addr) || n.AllowPrivate && within(private, addr)

@@ -46,9 +46,13 @@ const (
 	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs and compares it"
 )
 
+var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
+
 var guides = []guide{
 	{file: "../README.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: readmeBefore, meet: production},
 	{file: "../README.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo}, before: readmeBefore, meet: production},
+	{file: "../docs/guide/email.md", untyped: ofMail},
+	{file: "../docs/guide/email.zh-CN.md", untyped: ofMail},
 	{file: "../docs/guide/agents.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/agents.zh-CN.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},

@@ -46,7 +46,7 @@ type guideReader struct {
 func newGuideReader(t *testing.T, g guide) *guideReader {
 	t.Helper()
 	r := &guideReader{T: t, guide: g, dir: t.TempDir(), bin: t.TempDir(), ids: map[string]string{}, lines: make(chan string)}
-	addr, sim := freeAddr(t), freeAddr(t)
+	addr, sim, mail := freeAddr(t), freeAddr(t), ""
 	environ := []string{asCommand + "=1", "HOME=" + r.dir, "NO_PROXY=*"}
 	r.dsn = "sqlite:" + filepath.Join(r.dir, "posthouse.db")
 	if g.starts {
@@ -57,6 +57,11 @@ func newGuideReader(t *testing.T, g guide) *guideReader {
 		r.url = serveForTest(t, key, r.dsn)
 		r.api = clientOf(t, r.url, key)
 		simulated := simulator.New(simulator.Options{})
+		takes, err := simulated.StartMail(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, mail, _ = net.SplitHostPort(takes)
 		if err := simulated.Start(t.Context(), sim); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +70,7 @@ func newGuideReader(t *testing.T, g guide) *guideReader {
 	}
 	r.names = map[string]string{
 		"http://127.0.0.1:8080": r.url, "http://127.0.0.1:8090": "http://" + sim, "http://dingtalk.example.com/send": "http://" + sim + "/dingtalk/send",
-		"posthouse simulate": "posthouse simulate --addr " + sim, "/tmp/posthouse.log": filepath.Join(r.dir, "posthouse.log"),
+		"posthouse simulate": "posthouse simulate --addr " + sim, `"port": 8025`: `"port": ` + mail, "/tmp/posthouse.log": filepath.Join(r.dir, "posthouse.log"),
 	}
 	if g.meet != nil {
 		maps.Copy(r.names, g.meet(r))

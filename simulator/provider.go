@@ -133,6 +133,7 @@ func table(gone context.Context, o Options, phones *phones) []provider {
 		wecomRobot(),
 		wechatTemplate(newCaller(gone)),
 		wechatSubscribe(),
+		mailProvider(),
 		phones.provider(),
 	}
 }

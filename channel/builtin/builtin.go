@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse/channel/console"
 	"github.com/posthouse/posthouse/channel/dingtalk"
 	"github.com/posthouse/posthouse/channel/discard"
+	"github.com/posthouse/posthouse/channel/email"
 	"github.com/posthouse/posthouse/channel/httpapi"
 	"github.com/posthouse/posthouse/channel/pull"
 	"github.com/posthouse/posthouse/channel/webhook"
@@ -25,6 +26,7 @@ func Types() []channel.Type {
 		wecom.Robot(),
 		wechat.Template(),
 		wechat.Subscribe(),
+		email.Type(),
 		webhook.Type(),
 		pull.Type(),
 		console.Type(),

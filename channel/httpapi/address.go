@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/mailbox"
 	"github.com/posthouse/posthouse/internal/phone"
 )
 
@@ -26,22 +24,7 @@ func address(c channel.Config, text string) (string, error) {
 		}
 		return n.E164, err
 	case mail:
-		return mailbox(text)
+		return mailbox.Fold(text)
 	}
 	return text, nil
-}
-
-// mailbox is a mail address whose domain is in small letters and without the dot of the root. What stands before the @ is the
-// receiving server's to read, and stays as it is.
-func mailbox(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	at := strings.LastIndexByte(text, '@')
-	if at < 1 || strings.ContainsAny(text, " \t\r\n,;<>") {
-		return "", errors.New("is no mail address: want one such as duty@example.com")
-	}
-	domain := strings.ToLower(strings.TrimSuffix(text[at+1:], "."))
-	if domain == "" {
-		return "", errors.New("is no mail address: nothing follows its @")
-	}
-	return text[:at+1] + domain, nil
 }

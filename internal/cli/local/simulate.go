@@ -16,10 +16,10 @@ import (
 // simulate plays providers.
 type simulate struct {
 	*shell.Shell
-	addr, journal string
-	seed          uint64
-	secrets       []string
-	plain         bool
+	addr, mail, journal string
+	seed                uint64
+	secrets             []string
+	plain               bool
 
 	robotSecret, robotKeyword string
 	presets                   string
@@ -31,7 +31,7 @@ func simulateCommand(sh *shell.Shell) *cobra.Command {
 		Use: "simulate", Short: "Play the providers that messages are sent to",
 		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic, webhook and three kinds of DingTalk
 (钉钉): dingtalk (a gateway), dingtalk_robot and dingtalk_work; WeCom (企业微信): wecom and wecom_robot; WeChat (微信): wechat
-and wechat_subscribe; the phones of sender apps, which posthouse agent run --phone tells what to send; and every preset at /presets/NAME. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way
+and wechat_subscribe; the phones of sender apps, which posthouse agent run --phone tells what to send; a mail server, with --mail; and every preset at /presets/NAME. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way
 a provider can; recipients with names such as busy-twice, lost-answer or fail-recipient fail by themselves, on phones also
 the numbers 13900000001 to 13900000013.`,
 		Args: shell.Takes(),
@@ -39,6 +39,7 @@ the numbers 13900000001 to 13900000013.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:8090", "where it listens, `HOST:PORT`; port 0 takes a free one")
+	flags.StringVar(&f.mail, "mail", "", "where it takes mail by SMTP, `HOST:PORT`, such as 127.0.0.1:8025; none where it is left out")
 	flags.StringVar(&f.journal, "journal", "", "a `FILE` that gets each arrival as a line of JSON, before its sender is answered")
 	flags.Uint64Var(&f.seed, "seed", 1, "the `NUMBER` that faults by probability are drawn from")
 	flags.StringArrayVar(&f.secrets, "webhook-secret", nil, "a `SECRET` whsec_… whose signatures the webhook receiver asks for; may be repeated")
@@ -82,10 +83,21 @@ func (f *simulate) run(ctx context.Context) error {
 	if err := sim.Start(ctx, f.addr); err != nil {
 		return err
 	}
+	is := map[string]any{"url": sim.URL(), "providers": sim.Providers()}
+	takes := ""
+	if f.mail != "" {
+		if takes, err = sim.StartMail(ctx, f.mail); err != nil {
+			return err
+		}
+		is["mail"] = takes
+	}
 	ctx, release := untilSignal(ctx)
 	defer release()
-	err = f.Show(map[string]any{"url": sim.URL(), "providers": sim.Providers()}, func() {
+	err = f.Show(is, func() {
 		f.Printf("the simulator plays %s\n  page      %s/\n  phones    %s/phones\n  arrivals  %s/messages\n", shell.Words(sim.Providers()), sim.URL(), sim.URL(), sim.URL())
+		if takes != "" {
+			f.Printf("  mail      smtp://%s\n", takes)
+		}
 	})
 	if err != nil {
 		return err
