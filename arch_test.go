@@ -139,7 +139,9 @@ var floors = map[string]floor{
 	"internal/console/seek":       {layer: 3, never: []string{"internal/store"}}, // finds what somebody asks for
 	"internal/console/difference": {layer: 3, never: []string{"internal/store"}}, // how a text came to be another
 	"internal/api/terms":          {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document
-	"internal/front/*":            {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
+	"internal/front/*":            {layer: 3, beside: []string{"internal/read", "internal/console/words", "internal/inbound", "internal/inbound/alerts"}, never: []string{"internal/store"}},
+	"internal/inbound":            {layer: 3, never: []string{"internal/store"}},                                                      // the framework of fronts for senders of other makers
+	"internal/inbound/alerts":     {layer: 3, beside: []string{"internal/inbound"}, never: []string{"internal/store"}},                // what Alertmanager and Grafana share
 	"internal/channels":           {layer: 3, never: []string{"internal/store"}},                                                      // the configured channels, opened and tested
 	"internal/people":             {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}},                    // lets people into the console
 	"internal/oidc":               {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is

@@ -18,6 +18,10 @@ type Recipient struct {
 	Address string `json:"address,omitempty"`
 	// Type is what rules look at, such as "head_office" or "branch".
 	Type string `json:"type,omitempty"`
+	// Roster stands for whoever is on duty by it, and Role for whoever has it in the directory, at the moment when the message is
+	// accepted. They are of drafts alone, in place of User and Address.
+	Roster string `json:"roster,omitempty"`
+	Role   string `json:"role,omitempty"`
 }
 
 // Message is one thing to tell to one or many recipients over one channel. It

@@ -75,6 +75,8 @@ var guides = []guide{
 	{file: "../docs/guide/follow.zh-CN.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/install.md", starts: true, untyped: ofInstallation},
 	{file: "../docs/guide/install.zh-CN.md", starts: true, untyped: ofInstallation},
+	{file: "../docs/guide/fronts.md"},
+	{file: "../docs/guide/fronts.zh-CN.md"},
 	{file: "../docs/guide/media.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/media.zh-CN.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/presets.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},

@@ -65,6 +65,7 @@ func (s *Server) routes() []web.Route {
 		decisions.Routes(decisions.Options{
 			Read: reader, Judge: s.engine.Operator, Replays: s.store.Submissions, Channels: s.channels, Quotas: s.quotas, Plans: s.store.Plans, Decider: steps{s},
 		}),
+		s.frontRoutes(),
 		gauges.Routes(s.gauges(), s.engine.Routes, s.channels, s.channels.Accounts()),
 	)
 	return routes

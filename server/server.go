@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/flow"
+	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/media"
@@ -56,6 +57,7 @@ type Server struct {
 	events     *feed.Log
 	poster     *feed.Poster
 	callback   *callback.Desk
+	fronts     *inbound.Desk
 	media      *media.Library
 	suppressed *suppress.List
 	gate       *web.Gate
@@ -127,7 +129,7 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Stores: storesOf(s), Owner: s.name, Rosters: s.store.Rosters, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Stores: storesOf(s), Owner: s.name, Rosters: s.store.Rosters, Roles: s.store.Users, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Outgrown: s.outgrown,
 		Sealer:   s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
@@ -287,6 +289,7 @@ func (s *Server) Start(ctx context.Context) error {
 		courier.Run(following)
 	})
 	s.done.Go(func() { s.callback.Run(following) })
+	s.done.Go(func() { s.fronts.Run(following) })
 	s.done.Go(func() { s.media.Run(following) })
 	s.done.Go(func() { s.suppressed.Run(following, s.o.Log) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })

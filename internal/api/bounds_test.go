@@ -43,6 +43,10 @@ func long(bytes int) string { return fmt.Sprintf("hex(zeroblob(%d))", bytes/2) }
 
 // many fills lists with more than one answer may hold. Each makes 120 entries or more of 50 kB or so.
 var many = map[string]func(h *house, id string){
+	"/v1/fronts": func(h *house, _ string) {
+		h.must(201, "PUT", "/v1/fronts/ops", `{"kind":"alertmanager","channel":"out","to":[{"user":"u1"}]}`)
+		h.clone("posthouse_fronts", "1", 120, map[string]string{"name": "'f' || k.n", "token": "'t' || k.n", "settings": `'{"channel":"' || ` + long(50_000) + ` || '"}'`})
+	},
 	"/v1/agents": func(h *house, _ string) {
 		h.clone("posthouse_agents", "id = 'phone'", 120, map[string]string{"id": "'p' || k.n", "capabilities": `'{"x":"' || ` + long(50_000) + ` || '"}'`})
 	},
@@ -155,6 +159,8 @@ var few = map[string]string{
 	"/v1/channels/{name}/callbacks":       "two for each account, which are an address",
 	"/v1/channels/{name}/windows":         "an entry has a name and four numbers, and a page 1,000 of them",
 	"/v1/channels/{name}/rates":           "an entry has a name and ten numbers, and a page 1,000 of them",
+	"/v1/front-kinds":                     "they are made with the program",
+	"/v1/fronts/{name}/calls":             "ten, each of some kilobytes",
 	"/v1/presets":                         "those that ship and at most 200 of a tenant, each without its files",
 	"/v1/decisions":                       "the newest 200, each of a filter and some numbers",
 	"/v1/media":                           "an entry has names and numbers, and a page 1,000 of them",

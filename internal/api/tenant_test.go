@@ -74,6 +74,9 @@ var bodies = map[string]string{
 	"PATCH /v1/campaigns/{name}":                         `{"priority":"low"}`,
 	"POST /v1/campaigns/{name}/unschedule":               "",
 	"DELETE /v1/presets/{name}":                          "",
+	"POST /v1/fronts/{name}/token":                       "",
+	"POST /v1/fronts/{name}/calls/{id}/reveal":           `{"reason":"r"}`,
+	"DELETE /v1/fronts/{name}":                           "",
 	"POST /v1/campaigns/{name}/cancel":                   "",
 	"DELETE /v1/campaigns/{name}":                        "",
 	"DELETE /v1/audiences/{name}":                        "",
@@ -93,6 +96,7 @@ var creates = map[string]string{
 	"PUT /v1/templates/{name}": `{"text":"mine"}`,
 	"PUT /v1/rosters/{name}":   `{"days":{"1":["mine"]}}`,
 	"PUT /v1/presets/{name}":   gatewayFile("1", "content"),
+	"PUT /v1/fronts/{name}":    `{"kind":"alertmanager","channel":"out","to":[{"user":"mine"}]}`,
 }
 
 // furnished is a house whose tenant default has one of everything, and the ids by the folder of
@@ -122,6 +126,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h.must(200, "POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`)
 	h.must(200, "POST", "/v1/audiences", `{"name":"vip"}`)
 	h.must(200, "PUT", "/v1/presets/gateway", gatewayFile("1", "recipient"))
+	h.must(201, "PUT", "/v1/fronts/ops", `{"kind":"alertmanager","channel":"out","to":[{"user":"u1"}]}`)
 	count := read[wire.Decision](t, h.must(200, "POST", "/v1/decisions", `{"outcome":"replay","channel":"out","dry_run":true}`))
 	decision := read[wire.Decision](t, h.must(202, "POST", "/v1/decisions", `{"outcome":"replay","channel":"out","confirm":"`+count.Confirm+`"}`))
 	file := read[wire.StoredMedia](t, h.must(201, "POST", "/v1/media?name=a.txt", "hello"))
@@ -130,6 +135,7 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 		"campaigns":     {"spring"},
 		"people":        {"zhang"},
 		"presets":       {"gateway"},
+		"fronts":        {"ops"},
 		"audiences":     {"vip"},
 		"media":         {file.ID},
 		"subscriptions": {follows.ID},
@@ -193,7 +199,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 func (h *house) everything() string {
 	h.Helper()
 	var b strings.Builder
-	for _, path := range []string{"channels", "templates", "rosters", "users", "keys", "reminders", "agents", "campaigns", "campaigns/spring", "audiences", "presets/gateway"} {
+	for _, path := range []string{"channels", "templates", "rosters", "users", "keys", "reminders", "agents", "campaigns", "campaigns/spring", "audiences", "presets/gateway", "fronts"} {
 		b.WriteString(h.must(200, "GET", "/v1/"+path, "").body)
 	}
 	return b.String()
@@ -203,7 +209,7 @@ func TestListsAndKeysOfATenantAreItsOwn(t *testing.T) {
 	t.Parallel()
 	h, things := furnished(t)
 	for _, r := range routes() {
-		if r.Method != http.MethodGet || r.Scope == "" || strings.Contains(r.Path, "{") || r.Path == "/v1/drivers" {
+		if r.Method != http.MethodGet || r.Scope == "" || strings.Contains(r.Path, "{") || r.Path == "/v1/drivers" || r.Path == "/v1/front-kinds" {
 			continue
 		}
 		path := r.Path

@@ -178,13 +178,24 @@ func checkRecipients(d *posthouse.Draft, most int, p *Problems) {
 	}
 	for i := range d.To {
 		field := fmt.Sprintf("to[%d]", i)
-		if d.To[i].User == "" && d.To[i].Address == "" {
-			p.Add(field, "names nobody: want a user or an address")
-		}
+		checkNamed(field, &d.To[i], p)
 		p.Word(field+".user", d.To[i].User, maxKey)
 		p.Word(field+".address", d.To[i].Address, maxAddress)
 		p.Word(field+".type", d.To[i].Type, MaxWord)
 	}
+}
+
+// checkNamed checks that a recipient is a user or an address, a roster or a role.
+func checkNamed(field string, to *posthouse.Recipient, p *Problems) {
+	one := to.User != "" || to.Address != ""
+	switch {
+	case !one && to.Roster == "" && to.Role == "":
+		p.Add(field, "names nobody: want a user or an address, a roster or a role")
+	case one && to.Roster+to.Role != "", to.Roster != "" && to.Role != "":
+		p.Add(field, "names several things: want a user or an address, or a roster, or a role")
+	}
+	p.Word(field+".roster", to.Roster, MaxWord)
+	p.Word(field+".role", to.Role, MaxWord)
 }
 
 func checkContent(d *posthouse.Draft, p *Problems) {

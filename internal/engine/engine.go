@@ -57,6 +57,8 @@ const DefaultKeep = 90 * 24 * time.Hour
 type Options struct {
 	Stores  Stores
 	Rosters rule.Rosters
+	// Roles say who has a role of the directory. Defaults to none: a draft that names one is refused.
+	Roles intake.Roles
 	// Rules are the rules there are. Defaults to rule.Types().
 	Rules   []rule.Type
 	Limiter Limiter
@@ -241,7 +243,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media, Counted: e.rollup.Accepted,
-		Seats: e.seats,
+		Seats: e.seats, Rosters: o.Rosters, Roles: o.Roles, Location: o.Location,
 	})
 	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
 	e.queue = watched{o.Stores.Queue, e.usher.Settled}

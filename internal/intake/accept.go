@@ -149,16 +149,20 @@ func within(req *Request) error {
 
 // enter makes an entry of each draft of a request, or says everything that is wrong with any of them.
 func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request, now time.Time) error {
-	known, err := in.addresses(ctx, req.Tenant, req.Drafts)
+	drafts, unnamed, err := in.named(ctx, req.Tenant, req.Drafts, now, req.pathOf)
+	if err != nil {
+		return err
+	}
+	known, err := in.addresses(ctx, req.Tenant, drafts)
 	if err != nil {
 		return err
 	}
 	var problems []posthouse.Problem
 	origin := life.TraceOf(trace.SpanContextFromContext(ctx))
-	for i := range req.Drafts {
-		p := &draft.Problems{Path: req.pathOf(i)}
-		draft.Check(&req.Drafts[i], cmp.Or(req.MaxRecipients, in.o.MaxRecipients), now, p)
-		if entry, err := in.prepare(ctx, req.Caller, req.Tenant, cmp.Or(req.Drafts[i].ID, posthouse.NewID()), &req.Drafts[i], known, now, p); err != nil {
+	for i := range drafts {
+		d, p := &drafts[i], &draft.Problems{Path: req.pathOf(i), List: unnamed[i]}
+		draft.Check(d, cmp.Or(req.MaxRecipients, in.o.MaxRecipients), now, p)
+		if entry, err := in.prepare(ctx, req.Caller, req.Tenant, cmp.Or(d.ID, posthouse.NewID()), d, known, now, p); err != nil {
 			return err
 		} else if len(p.List) == 0 {
 			entry.Message.Trace = origin

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/rule"
 )
 
 // Store is where drafts are committed, and what is looked up for them.
@@ -60,6 +61,11 @@ type Quotas interface {
 	MentionAll(ctx context.Context, tenant string, payer work.Payer, n int) (back func(n int), err error)
 }
 
+// Roles know who has a role: by role, sorted; one that nobody has is missing.
+type Roles interface {
+	UsersOf(ctx context.Context, tenant string, roles []string) (map[string][]string, error)
+}
+
 // Options makes an Intake. Those without a default are required.
 type Options struct {
 	Store    Store
@@ -85,6 +91,11 @@ type Options struct {
 	Media Media
 	// Counted is told how many deliveries were accepted for a channel. Defaults to nothing.
 	Counted func(tenant, channel string, n int)
+	// Rosters say who is on duty and Roles who has a role, for drafts that name one. Default to none: each is refused.
+	Rosters rule.Rosters
+	Roles   Roles
+	// Location is that of rosters that name none. Defaults to rule.DefaultTimeZone.
+	Location *time.Location
 	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool

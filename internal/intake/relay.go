@@ -175,22 +175,47 @@ func unread(err error) string {
 // weigh makes a submission of each letter, or finds out why there is none. What was handed in is
 // judged by the time it was handed in: a relay that was down changes no deadline and no duty.
 func (r *Relay) weigh(ctx context.Context, letters []letter) error {
+	now := r.Life.Now()
+	if err := r.named(ctx, letters, now); err != nil {
+		return err
+	}
 	known, err := r.directories(ctx, letters)
 	if err != nil {
 		return err
 	}
-	now := r.Life.Now()
 	for i := range letters {
 		l := &letters[i]
 		if l.problem != "" || !l.isDraft() {
 			continue
 		}
-		handedIn := l.row.CreatedAt
-		if handedIn.IsZero() || handedIn.After(now) {
-			handedIn = now
-		}
-		if err := r.weighOne(ctx, l, known[l.row.Tenant], handedIn); err != nil {
+		if err := r.weighOne(ctx, l, known[l.row.Tenant], l.handedIn(now)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// handedIn is the time that a letter is judged by.
+func (l *letter) handedIn(now time.Time) time.Time {
+	if at := l.row.CreatedAt; !at.IsZero() && at.Before(now) {
+		return at
+	}
+	return now
+}
+
+// named puts users in place of the rosters and roles that letters name.
+func (r *Relay) named(ctx context.Context, letters []letter, now time.Time) error {
+	for i := range letters {
+		l := &letters[i]
+		if l.problem != "" || !l.isDraft() {
+			continue
+		}
+		drafts, problems, err := r.Intake.named(ctx, l.row.Tenant, []posthouse.Draft{l.draft}, l.handedIn(now), func(int) string { return "" })
+		if err != nil {
+			return err
+		}
+		if l.draft = drafts[0]; len(problems[0]) > 0 {
+			l.problem = posthouse.Invalid("the message cannot be accepted", problems[0]).Error()
 		}
 	}
 	return nil

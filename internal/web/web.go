@@ -117,15 +117,15 @@ func Describe(t Terms, routes, beside []Route) ([]byte, error) {
 
 // elsewhere are paths that other programs call, and what to use in their place. The first whose path begins so counts.
 var elsewhere = []struct{ begins, says string }{
-	{"/cgi-bin/webhook/send", ", which is of a group robot of WeCom: add a channel of the driver wecom_robot, and send by POST /v1/messages"},
-	{"/robot/send", ", which is of a group robot of DingTalk: add a channel of the driver dingtalk_robot, and send by POST /v1/messages"},
-	{"/open-apis/bot/", ", which is of a group robot of Feishu: add a channel for it, and send by POST /v1/messages"},
+	{"/cgi-bin/webhook/send", ", which is of a group robot of WeCom: make a front for its senders by posthouse front add, or a channel of the driver wecom_robot, and send by POST /v1/messages"},
+	{"/robot/send", ", which is of a group robot of DingTalk: make a front for its senders by posthouse front add, or a channel of the driver dingtalk_robot, and send by POST /v1/messages"},
+	{"/open-apis/bot/", ", which is of a group robot of Feishu: make a front for its senders by posthouse front add, or a channel for it, and send by POST /v1/messages"},
 	{"/cgi-bin/message/send", ", which is of WeCom: add a channel of the driver wecom, and send by POST /v1/messages"},
 	{"/topapi/message/", ", which is of DingTalk: add a channel of the driver dingtalk, and send by POST /v1/messages"},
-	{"/api/v1/alerts", ", which is of Alertmanager: messages are handed in by POST /v1/messages"},
-	{"/api/v2/alerts", ", which is of Alertmanager: messages are handed in by POST /v1/messages"},
-	{"/alertmanager", ": what Alertmanager posts is not read here; messages are handed in by POST /v1/messages"},
-	{"/webhook", ": messages are handed in by POST /v1/messages"},
+	{"/api/v1/alerts", ", which is of Alertmanager: its webhook posts to a front, which posthouse front add alertmanager makes"},
+	{"/api/v2/alerts", ", which is of Alertmanager: its webhook posts to a front, which posthouse front add alertmanager makes"},
+	{"/alertmanager", ": Alertmanager's webhook posts to a front, which posthouse front add alertmanager makes"},
+	{"/webhook", ": messages are handed in by POST /v1/messages, and in the form of other makers at a front, which posthouse front add makes"},
 	{"/v2/", ": the API begins with /v1/"},
 }
 

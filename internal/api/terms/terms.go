@@ -105,6 +105,7 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.CampaignState]():     web.Any(posthouse.CampaignStates()...),
 		reflect.TypeFor[posthouse.AudienceState]():     web.Any(posthouse.AudienceStates()...),
 		reflect.TypeFor[posthouse.SuppressionSource](): web.Any(posthouse.SuppressionSources()...),
+		reflect.TypeFor[posthouse.FrontOutcome]():      web.Any(posthouse.FrontOutcomes()...),
 		reflect.TypeFor[posthouse.Outcome]():           web.Any(posthouse.Outcomes()...),
 		reflect.TypeFor[posthouse.Missed]():            web.Any(posthouse.MissedCollapse, posthouse.MissedExpire),
 		reflect.TypeFor[posthouse.ReportResult]():      web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),
@@ -125,6 +126,7 @@ func kept() map[reflect.Type][]string {
 		reflect.TypeFor[posthouse.Roster]():   {"tenant", "name", "updated_at"},
 		reflect.TypeFor[posthouse.Agent]():    {"tenant", "state", "reason", "key", "app", "last_seen_at", "created_at", "updated_at"},
 		reflect.TypeFor[posthouse.User]():     {"tenant", "updated_at"},
+		reflect.TypeFor[wire.PutFront]():      {"tenant", "name", "created_at", "updated_at", "last_at"},
 	}
 }
 

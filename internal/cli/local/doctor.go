@@ -105,6 +105,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 		out = append(out, examineViews(ctx, s)...)
 		out = append(out, examinePartitions(ctx, s)...)
 		out = append(out, examineProcesses(ctx, s)...)
+		out = append(out, examineFronts(ctx, s, time.Now())...)
 	}
 	if whole && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)

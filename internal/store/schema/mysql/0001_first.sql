@@ -986,6 +986,37 @@ CREATE TABLE posthouse_callbacks (
   KEY posthouse_callbacks_channel (tenant, channel)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- Fronts: addresses at which senders of other makers hand in messages, each in its own form. token is the hash of what a sender shows,
+-- settings is a document, and last_at is when something came, 0 for never.
+CREATE TABLE posthouse_fronts (
+  tenant varchar(128) NOT NULL,
+  name varchar(128) NOT NULL,
+  kind varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  token varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  settings mediumtext NOT NULL,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  last_at bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (tenant, name),
+  UNIQUE KEY posthouse_fronts_token (token)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
+-- What came last at each front, and what it became. messages is a document, shown is the body with its values masked, and body
+-- is all of it, sealed.
+CREATE TABLE posthouse_front_calls (
+  tenant varchar(128) NOT NULL,
+  front varchar(128) NOT NULL,
+  id varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  at bigint NOT NULL,
+  outcome varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  reason text NOT NULL,
+  messages mediumtext NOT NULL,
+  size bigint NOT NULL,
+  shown mediumtext NOT NULL,
+  body mediumtext NOT NULL,
+  PRIMARY KEY (tenant, front, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
 -- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
 -- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since. subject is
@@ -1147,6 +1178,8 @@ DROP TABLE posthouse_heard;
 DROP TABLE posthouse_passes;
 DROP TABLE posthouse_person_roles;
 DROP TABLE posthouse_people;
+DROP TABLE posthouse_front_calls;
+DROP TABLE posthouse_fronts;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;

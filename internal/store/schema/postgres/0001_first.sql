@@ -982,6 +982,37 @@ CREATE TABLE posthouse_callbacks (
 );
 CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel);
 
+-- Fronts: addresses at which senders of other makers hand in messages, each in its own form. token is the hash of what a sender shows,
+-- settings is a document, and last_at is when something came, 0 for never.
+CREATE TABLE posthouse_fronts (
+  tenant text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  token text COLLATE "C" NOT NULL,
+  settings text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  last_at bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (tenant, name)
+);
+CREATE UNIQUE INDEX posthouse_fronts_token ON posthouse_fronts (token);
+
+-- What came last at each front, and what it became. messages is a document, shown is the body with its values masked, and body
+-- is all of it, sealed.
+CREATE TABLE posthouse_front_calls (
+  tenant text COLLATE "C" NOT NULL,
+  front text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  outcome text COLLATE "C" NOT NULL,
+  reason text COLLATE "C" NOT NULL,
+  messages text COLLATE "C" NOT NULL,
+  size bigint NOT NULL,
+  shown text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL,
+  PRIMARY KEY (tenant, front, id)
+);
+
 -- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
 -- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
 -- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since. subject is
@@ -1143,6 +1174,8 @@ DROP TABLE posthouse_heard;
 DROP TABLE posthouse_passes;
 DROP TABLE posthouse_person_roles;
 DROP TABLE posthouse_people;
+DROP TABLE posthouse_front_calls;
+DROP TABLE posthouse_fronts;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;

@@ -967,6 +967,37 @@ CREATE TABLE posthouse_callbacks (
 );
 CREATE INDEX posthouse_callbacks_channel ON posthouse_callbacks (tenant, channel);
 
+-- Fronts: addresses at which senders of other makers hand in messages, each in its own form. token is the hash of what a sender shows,
+-- settings is a document, and last_at is when something came, 0 for never.
+CREATE TABLE posthouse_fronts (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  token TEXT NOT NULL,
+  settings TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (tenant, name)
+);
+CREATE UNIQUE INDEX posthouse_fronts_token ON posthouse_fronts (token);
+
+-- What came last at each front, and what it became. messages is a document, shown is the body with its values masked, and body
+-- is all of it, sealed.
+CREATE TABLE posthouse_front_calls (
+  tenant TEXT NOT NULL,
+  front TEXT NOT NULL,
+  id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  messages TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  shown TEXT NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (tenant, front, id)
+);
+
 -- Who may use the console. password is a hash by argon2id, empty for none: then a link alone lets in. totp is the sealed secret
 -- of one-time codes, empty for none; totp_step is the last step of time whose code was taken, totp_spare has the hashes of the
 -- recovery codes that are left, and totp_wrong counts wrong codes since totp_wrong_since. subject is
@@ -1128,6 +1159,8 @@ DROP TABLE posthouse_heard;
 DROP TABLE posthouse_passes;
 DROP TABLE posthouse_person_roles;
 DROP TABLE posthouse_people;
+DROP TABLE posthouse_front_calls;
+DROP TABLE posthouse_fronts;
 DROP TABLE posthouse_callbacks;
 DROP TABLE posthouse_suppressions;
 DROP TABLE posthouse_awaited;

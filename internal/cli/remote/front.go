@@ -1,0 +1,267 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
+	"github.com/posthouse/posthouse/wire"
+)
+
+func frontGroup(sh *shell.Shell) *cobra.Command {
+	return sh.Calling(shell.Group("front", "The fronts, at which senders of other makers hand in messages in their own form",
+		frontKinds(sh), frontAdd(sh), frontList(sh), frontShow(sh), frontRotate(sh), frontReveal(sh), frontDelete(sh)))
+}
+
+func frontKinds(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "kinds", Short: "List whose forms a front can speak", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.Fronts.Kinds(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(list, func() {
+				var rows [][]string
+				for _, k := range list {
+					rows = append(rows, []string{k.Kind, k.Title})
+				}
+				sh.Table([]string{"Kind", "Form"}, rows)
+			})
+		}),
+	}
+}
+
+// frontFlags are what a front is made of.
+type frontFlags struct {
+	name                 string
+	recipients           []string
+	matches              []string
+	priorities, formulas map[string]string
+	in                   wire.PutFront
+	format               string
+}
+
+func frontAdd(sh *shell.Shell) *cobra.Command {
+	var f frontFlags
+	cmd := &cobra.Command{
+		Use: "add KIND", Short: "Make a front and print what to paste at the sender; or replace the settings of the one of this name", Args: shell.Takes("KIND"),
+		Long: `Make a front and print what to paste at the sender, with the token of the front in it, which is shown this once. A front that has the
+name already gets the settings of this command and keeps its token.
+
+Recipients are users of the directory; roster:NAME is whoever is on duty when a message comes, role:NAME whoever has the role, and
+address:TEXT is where the channel reaches somebody.`,
+		Example: `  posthouse front add alertmanager --to-channel ops --recipients roster:sre
+  posthouse front add grafana --to-channel ops --recipients li.na --language zh --each alert
+  posthouse front add alertmanager --name db-alerts --to-channel ops --recipients role:dba --match 'team=web to-channel=web recipients=roster:web'`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			f.in.Kind = args[0]
+			if err := f.read(); err != nil {
+				return err
+			}
+			made, err := c.Fronts.Put(ctx, cmp.Or(f.name, f.in.Kind), f.in)
+			if err != nil {
+				return err
+			}
+			return sh.Show(made, func() { showFront(sh, made) })
+		}),
+	}
+	cmd.Flags().StringVar(&f.name, "name", "", "what to call it, a `NAME` (default the kind)")
+	cmd.Flags().StringVar(&f.in.Channel, "to-channel", "", "the `CHANNEL` that its messages go through")
+	cmd.Flags().StringSliceVar(&f.recipients, "recipients", nil, "whom they are for, a `LIST`: users, roster:NAME, role:NAME or address:TEXT")
+	cmd.Flags().StringArrayVar(&f.matches, "match", nil, "labels that lead elsewhere, as `'NAME=VALUE … to-channel=CHANNEL recipients=LIST'`; the first that fits counts")
+	cmd.Flags().StringVar(&f.in.Template, "template", "", "the `TEMPLATE` to fill, in place of the front's own text")
+	cmd.Flags().StringVar(&f.in.MessageKind, "message-kind", "", "the `KIND` of the messages (default the front's)")
+	cmd.Flags().StringVar(&f.in.Language, "language", "", "the `LANGUAGE` of the front's own text: en or zh (default en)")
+	cmd.Flags().StringVar(&f.format, "format", "", "the `FORMAT` of the front's own text: text or markdown (default markdown where the channel sends it)")
+	cmd.Flags().StringVar(&f.in.Each, "each", "", "`WHAT` becomes a message: group or alert (default group)")
+	cmd.Flags().StringToStringVar(&f.priorities, "priority", nil, "the priorities of the sender's words, as `WORD=PRIORITY`, such as warning=high")
+	cmd.Flags().TextVar(&f.in.DedupWindow, "dedup-window", &f.in.DedupWindow, "how long the same is taken once, a `DURATION` up to 24h (default 5m)")
+	cmd.Flags().BoolVar(&f.in.Signed, "signed", false, "refuse what does not carry the sender's signature, whose secret is the token")
+	cmd.Flags().StringToStringVar(&f.formulas, "expression", nil, "what makes a message of a body, as `NAME=EXPRESSION`, of the kind json")
+	return cmd
+}
+
+// read turns flags into settings.
+func (f *frontFlags) read() error {
+	f.in.To = recipientsOf(f.recipients)
+	f.in.Format, f.in.Expressions = posthouse.ContentType(f.format), f.formulas
+	for word, p := range f.priorities {
+		if f.in.Priorities == nil {
+			f.in.Priorities = map[string]posthouse.Priority{}
+		}
+		f.in.Priorities[word] = posthouse.Priority(p)
+	}
+	for _, text := range f.matches {
+		m, err := matchOf(text)
+		if err != nil {
+			return err
+		}
+		f.in.Match = append(f.in.Match, m)
+	}
+	return nil
+}
+
+// recipientsOf reads recipients: users, or others by a word before a colon.
+func recipientsOf(list []string) []posthouse.Recipient {
+	out := make([]posthouse.Recipient, len(list))
+	for i, text := range list {
+		switch kind, rest, _ := strings.Cut(text, ":"); kind {
+		case "roster":
+			out[i].Roster = rest
+		case "role":
+			out[i].Role = rest
+		case "address":
+			out[i].Address = rest
+		default:
+			out[i].User = text
+		}
+	}
+	return out
+}
+
+// matchOf reads a line of the table: words of the form NAME=VALUE.
+func matchOf(text string) (posthouse.FrontMatch, error) {
+	m := posthouse.FrontMatch{If: map[string]string{}}
+	for _, word := range strings.Fields(text) {
+		name, value, ok := strings.Cut(word, "=")
+		switch {
+		case !ok:
+			return m, shell.Usagef("--match has the word %q: want NAME=VALUE, to-channel=CHANNEL or recipients=LIST", word)
+		case name == "to-channel":
+			m.Channel = value
+		case name == "recipients":
+			m.To = recipientsOf(strings.Split(value, ","))
+		default:
+			m.If[name] = value
+		}
+	}
+	return m, nil
+}
+
+// showFront prints what to paste, and beside it where it goes.
+func showFront(sh *shell.Shell, made wire.NewFront) {
+	if made.Token == "" {
+		sh.Printf("%s\n", made.Path)
+		fmt.Fprintf(sh.Err, "  → stored; the token stays as it is: posthouse front rotate %s makes another\n", shellword.Quote(made.Name))
+		return
+	}
+	for i, s := range made.Setup {
+		if i > 0 {
+			sh.Printf("\n")
+		}
+		sh.Printf("# %s\n%s", s.Title, s.Text)
+	}
+	if len(made.Setup) == 0 {
+		sh.Printf("%s/%s\n", made.Path, made.Token)
+	}
+	fmt.Fprintf(sh.Err, "  → the token is shown this once; posthouse front show %s says what came\n", shellword.Quote(made.Name))
+}
+
+func recipientText(list []posthouse.Recipient) string {
+	var parts []string
+	for _, r := range list {
+		switch {
+		case r.Roster != "":
+			parts = append(parts, "roster:"+r.Roster)
+		case r.Role != "":
+			parts = append(parts, "role:"+r.Role)
+		default:
+			parts = append(parts, cmp.Or(r.User, r.Address))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func frontList(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the fronts", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.Fronts.List(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(list, func() {
+				var rows [][]string
+				for _, f := range list {
+					rows = append(rows, []string{f.Name, f.Kind, f.Channel, recipientText(f.To), sh.At(f.LastAt)})
+				}
+				sh.Table([]string{"Front", "Kind", "Channel", "For", "Last received"}, rows)
+			})
+		}),
+	}
+}
+
+func frontShow(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a front, what came there last, and what became of it", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			f, err := c.Fronts.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			calls, err := c.Fronts.Calls(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(map[string]any{"front": f, "calls": calls}, func() {
+				sh.Fields([][2]string{{"front", f.Name}, {"kind", f.Kind}, {"channel", f.Channel}, {"for", recipientText(f.To)}, {"template", f.Template}, {"last received", sh.At(f.LastAt)}}...)
+				var rows [][]string
+				for _, call := range calls {
+					rows = append(rows, []string{sh.At(call.At), string(call.Outcome), strings.Join(call.Messages, " "), call.Reason, call.ID})
+				}
+				if len(rows) > 0 {
+					sh.Table([]string{"Received", "Outcome", "Messages", "Why", "Call"}, rows)
+				}
+			})
+		}),
+	}
+}
+
+func frontRotate(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate NAME", Short: "Give a front another token and print what to paste; within seconds the old one is refused", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			made, err := c.Fronts.Rotate(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(made, func() { showFront(sh, made) })
+		}),
+	}
+}
+
+func frontReveal(sh *shell.Shell) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "reveal NAME CALL", Short: "Show the body of a call as it came; the audit log has who saw it and why", Args: shell.Takes("NAME", "CALL"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			found, err := c.Fronts.Reveal(ctx, args[0], args[1], reason)
+			if err != nil {
+				return err
+			}
+			return sh.Show(found, func() { sh.Printf("%s\n", found.Body) })
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, a `TEXT` for the audit log")
+	return cmd
+}
+
+func frontDelete(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Aliases: []string{"remove"}, Short: "Delete a front: who calls it is refused", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Fronts.Delete(ctx, args[0]); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "deleted")
+		}),
+	}
+}

@@ -1,0 +1,150 @@
+package inbound
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Form is the language of one kind of senders.
+type Form struct {
+	// Kind names it in addresses, commands and the database.
+	Kind string
+	// Title is what its makers call it, and TitleZH in Chinese where that is another name.
+	Title, TitleZH string
+	// Tokens are where its senders show a token besides the path, the query's token and the header Authorization. Defaults to none.
+	Tokens func(r *Request) []string
+	// Read makes messages of a request, in the order in which they are to be sent. An error is the caller's to mend; none and no message
+	// is a request that asks for none.
+	Read func(r *Request) ([]Message, error)
+	// Answer tells the caller what became of it, in the sender's own form.
+	Answer func(w http.ResponseWriter, r *Request, out Result)
+	// Setup is what to write at the sender, for a front at a URL without a path.
+	Setup func(s Setup) []Snippet
+	// MaxBody bounds a body in bytes. Defaults to that of the API.
+	MaxBody int64
+	// Priorities are those of the words for how bad something is. Words are small letters.
+	Priorities map[string]posthouse.Priority
+	// Groups says that a request may bring several things at once, so that Each of a front has a meaning. Signs says that its senders
+	// can sign what they send. Expressions says that the front's own make the message.
+	Groups, Signs, Expressions bool
+	// Check says what is wrong with the settings of a front beyond what all have. Defaults to nothing.
+	Check func(s posthouse.FrontSettings) []posthouse.Problem
+}
+
+// Request is a call at a front.
+type Request struct {
+	*http.Request
+	// Rest are the parts of the path behind the kind and the token, unescaped.
+	Rest []string
+	Body []byte
+	// Token is what the caller showed. It is empty where the caller is not known yet.
+	Token string
+	Front posthouse.Front
+	// Zone is the server's, and Now when the call came.
+	Zone *time.Location
+	Now  time.Time
+
+	notes  []string
+	parsed map[string]string
+}
+
+// Note says something about the call that is kept with it, such as what was left out.
+func (r *Request) Note(text string) { r.notes = append(r.notes, text) }
+
+// Chinese reports whether the front's own text is Chinese.
+func (r *Request) Chinese() bool { return r.Front.Language == "zh" }
+
+// Message is one thing that a request asks to tell.
+type Message struct {
+	Title, Text string
+	// Markdown is the text for channels that send Markdown. Defaults to Text.
+	Markdown string
+	// Severity is the sender's word for how bad it is, and Priority what follows from it besides the words that the front and its kind know.
+	Severity string
+	Priority posthouse.Priority
+	// Labels are what the lines of a front's table look at.
+	Labels map[string]string
+	// Payload is what a template of the front is filled with.
+	Payload map[string]any
+	// Key tells what is the same from what is another, where the sender says it.
+	Key string
+	// Ref is what the message is about, in the sender's words.
+	Ref       string
+	NotBefore time.Time
+}
+
+// Status is how a call ended.
+type Status int
+
+// The ends of a call.
+const (
+	Accepted     Status = iota // committed, or it asks for no message
+	Unauthorized               // no token, or a wrong one
+	Refused                    // it cannot be read
+	TooLarge                   // its body is beyond the bound
+	Unavailable                // it could not be committed: come again
+)
+
+// HTTP is the usual status code of an end.
+func (s Status) HTTP() int {
+	switch s {
+	case Unauthorized:
+		return http.StatusUnauthorized
+	case Refused:
+		return http.StatusBadRequest
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
+
+// Result is what became of a call.
+type Result struct {
+	Status Status
+	// Reason says why it was not taken, in words for the caller.
+	Reason string
+	// Accepted are the messages, of a call that was taken.
+	Accepted []posthouse.Accepted
+}
+
+// ID is that of the first message, empty without any.
+func (r Result) ID() string {
+	if len(r.Accepted) == 0 {
+		return ""
+	}
+	return r.Accepted[0].ID
+}
+
+// Setup is what a sender is to be told of a front.
+type Setup struct {
+	// URL is the front's without a token, such as https://post.example.com/in/ntfy.
+	URL   string
+	Token string
+	Front posthouse.Front
+}
+
+// Address is the URL with the token in its path.
+func (s Setup) Address() string { return s.URL + "/" + s.Token }
+
+// Snippet is something to paste.
+type Snippet struct {
+	// Title says where it goes.
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+// ErrSignature is what Read answers to a call whose signature is missing or wrong.
+var ErrSignature = errors.New("the signature is missing or wrong: its secret is the token of the front")
+
+// AnswerText tells in plain text why something was not taken. It is the answer of senders that write it to their log.
+func AnswerText(w http.ResponseWriter, _ *Request, out Result) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(out.Status.HTTP())
+	_, _ = io.WriteString(w, out.Reason) // a caller who left is no error of ours
+}

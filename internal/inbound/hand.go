@@ -1,0 +1,191 @@
+package inbound
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// dedupWindow is how long the same is taken once, where a front does not say it: as long as two senders of a pair may be apart.
+const dedupWindow = 5 * time.Minute
+
+// MaxMessages bounds the messages of one call.
+const MaxMessages = 200
+
+// hand hands messages in. A message whose template fails goes out with the front's own text, and the call says so: no alert is lost to
+// a name that it does not have.
+func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
+	if n := len(messages); n > MaxMessages {
+		in.Note(fmt.Sprintf("%d messages at once: the first %d are taken", n, MaxMessages))
+		messages = messages[:MaxMessages]
+	}
+	drafts := make([]posthouse.Draft, len(messages))
+	for i := range messages {
+		drafts[i] = d.draftOf(form, in, &messages[i], in.Front.Template)
+	}
+	answer, err := d.accept(in, drafts)
+	if in.Front.Template != "" && posthouse.CodeOf(err) == posthouse.CodeInvalid && err != nil {
+		for i, why := range failures(err) {
+			if i < len(drafts) {
+				in.Note(fmt.Sprintf("message %d is told without the template %s: %s", i+1, in.Front.Template, why))
+				drafts[i] = d.draftOf(form, in, &messages[i], "")
+			}
+		}
+		answer, err = d.accept(in, drafts)
+	}
+	if err != nil {
+		return Result{Status: Unavailable, Reason: reasonOf(err)}
+	}
+	return Result{Accepted: answer.Accepted}
+}
+
+func (d *Desk) accept(in *Request, drafts []posthouse.Draft) (intake.Answer, error) {
+	return d.o.Intake.Accept(in.Context(), intake.Request{
+		Tenant: in.Front.Tenant, Caller: work.Caller{Sight: work.SeeAll()}, Drafts: drafts,
+		Path: func(i int) string { return fmt.Sprintf("messages[%d].", i) },
+	})
+}
+
+// failures are the messages of a request in which something is wrong, and what.
+func failures(err error) map[int]string {
+	out := map[int]string{}
+	for _, p := range web.ProblemsOf(err) {
+		rest, _ := strings.CutPrefix(p.Path, "messages[")
+		number, field, _ := strings.Cut(rest, "].")
+		if i, err := strconv.Atoi(number); err == nil {
+			out[i] = cmp.Or(out[i], field+" "+p.Message)
+		}
+	}
+	return out
+}
+
+// reasonOf is why drafts were not accepted: what is meant for callers, and nothing of what is inside.
+func reasonOf(err error) string {
+	switch code := posthouse.CodeOf(err); code {
+	case posthouse.CodeInternal, posthouse.CodeOutcomeUnknown:
+		return "it could not be committed now"
+	default:
+		return "it could not be committed: " + Cut(err.Error(), 500)
+	}
+}
+
+// draftOf is a message for the channel and the recipients that the front has for it.
+func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) posthouse.Draft {
+	f := &in.Front
+	out := posthouse.Draft{
+		Channel: f.Channel, To: f.To, Kind: cmp.Or(f.MessageKind, f.Kind), Ref: Cut(Clean(m.Ref), 255), Source: Cut("front "+f.Name, 128),
+		Priority: priorityOf(form, f, m), NotBefore: m.NotBefore,
+	}
+	if row := matching(f.Match, m.Labels); row != nil {
+		out.Channel = cmp.Or(row.Channel, out.Channel)
+		if len(row.To) > 0 {
+			out.To = row.To
+		}
+	}
+	if m.Key != "" {
+		sum := sha256.Sum256([]byte(f.Name + "\x00" + out.Channel + "\x00" + m.Key))
+		out.DedupKey, out.DedupWindow = "front:"+hex.EncodeToString(sum[:]), cmp.Or(f.DedupWindow, posthouse.Duration(dedupWindow))
+	}
+	if template != "" {
+		out.Template, out.Payload = template, payloadOf(m)
+		return out
+	}
+	out.Content = d.contentOf(f, m, out.Channel)
+	return out
+}
+
+// contentOf is the front's own text, in the form that the channel has for it.
+func (d *Desk) contentOf(f *posthouse.Front, m *Message, channel string) *posthouse.Content {
+	c := &posthouse.Content{Title: Cut(OneLine(m.Title), 250), Text: Cut(Clean(m.Text), maxText)}
+	if m.Markdown != "" && (f.Format == posthouse.MarkdownContent || f.Format == "" && d.o.Markdown(f.Tenant, channel)) {
+		c.Type, c.Text = posthouse.MarkdownContent, Cut(Clean(m.Markdown), maxText)
+	}
+	if c.Text == "" {
+		c.Text = c.Title
+	}
+	return c
+}
+
+// maxText bounds a text in bytes. The smallest of the channels behind, WeCom's Markdown, takes 4,096.
+const maxText = 4000
+
+// payloadOf is what a template is filled with: the sender's fields, with the front's own text as title and text.
+func payloadOf(m *Message) json.RawMessage {
+	all := map[string]any{"title": OneLine(m.Title), "text": Clean(m.Text), "severity": Clean(m.Severity)}
+	for name, v := range m.Payload {
+		all[name] = v
+	}
+	out, err := json.Marshal(cleaned(all))
+	if err != nil || len(out) > draft.MaxPayload {
+		out, _ = json.Marshal(map[string]any{"title": OneLine(m.Title), "text": Cut(Clean(m.Text), maxText), "severity": Clean(m.Severity)}) // texts: cannot fail
+	}
+	return out
+}
+
+// cleaned is a value without what no database keeps.
+func cleaned(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Clean(v)
+	case map[string]string:
+		out := make(map[string]any, len(v))
+		for name, text := range v {
+			out[Clean(name)] = Clean(text)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, one := range v {
+			out[Clean(name)] = cleaned(one)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = cleaned(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// matching is the first line that fits, nil for none.
+func matching(lines []posthouse.FrontMatch, labels map[string]string) *posthouse.FrontMatch {
+	at := slices.IndexFunc(lines, func(l posthouse.FrontMatch) bool {
+		for name, want := range l.If {
+			if labels[name] != want {
+				return false
+			}
+		}
+		return true
+	})
+	if at < 0 {
+		return nil
+	}
+	return &lines[at]
+}
+
+func priorityOf(form *Form, f *posthouse.Front, m *Message) posthouse.Priority {
+	if m.Priority != "" {
+		return m.Priority
+	}
+	return PriorityOf(form.Priorities, f, m.Severity)
+}
+
+// PriorityOf is the priority of the sender's word for how bad something is, normal where nobody knows the word.
+func PriorityOf(usual map[string]posthouse.Priority, f *posthouse.Front, severity string) posthouse.Priority {
+	word := strings.ToLower(strings.TrimSpace(severity))
+	return cmp.Or(f.Priorities[severity], f.Priorities[word], usual[word], posthouse.Normal)
+}
