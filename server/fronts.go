@@ -5,15 +5,27 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/front/alertmanager"
+	"github.com/posthouse/posthouse/internal/front/bark"
+	"github.com/posthouse/posthouse/internal/front/dingtalk"
+	"github.com/posthouse/posthouse/internal/front/feishu"
 	"github.com/posthouse/posthouse/internal/front/fronts"
+	"github.com/posthouse/posthouse/internal/front/gotify"
 	"github.com/posthouse/posthouse/internal/front/grafana"
+	"github.com/posthouse/posthouse/internal/front/messagepusher"
+	"github.com/posthouse/posthouse/internal/front/ntfy"
+	"github.com/posthouse/posthouse/internal/front/pushplus"
+	"github.com/posthouse/posthouse/internal/front/serverchan"
+	"github.com/posthouse/posthouse/internal/front/wecom"
 	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
 // forms are the languages that fronts speak.
 func forms() []inbound.Form {
-	return []inbound.Form{alertmanager.Form(), grafana.Form()}
+	return []inbound.Form{
+		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(),
+		messagepusher.Form(), pushplus.Form(),
+	}
 }
 
 // openFronts puts the fronts beside the API.

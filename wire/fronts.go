@@ -19,7 +19,7 @@ type NewFront struct {
 // Snippet is something to paste.
 type Snippet struct {
 	Title string `json:"title" doc:"Where it goes."`
-	Text  string `json:"text"`
+	Text  string `json:"text" doc:"What to paste."`
 }
 
 // FrontKind is a kind of fronts.
@@ -34,6 +34,6 @@ type FrontKind struct {
 
 // RevealedCall is the body of a call at a front, whole.
 type RevealedCall struct {
-	ID   string `json:"id"`
+	ID   string `json:"id" doc:"The call."`
 	Body string `json:"body" doc:"At most 64 KiB of it; what shows the token stands as (token)."`
 }

@@ -47,7 +47,7 @@ var wrongMessages = []wrong{
 		"not_before", `is "tomorrow": want a time such as 2026-10-01T08:30:00+08:00`,
 		"channel", "is required: the name of a configured channel",
 		"on_unknown", `is "guess": want retry, hold, query or assume_sent`,
-		"to[1]", "names nobody: want a user or an address",
+		"to[1]", "names nobody: want a user or an address, a roster or a role",
 		"to[2].user", "holds a line break: one line is allowed",
 		"payload", "must be a JSON object",
 	}},

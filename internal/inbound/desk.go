@@ -195,9 +195,9 @@ func (d *Desk) whose(form *Form, in *Request, parts []string, outcome string) st
 // find looks for the front whose token the caller shows, by the path first.
 func (d *Desk) find(form *Form, in *Request, parts []string) (bool, error) {
 	in.Rest = parts
-	if len(parts) > 0 {
-		if found, err := d.is(form, in, strings.TrimSuffix(parts[0], ".send")); found || err != nil {
-			in.Rest = parts[1:]
+	for i, part := range parts {
+		if found, err := d.is(form, in, strings.TrimSuffix(part, ".send")); found || err != nil { // ServerChan's addresses end so
+			in.Rest = slices.Concat(parts[:i], parts[i+1:])
 			return found, err
 		}
 	}

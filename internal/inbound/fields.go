@@ -7,7 +7,10 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Fields are the texts of a request by name: those of its query, and above them those of its body, which is a form or a JSON object.
@@ -68,4 +71,19 @@ func (r *Request) readFields() {
 			r.parsed[name] = list[0]
 		}
 	}
+}
+
+// Scale is the priority of a number, where low is the highest that is low and high the lowest that is high. A text that is no number has
+// none.
+func Scale(text string, low, high int) posthouse.Priority {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	switch {
+	case err != nil:
+		return ""
+	case n >= high:
+		return posthouse.High
+	case n <= low:
+		return posthouse.Low
+	}
+	return posthouse.Normal
 }

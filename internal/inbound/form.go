@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -15,7 +16,7 @@ type Form struct {
 	Kind string
 	// Title is what its makers call it, and TitleZH in Chinese where that is another name.
 	Title, TitleZH string
-	// Tokens are where its senders show a token besides the path, the query's token and the header Authorization. Defaults to none.
+	// Tokens are where its senders show a token besides a part of the path, the query's token and the header Authorization. Defaults to none.
 	Tokens func(r *Request) []string
 	// Read makes messages of a request, in the order in which they are to be sent. An error is the caller's to mend; none and no message
 	// is a request that asks for none.
@@ -147,4 +148,15 @@ func AnswerText(w http.ResponseWriter, _ *Request, out Result) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(out.Status.HTTP())
 	_, _ = io.WriteString(w, out.Reason) // a caller who left is no error of ours
+}
+
+// AnswerJSON writes an answer as JSON.
+func AnswerJSON(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil { // forms answer texts and numbers
+		status, text = http.StatusInternalServerError, nil
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // a caller who left is no error of ours
 }

@@ -1,0 +1,169 @@
+package server_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// formCase is one request of a sender, in which T stands for the token.
+type formCase struct {
+	name, kind   string
+	method, path string // behind /in/KIND
+	body         string
+	headers      []string
+	status       int
+	says         string // in the answer
+	title, text  string // of the message; none where both are empty
+	priority     posthouse.Priority
+}
+
+var formCases = []formCase{
+	{name: "a text", kind: "dingtalk", method: "POST", path: "/robot/send?access_token=T", body: `{"msgtype":"text","text":{"content":"disk full"},"at":{"isAtAll":true}}`, status: 200, says: `{"errcode":0,"errmsg":"ok"}`, text: "disk full"},
+	{name: "markdown", kind: "dingtalk", method: "POST", path: "/robot/send?access_token=T", body: `{"msgtype":"markdown","markdown":{"title":"Disk","text":"**full**"}}`, status: 200, says: `"errcode":0`, title: "Disk", text: "**full**"},
+	{name: "a card", kind: "dingtalk", method: "POST", path: "/robot/send?access_token=T", body: `{"msgtype":"actionCard","actionCard":{"title":"Disk","text":"full","btns":[{"title":"Open","actionURL":"https://a.example"}]}}`, status: 200, says: `"errcode":0`, title: "Disk", text: "full\nOpen: https://a.example"},
+	{name: "links", kind: "dingtalk", method: "POST", path: "/robot/send?access_token=T", body: `{"msgtype":"feedCard","feedCard":{"links":[{"title":"one","messageURL":"https://a.example"}]}}`, status: 200, says: `"errcode":0`, text: "one: https://a.example\n"},
+	{name: "no such type", kind: "dingtalk", method: "POST", path: "/robot/send?access_token=T", body: `{"msgtype":"picture"}`, status: 200, says: `"errcode":40035`},
+	{name: "no such robot", kind: "dingtalk", method: "POST", path: "/robot/send?access_token=x", body: `{}`, status: 200, says: `{"errcode":300005,"errmsg":"token is not exist"}`},
+	{name: "a text", kind: "wecom", method: "POST", path: "/cgi-bin/webhook/send?key=T", body: `{"msgtype":"text","text":{"content":"disk full"}}`, status: 200, says: `{"errcode":0,"errmsg":"ok"}`, text: "disk full"},
+	{name: "news", kind: "wecom", method: "POST", path: "/cgi-bin/webhook/send?key=T", body: `{"msgtype":"news","news":{"articles":[{"title":"Disk","description":"full","url":"https://a.example"}]}}`, status: 200, says: `"errcode":0`, title: "Disk", text: "Disk\nfull\nhttps://a.example"},
+	{name: "a picture", kind: "wecom", method: "POST", path: "/cgi-bin/webhook/send?key=T", body: `{"msgtype":"image"}`, status: 200, says: `"errcode":40058`},
+	{name: "no such robot", kind: "wecom", method: "POST", path: "/cgi-bin/webhook/send?key=x", body: `{}`, status: 200, says: `"errcode":93000`},
+	{name: "a text", kind: "feishu", method: "POST", path: "/open-apis/bot/v2/hook/T", body: `{"msg_type":"text","content":{"text":"disk full"}}`, status: 200, says: `"StatusCode":0`, text: "disk full"},
+	{name: "a post", kind: "feishu", method: "POST", path: "/open-apis/bot/v2/hook/T", body: `{"msg_type":"post","content":{"post":{"zh_cn":{"title":"Disk","content":[[{"tag":"text","text":"full "},{"tag":"a","text":"open","href":"https://a.example"}]]}}}}`, status: 200, says: `"code":0`, title: "Disk", text: "full open https://a.example"},
+	{name: "a card", kind: "feishu", method: "POST", path: "/open-apis/bot/v2/hook/T", body: `{"msg_type":"interactive","card":{"header":{"title":{"content":"Disk"}},"elements":[{"tag":"div","text":{"tag":"lark_md","content":"full"}},{"tag":"markdown","content":"now"}]}}`, status: 200, says: `"code":0`, title: "Disk", text: "full\n\nnow"},
+	{name: "no such robot", kind: "feishu", method: "POST", path: "/open-apis/bot/v2/hook/x", body: `{}`, status: 200, says: `"code":19001`},
+	{name: "a form", kind: "gotify", method: "POST", path: "/message?token=T", body: "title=Disk&message=full&priority=8", headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 200, says: `"appid":1,"date":`, title: "Disk", text: "full", priority: posthouse.High},
+	{name: "JSON", kind: "gotify", method: "POST", path: "/message", body: `{"title":"Disk","message":"full","priority":2}`, headers: []string{"X-Gotify-Key", "T"}, status: 200, says: `"priority":2`, title: "Disk", text: "full", priority: posthouse.Low},
+	{name: "no message", kind: "gotify", method: "POST", path: "/message?token=T", body: `{}`, status: 400, says: `"errorCode":400`},
+	{name: "no token", kind: "gotify", method: "POST", path: "/message", body: `{"message":"full"}`, status: 401, says: `{"error":"Unauthorized","errorCode":401,"errorDescription":`},
+	{name: "headers", kind: "ntfy", method: "POST", path: "/disks", body: "full", headers: []string{"Authorization", "Bearer T", "X-Title", "=?utf-8?q?Platte?=", "Priority", "urgent"}, status: 200, says: `"event":"message"`, title: "Platte", text: "full", priority: posthouse.High},
+	{name: "JSON", kind: "ntfy", method: "POST", path: "/", body: `{"topic":"disks","message":"full","title":"Disk","priority":1}`, headers: []string{"Authorization", "Bearer T"}, status: 200, says: `"time":`, title: "Disk", text: "full", priority: posthouse.Low},
+	{name: "too long", kind: "ntfy", method: "PUT", path: "/disks", body: strings.Repeat("x", 5000), headers: []string{"Authorization", "Bearer T"}, status: 413, says: `"http":413`},
+	{name: "no token", kind: "ntfy", method: "PUT", path: "/disks", body: "full", status: 401, says: `"code":40101`},
+	{name: "no such delay", kind: "ntfy", method: "PUT", path: "/disks?delay=tomorrow", body: "full", headers: []string{"Authorization", "Bearer T"}, status: 400, says: `"code":40001`},
+	{name: "a path", kind: "bark", method: "GET", path: "/T/Disk/full?level=timeSensitive", status: 200, says: `"code":200,"message":"success"`, title: "Disk", text: "full", priority: posthouse.High},
+	{name: "an escaped path", kind: "bark", method: "GET", path: "/T/Disk/a%2Fb", status: 200, says: `"code":200`, title: "Disk", text: "a/b"},
+	{name: "JSON", kind: "bark", method: "POST", path: "/push", body: `{"device_key":"T","title":"Disk","body":"full","level":"passive"}`, status: 200, says: `"code":200`, title: "Disk", text: "full", priority: posthouse.Low},
+	{name: "no such key", kind: "bark", method: "GET", path: "/x/full", status: 400, says: "failed to get device token"},
+	{name: "a form", kind: "serverchan", method: "POST", path: "/T.send", body: "title=Disk&desp=full", headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 200, says: `"errno":0`, title: "Disk", text: "full"},
+	{name: "the old name", kind: "serverchan", method: "GET", path: "/T.send?text=Disk", status: 200, says: `"code":0`, title: "Disk", text: "Disk"},
+	{name: "no such key", kind: "serverchan", method: "GET", path: "/x.send?text=Disk", status: 401, says: `"code":40001`},
+	{name: "JSON", kind: "message-pusher", method: "POST", path: "/push/root", body: `{"title":"Disk","content":"full","token":"T"}`, status: 200, says: `"success":true`, title: "Disk", text: "full"},
+	{name: "a query", kind: "message-pusher", method: "GET", path: "/push/root?title=Disk&description=full&token=T", status: 200, says: `"uuid":"0`, title: "Disk", text: "full"},
+	{name: "no token", kind: "message-pusher", method: "GET", path: "/push/root?title=Disk", status: 401, says: `"success":false`},
+	{name: "JSON", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"T","title":"Disk","content":"<b>full</b><br>now"}`, status: 200, says: `"code":200`, title: "Disk", text: "full\nnow"},
+	{name: "too late", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"T","title":"Disk","content":"full","timestamp":1000}`, status: 200, says: `"code":200`},
+	{name: "no token", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"x","content":"full"}`, status: 200, says: `"code":903`},
+}
+
+// Each form is read, becomes a message and is answered as its sender wants it.
+func TestEachFormIsReadAndAnswered(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t))
+	tokens := map[string]string{}
+	for _, c := range formCases {
+		name := c.kind + ", " + c.name
+		if tokens[c.kind] == "" {
+			tokens[c.kind] = h.front(c.kind).Token
+		}
+		fill := func(text string) string {
+			for _, at := range []string{"=T", "/T", "\"T\"", " T"} {
+				text = strings.ReplaceAll(text, at, strings.Replace(at, "T", tokens[c.kind], 1))
+			}
+			if text == "T" {
+				return tokens[c.kind]
+			}
+			return text
+		}
+		headers := make([]string, len(c.headers))
+		for i := range c.headers {
+			headers[i] = fill(c.headers[i])
+		}
+		before := len(h.lastMessages())
+		status, said := h.knock(c.method, "/in/"+c.kind+fill(c.path), fill(c.body), headers...)
+		if status != c.status || !strings.Contains(said, c.says) || !json.Valid([]byte(said)) {
+			t.Errorf("%s: got %d %s, want %d %s", name, status, said, c.status, c.says)
+		}
+		list := h.lastMessages()
+		if c.title+c.text == "" {
+			if len(list) != before {
+				t.Errorf("%s: it became a message", name)
+			}
+			continue
+		}
+		if len(list) != before+1 {
+			t.Fatalf("%s: %d messages became %d", name, before, len(list))
+		}
+		priority := posthouse.Normal
+		if c.priority != "" {
+			priority = c.priority
+		}
+		if m := list[0]; m.Content.Title != c.title || m.Content.Text != c.text || m.Priority != priority || m.Kind != c.kind {
+			t.Errorf("%s: the message is %q, %q of priority %s and kind %s", name, m.Content.Title, m.Content.Text, m.Priority, m.Kind)
+		}
+	}
+}
+
+// What cannot be committed is answered with 503 in each form, so that no sender takes it for done.
+func TestEachFormSaysWhatCannotBeCommitted(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t))
+	made := map[string]string{}
+	for _, c := range formCases {
+		if made[c.kind] == "" {
+			made[c.kind] = h.front(c.kind, func(in *wire.PutFront) { in.To = []posthouse.Recipient{{Roster: "nobody"}} }).Token
+		}
+	}
+	done := map[string]bool{}
+	for _, c := range formCases {
+		if done[c.kind] || len(c.headers) > 0 && c.headers[0] == "X-Gotify-Key" {
+			continue
+		}
+		done[c.kind] = true
+		fill := strings.NewReplacer("=T", "="+made[c.kind], "/T", "/"+made[c.kind], `"T"`, `"`+made[c.kind]+`"`, " T", " "+made[c.kind])
+		var headers []string
+		for _, one := range c.headers {
+			headers = append(headers, fill.Replace(one))
+		}
+		if status, said := h.knock(c.method, "/in/"+c.kind+fill.Replace(c.path), fill.Replace(c.body), headers...); status != 503 || !strings.Contains(said, "there is no roster") {
+			t.Errorf("%s: got %d %s, want 503", c.kind, status, said)
+		}
+	}
+}
+
+// Robots can sign: the secret is the token.
+func TestRobotsSign(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t))
+	signed := func(in *wire.PutFront) { in.Signed = true }
+	ding, lark := h.front("dingtalk", signed), h.front("feishu", signed)
+	sum := func(key, text string) string {
+		mac := hmac.New(sha256.New, []byte(key))
+		mac.Write([]byte(text))
+		return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	now := time.Now()
+	at := fmt.Sprint(now.UnixMilli())
+	for sign, want := range map[string]string{sum(ding.Token, at+"\n"+ding.Token): `"errcode":0`, sum("x", at+"\nx"): `"errcode":310000`, "": `"errcode":310000`} {
+		if _, said := h.knock("POST", "/in/dingtalk/robot/send?access_token="+ding.Token+"&timestamp="+at+"&sign="+url.QueryEscape(sign), `{"msgtype":"text","text":{"content":"x"}}`); !strings.Contains(said, want) {
+			t.Errorf("DingTalk: %s, want %s", said, want)
+		}
+	}
+	at = fmt.Sprint(now.Unix())
+	for sign, want := range map[string]string{sum(at+"\n"+lark.Token, ""): `"code":0`, "wrong": `"code":19021`} {
+		if _, said := h.knock("POST", "/in/feishu/"+lark.Token, `{"msg_type":"text","content":{"text":"x"},"timestamp":"`+at+`","sign":"`+sign+`"}`); !strings.Contains(said, want) {
+			t.Errorf("Feishu: %s, want %s", said, want)
+		}
+	}
+}
