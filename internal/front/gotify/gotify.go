@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/inbound"
 )
 
-// Form is the language (https://gotify.net/api-docs#/message/createMessage).
+// Form is the language (https://gotify.net/api-docs).
 func Form() inbound.Form {
 	return inbound.Form{
 		Kind: "gotify", Title: "Gotify", MaxBody: 256 << 10, Read: read, Answer: answer, Setup: setup,
