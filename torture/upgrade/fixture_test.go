@@ -38,7 +38,7 @@ var empty = map[string]string{
 	"posthouse_notify_marks": "the notification document's", "posthouse_job_numbers": "the notification document's", "posthouse_tokens": "of drivers with access tokens",
 	"posthouse_awaited": "of drivers with receipts", "posthouse_heard": "of drivers with receipts", "posthouse_callback_events": "what providers call with", "posthouse_member_refs": "of drivers with receipts",
 	"posthouse_checkpoints": "where the chain is on", "posthouse_dead_letters": "what a subscriber would not take", "posthouse_rates": "kept for a day", "posthouse_charges": "of keys with quotas",
-	"posthouse_presets": "added by hand", "posthouse_hours": "made after an hour", "posthouse_accounts": "of drivers with several accounts", "posthouse_gates": "of channels whose provider refuses",
+	"posthouse_presets": "added by hand", "posthouse_fronts": "added by hand", "posthouse_front_calls": "of fronts", "posthouse_hours": "made after an hour", "posthouse_accounts": "of drivers with several accounts", "posthouse_gates": "of channels whose provider refuses",
 	"posthouse_limits": "of processes with limits in common", "posthouse_feed_inbox": "emptied by its reader",
 }
 
