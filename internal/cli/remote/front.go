@@ -60,7 +60,7 @@ Recipients are users of the directory; roster:NAME is whoever is on duty when a 
 address:TEXT is where the channel reaches somebody.`,
 		Example: `  posthouse front add alertmanager --to-channel ops --recipients roster:sre
   posthouse front add grafana --to-channel ops --recipients li.na --language zh --each alert
-  posthouse front add alertmanager --to-channel ops --recipients role:dba --match 'team=web to-channel=web'`,
+  posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-channel=db'`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			f.in.Kind = args[0]
 			if err := f.read(); err != nil {
