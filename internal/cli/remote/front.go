@@ -157,7 +157,10 @@ func showFront(sh *shell.Shell, made wire.NewFront) {
 		if i > 0 {
 			sh.Printf("\n")
 		}
-		sh.Printf("# %s\n%s", s.Title, s.Text)
+		sh.Printf("# %s\n", s.Title)
+		for line := range strings.Lines(s.Text) { // what stands on one line cannot begin another
+			sh.Printf("%s\n", strings.TrimSuffix(line, "\n"))
+		}
 	}
 	if len(made.Setup) == 0 {
 		sh.Printf("%s/%s\n", made.Path, made.Token)
@@ -247,7 +250,11 @@ func frontReveal(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Show(found, func() { sh.Printf("%s\n", found.Body) })
+			return sh.Show(found, func() {
+				for line := range strings.Lines(found.Body) {
+					sh.Printf("%s\n", strings.TrimSuffix(line, "\n"))
+				}
+			})
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, a `TEXT` for the audit log")
