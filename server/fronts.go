@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/front/alertmanager"
+	"github.com/posthouse/posthouse/internal/front/anyjson"
 	"github.com/posthouse/posthouse/internal/front/bark"
 	"github.com/posthouse/posthouse/internal/front/dingtalk"
 	"github.com/posthouse/posthouse/internal/front/feishu"
@@ -23,7 +24,7 @@ import (
 // forms are the languages that fronts speak.
 func forms() []inbound.Form {
 	return []inbound.Form{
-		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(),
+		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(), anyjson.Form(),
 		messagepusher.Form(), pushplus.Form(),
 	}
 }

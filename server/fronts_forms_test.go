@@ -62,6 +62,11 @@ var formCases = []formCase{
 	{name: "JSON", kind: "message-pusher", method: "POST", path: "/push/root", body: `{"title":"Disk","content":"full","token":"T"}`, status: 200, says: `"success":true`, title: "Disk", text: "full"},
 	{name: "a query", kind: "message-pusher", method: "GET", path: "/push/root?title=Disk&description=full&token=T", status: 200, says: `"uuid":"0`, title: "Disk", text: "full"},
 	{name: "no token", kind: "message-pusher", method: "GET", path: "/push/root?title=Disk", status: 401, says: `"success":false`},
+	{name: "what Apprise posts", kind: "json", method: "POST", path: "/T", body: `{"version":"1.0","title":"Disk","message":"full","type":"failure","attachments":[]}`, status: 200, says: `{"messages":["0`, title: "Disk", text: "full", priority: posthouse.High},
+	{name: "what GitLab posts", kind: "json", method: "POST", path: "/T", body: `{"object_kind":"pipeline","project":{"name":"shop"},"object_attributes":{"status":"success","detailed_status":"passed"}}`, status: 200, says: `{"messages":["0`, title: "shop", text: "passed", priority: posthouse.Low},
+	{name: "nothing to tell", kind: "json", method: "POST", path: "/T", body: `{"a":1}`, status: 400, says: `{"error":"the expressions make neither a title nor a text`},
+	{name: "no JSON", kind: "json", method: "POST", path: "/T", body: `x=1`, status: 400, says: `{"error":"the body is no JSON object"}`},
+	{name: "no token", kind: "json", method: "POST", path: "/x", body: `{"text":"full"}`, status: 401, says: `{"error":`},
 	{name: "JSON", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"T","title":"Disk","content":"<b>full</b><br>now"}`, status: 200, says: `"code":200`, title: "Disk", text: "full\nnow"},
 	{name: "too late", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"T","title":"Disk","content":"full","timestamp":1000}`, status: 200, says: `"code":200`},
 	{name: "no token", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"x","content":"full"}`, status: 200, says: `"code":903`},
@@ -164,6 +169,42 @@ func TestRobotsSign(t *testing.T) {
 	for sign, want := range map[string]string{sum(at+"\n"+lark.Token, ""): `"code":0`, "wrong": `"code":19021`} {
 		if _, said := h.knock("POST", "/in/feishu/"+lark.Token, `{"msg_type":"text","content":{"text":"x"},"timestamp":"`+at+`","sign":"`+sign+`"}`); !strings.Contains(said, want) {
 			t.Errorf("Feishu: %s, want %s", said, want)
+		}
+	}
+}
+
+// A front for any JSON makes what its expressions say, and refuses those that would loop or make nothing.
+func TestExpressionsMakeAMessage(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t))
+	token := h.front("json", func(f *wire.PutFront) {
+		f.Expressions = map[string]string{
+			"when": `build.phase == "FINALIZED"`, "title": `name + " #" + string(build.number)`, "text": `build.status + ": " + build.full_url`,
+			"severity": "build.status", "key": `name + string(build.number)`, "label.job": "upper(name)", "markdown": `"**" + build.status + "**"`,
+		}
+	}).Token
+	post := func(phase string) (int, string) {
+		return h.knock("POST", "/in/json/"+token, `{"name":"shop","build":{"number":7,"phase":"`+phase+`","status":"FAILURE","full_url":"https://ci.example/7"}}`)
+	}
+	before := len(h.lastMessages())
+	if status, said := post("STARTED"); status != 200 || said != `{"messages":[]}` {
+		t.Errorf("what is not to be told: %d %s", status, said)
+	}
+	for range 2 { // a sender that comes again
+		if status, said := post("FINALIZED"); status != 200 || !strings.Contains(said, `{"messages":["0`) {
+			t.Errorf("got %d %s", status, said)
+		}
+	}
+	list := h.lastMessages()
+	if len(list) != before+1 || list[0].Content.Title != "shop #7" || !strings.Contains(list[0].Content.Text, "FAILURE") || list[0].Priority != posthouse.High {
+		t.Errorf("%d messages more, the last is %+v", len(list)-before, list[0])
+	}
+	for name, source := range map[string]string{
+		"title": `map(1..1000000, # )`, "text": `repeat("x", 1000000)`, "severity": `1..9`, "color": `"x"`, "key": "(", "label.": "name", "ref": `let x = 1; x`, "markdown": strings.Repeat("a+", 1100) + "a",
+	} {
+		in := wire.PutFront{Kind: "json", FrontSettings: posthouse.FrontSettings{Channel: "out", To: []posthouse.Recipient{{User: "u1"}}, Expressions: map[string]string{name: source}}}
+		if _, err := h.api.Fronts.Put(t.Context(), "bad", in); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+			t.Errorf("%s = %.40s: %v", name, source, err)
 		}
 	}
 }

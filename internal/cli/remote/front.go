@@ -41,12 +41,12 @@ func frontKinds(sh *shell.Shell) *cobra.Command {
 
 // frontFlags are what a front is made of.
 type frontFlags struct {
-	name                 string
-	recipients           []string
-	matches              []string
-	priorities, formulas map[string]string
-	in                   wire.PutFront
-	format               string
+	name              string
+	recipients        []string
+	matches, formulas []string
+	priorities        map[string]string
+	in                wire.PutFront
+	format            string
 }
 
 func frontAdd(sh *shell.Shell) *cobra.Command {
@@ -85,14 +85,24 @@ address:TEXT is where the channel reaches somebody.`,
 	cmd.Flags().StringToStringVar(&f.priorities, "priority", nil, "the priorities of the sender's words, as `WORD=PRIORITY`, such as warning=high")
 	cmd.Flags().TextVar(&f.in.DedupWindow, "dedup-window", &f.in.DedupWindow, "how long the same is taken once, a `DURATION` up to 24h (default 5m)")
 	cmd.Flags().BoolVar(&f.in.Signed, "signed", false, "refuse what does not carry the sender's signature, whose secret is the token")
-	cmd.Flags().StringToStringVar(&f.formulas, "expression", nil, "what makes a message of a body, as `NAME=EXPRESSION`, of the kind json")
+	cmd.Flags().StringArrayVar(&f.formulas, "expression", nil, "what makes a part of a message of a body, as `NAME=EXPRESSION`, of the kind json; may be repeated")
 	return cmd
 }
 
 // read turns flags into settings.
 func (f *frontFlags) read() error {
 	f.in.To = recipientsOf(f.recipients)
-	f.in.Format, f.in.Expressions = posthouse.ContentType(f.format), f.formulas
+	f.in.Format = posthouse.ContentType(f.format)
+	for _, text := range f.formulas {
+		name, source, ok := strings.Cut(text, "=")
+		if !ok {
+			return shell.Usagef("--expression %.80q: want NAME=EXPRESSION, such as 'title=build.name'", text)
+		}
+		if f.in.Expressions == nil {
+			f.in.Expressions = map[string]string{}
+		}
+		f.in.Expressions[strings.TrimSpace(name)] = source
+	}
 	for word, p := range f.priorities {
 		if f.in.Priorities == nil {
 			f.in.Priorities = map[string]posthouse.Priority{}
