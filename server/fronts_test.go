@@ -252,7 +252,7 @@ func TestAFullQueueIsNoReasonToGiveUp(t *testing.T) {
 	f := h.front("alertmanager")
 	var last int
 	h.eventually("the quota holds", func() bool {
-		last, _ = h.knock("POST", f.Path+"/"+f.Token, groupOf(alertOf("firing", "Disk", "critical", int(h.count("posthouse_messages")))))
+		last, _ = h.knock("POST", f.Path+"/"+f.Token, groupOf(alertOf("firing", "Disk", "critical", h.count("posthouse_messages"))))
 		return last != 200
 	})
 	if last != 503 {

@@ -47,8 +47,8 @@ func (s *Simulator) StartMail(ctx context.Context, addr string) (string, error) 
 	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &mailSession{of: s, f: f, conn: c}, nil }))
 	server.Domain, server.MaxMessageBytes, server.MaxRecipients = "simulator", 32<<20, 1
 	server.ReadTimeout, server.WriteTimeout = 5*time.Minute, time.Minute
-	server.ErrorLog = log.New(io.Discard, "", 0) // what a client does wrong is in its answer
-	context.AfterFunc(s.gone, func() { server.Close() })
+	server.ErrorLog = log.New(io.Discard, "", 0)             // what a client does wrong is in its answer
+	context.AfterFunc(s.gone, func() { _ = server.Close() }) // it ends with the process
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, smtp.ErrServerClosed) {
 			s.log.Error("the simulator no longer takes mail", "error", err)
@@ -89,7 +89,7 @@ func (m *mailSession) Data(r io.Reader) error {
 	stayed := m.wait(v.delay)
 	if v.fault.Kind == CutBefore {
 		m.of.ledger.cut(m.f.name)
-		m.conn.Close()
+		_ = m.conn.Close() // cut on purpose
 		return errCut
 	}
 	a := []Arrival{{At: at, Provider: m.f.name, Path: "smtp", Key: msg.key, User: msg.user, Title: msg.title, Text: msg.text}}
@@ -136,7 +136,7 @@ func (m *mailSession) answer(v *verdict, a *Arrival, stayed bool) error {
 		stayed = false
 	}
 	if !stayed {
-		m.conn.Close()
+		_ = m.conn.Close() // cut on purpose
 		return errCut
 	}
 	if a.Answer == Refused {

@@ -154,7 +154,7 @@ func verify(r *inbound.Request, b *body) error {
 }
 
 func answer(w http.ResponseWriter, r *inbound.Request, out inbound.Result) {
-	status, code, text := http.StatusOK, 0, "success"
+	status, code, text := http.StatusOK, 9499, "Bad Request: "+out.Reason
 	switch out.Status {
 	case inbound.Accepted:
 		inbound.AnswerJSON(w, status, map[string]any{"StatusCode": 0, "StatusMessage": "success", "code": 0, "data": map[string]any{}, "msg": "success"})
@@ -166,8 +166,6 @@ func answer(w http.ResponseWriter, r *inbound.Request, out inbound.Result) {
 		}
 	case inbound.Unavailable: // who looks at the status alone must not take it for done
 		status, code, text = http.StatusServiceUnavailable, 11232, out.Reason
-	default:
-		code, text = 9499, "Bad Request: "+out.Reason
 	}
 	inbound.AnswerJSON(w, status, map[string]any{"code": code, "data": map[string]any{}, "msg": text})
 }

@@ -244,11 +244,16 @@ func (f fronts) checkTargets(c *web.Call, s *posthouse.FrontSettings) error {
 		return nil
 	}
 	_, err := f.Template(c.Context(), c.Tenant(), s.Template, 0)
-	if posthouse.CodeOf(err) == posthouse.CodeNotFound && err != nil {
-		c.RefuseNew("template", "there is no template %.80q", s.Template)
-		return nil
+	return missing(c, err, "template", "there is no template %.80q", s.Template)
+}
+
+// missing refuses a field that names what is not there; any other error is not the caller's.
+func missing(c *web.Call, err error, path, format, name string) error {
+	if posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return err
 	}
-	return err
+	c.RefuseNew(path, format, name)
+	return nil
 }
 
 func either(a, b []posthouse.Recipient) []posthouse.Recipient {
@@ -268,11 +273,7 @@ func (f fronts) checkTarget(c *web.Call, at, channel string, to []posthouse.Reci
 		return nil
 	}
 	_, err := f.Channel(c.Context(), c.Tenant(), channel)
-	if posthouse.CodeOf(err) == posthouse.CodeNotFound && err != nil {
-		c.RefuseNew(at+"channel", "there is no channel %.80q", channel)
-		return nil
-	}
-	return err
+	return missing(c, err, at+"channel", "there is no channel %.80q", channel)
 }
 
 func (f fronts) rotate(c *web.Call) (wire.NewFront, error) {
