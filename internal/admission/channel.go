@@ -85,6 +85,7 @@ type Channel struct {
 	rates   *rates
 	limits  *windows
 	period  *period
+	sharing map[Lane]*sharing // of lanes whose messages share calls, or were found not to
 
 	held     int           // deliveries that are reserved or under way
 	underWay int           // deliveries that have begun and whose results are not stored
@@ -95,7 +96,7 @@ type Channel struct {
 // New is the admission of a channel of which nothing is under way. Any of its lanes may hold something due.
 func New(ch *state.Channel, o Options) *Channel {
 	o.defaults()
-	c := &Channel{Channel: ch, of: o, gates: map[string]gate{}, idle: make(chan struct{})}
+	c := &Channel{Channel: ch, of: o, gates: map[string]gate{}, sharing: map[Lane]*sharing{}, idle: make(chan struct{})}
 	c.only = &Account{limits: ch.Settings.Tiers.Account, rate: ch.Settings.Rate}
 	c.rated = ch.Settings.Rate != nil
 	if ch.Stored.Accounts {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/limit"
-	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Reservation is what may begin: of some lanes, by some accounts. What of it does not begin goes back when it is closed.
@@ -114,19 +113,32 @@ func (r *Reservation) Lanes() []Lane {
 type Portion struct {
 	Account  string
 	Max      int
-	Messages int  // of how many messages at most, each of which one call can hold; 0 for any
+	Calls    int  // in how many calls at most; 0 for any
+	Messages int  // of how many messages at most, each of which one call can hold, and several may share; 0 for any
 	Cut      bool // allows a part of a message that is larger than what is asked for
 }
 
-// Given is how many messages an account was given, and the calls that send them; Full says that it is all that the account may have.
+// Given is how many deliveries an account was given, and the calls that send them; Full says that it is all that the account may have.
 type Given struct {
 	N, Calls int
 	Full     bool
+	Brought  Brought // where messages may share calls
 }
 
 // And adds what was given too.
 func (g Given) And(more Given) Given {
-	return Given{g.N + more.N, g.Calls + more.Calls, g.Full || more.Full}
+	return Given{g.N + more.N, g.Calls + more.Calls, g.Full || more.Full, g.Brought.and(more.Brought)}
+}
+
+// Brought is what a claim brought, whether or not there were calls for it: of how many messages it is, how many calls these take, and
+// how many of them one call may take at most.
+type Brought struct {
+	Messages, Calls, Most int
+	Accounts              int // by which it is sent
+}
+
+func (b Brought) and(more Brought) Brought {
+	return Brought{b.Messages + more.Messages, b.Calls + more.Calls, max(b.Most, more.Most), b.Accounts + more.Accounts}
 }
 
 // Claim is what may be claimed of a lane, how much that is, and whether all of it may hold a part of a message.
@@ -134,36 +146,31 @@ func (r *Reservation) Claim(lane int) (parts []Portion, n int, cut bool) {
 	parts, cut = make([]Portion, len(r.parts)), true
 	for i := range r.parts {
 		p := &r.parts[i]
-		most, messages := r.c.within(min(r.lanes[lane].n-n, p.n), p.grant.N-p.used)
-		most, messages = r.c.byCalls(most, messages, p)
-		parts[i] = Portion{Account: p.account.Name, Max: most, Messages: messages, Cut: p.idle || r.c.mayCut(most)}
+		most, calls := r.c.within(min(r.lanes[lane].n-n, p.n), p)
+		parts[i] = Portion{Account: p.account.Name, Max: most, Calls: calls, Messages: r.c.sharing[r.lanes[lane].Lane].messages(calls), Cut: p.idle || r.c.mayCut(most)}
 		n, cut = n+most, cut && (most == 0 || parts[i].Cut)
 	}
 	return parts, n, cut
 }
 
-// within is how many deliveries may be claimed, and of how many messages at most, 0 for any, where so many permits are left.
-// Where these are of calls, a batch of deliveries that are of no more messages than there are permits takes no more calls.
-func (c *Channel) within(wanted, permits int) (n, messages int) {
-	if !c.Settings.ByCalls || !c.Whole() || permits == 0 {
-		return min(wanted, permits), 0
-	}
-	return min(wanted, max(permits, c.Settings.Batch)), permits
-}
-
-// byCalls bounds a claim by the calls that may begin. Where a call takes many, each message is one at least.
-func (c *Channel) byCalls(n, messages int, p *part) (most, ofMessages int) {
+// within is how many deliveries may be claimed, and in how many calls at most, 0 for any. Where permits are of calls, a batch of
+// deliveries takes no more calls than there are permits.
+func (c *Channel) within(wanted int, p *part) (n, calls int) {
+	permits := p.grant.N - p.used
 	switch {
-	case p.calls <= 0:
-		return 0, messages
+	case p.calls <= 0 || permits <= 0:
+		return 0, 0
 	case !c.Whole():
-		return min(n, p.calls), messages
-	case p.calls >= n:
-		return n, messages
-	case messages == 0:
-		return n, p.calls
+		return min(wanted, permits, p.calls), 0
+	case c.Settings.ByCalls:
+		n, calls = min(wanted, max(permits, c.Settings.Batch)), min(p.calls, permits)
+	default:
+		n, calls = min(wanted, permits), p.calls
 	}
-	return n, min(messages, p.calls)
+	if calls >= n {
+		return n, 0 // each delivery may have a call of its own
+	}
+	return n, calls
 }
 
 // Whole reports whether the channel's driver takes many recipients in one call: then a message is claimed whole where that is possible.
@@ -199,6 +206,7 @@ func (r *Reservation) Found(lane int, asked []Portion, f Finding) (crowded bool)
 	}
 	r.over[lane] = true
 	c.lanes.found(l.Lane, full)
+	c.learn(l.Lane, asked, f.Given, full)
 	if full {
 		for i := range r.parts {
 			if g, grows := r.parts[i].bound.(grower); grows {
@@ -222,7 +230,7 @@ func (r *Reservation) Found(lane int, asked []Portion, f Finding) (crowded bool)
 
 // filled reports whether an account has all that was asked for: there may be more.
 func filled(p *Portion, g *Given) bool {
-	return g.Full || (work.Share{Max: p.Max, Messages: p.Messages}).Filled(g.N, g.Calls)
+	return g.Full || g.N >= p.Max || p.Calls > 0 && g.Calls >= p.Calls || p.Messages > 0 && g.Brought.Messages >= p.Messages
 }
 
 // permits is how many were used: a call takes one where they are of calls, else each delivery.

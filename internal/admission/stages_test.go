@@ -299,13 +299,17 @@ func play(r *rand.Rand, res *Reservation, now time.Time) (seats []*Seat) {
 		}
 		f := Finding{Given: make([]Given, len(parts)), Cut: cut, Larger: r.IntN(9) == 0, Failed: r.IntN(9) == 0}
 		for k, p := range parts {
-			for left := r.IntN(p.Max + 1); left > 0 && (p.Messages == 0 || f.Given[k].Calls < p.Messages); {
-				size := 1
+			for left := r.IntN(p.Max + 1); left > 0 && (p.Calls == 0 || f.Given[k].Calls < p.Calls); {
+				size, brought := 1, Brought{}
 				if res.c.Whole() {
 					size = 1 + r.IntN(min(left, res.c.Settings.Batch))
+					brought = Brought{Messages: 1 + r.IntN(size), Calls: 1, Most: 50, Accounts: 1}
 				}
 				left -= size
-				f.Given[k] = f.Given[k].And(Given{N: size, Calls: 1})
+				f.Given[k] = f.Given[k].And(Given{N: size, Calls: 1, Brought: brought})
+				if r.IntN(9) == 0 { // a call more would have been needed, and it went back
+					f.Given[k] = f.Given[k].And(Given{Brought: brought, Full: true})
+				}
 				if r.IntN(9) > 0 { // else it was claimed and set apart
 					seats = append(seats, res.Begin(now, i, p.Account, size, time.Millisecond))
 				}

@@ -26,6 +26,7 @@ type deliveries struct {
 	queue    Queue
 	contents *content.Contents
 	suspects *suspects
+	restorer *restorer
 	permits  *permits
 	sieve    *suppress.Sieve
 	rollup   *rollup.Rollup
@@ -81,26 +82,53 @@ func (ds *deliveries) claim(ctx context.Context, w wish) (claimed, error) {
 	return ds.begin(ctx, w, items), nil
 }
 
-// begin makes units of what was claimed, or was accepted with a seat.
+// begin makes units of what was claimed, or was accepted with a seat. What finds no call goes back.
 func (ds *deliveries) begin(ctx context.Context, w wish, items []work.Item) claimed {
 	r := w.route
-	found := claimed{n: len(items), at: items[0].Delivery.UpdatedAt, given: make([]admission.Given, len(w.parts))}
+	found := claimed{at: items[0].Delivery.UpdatedAt, given: make([]admission.Given, len(w.parts))}
 	sent := ds.suspects.setApart(r, items, w.at.Add(w.lease))
-	var groups []*group
+	var groups, over []*group
 	for i, p := range w.parts {
 		own, begun := items, sent
 		if r.admission.Several() {
 			own, begun = work.OwnOf(items, p.Account), work.OwnOf(sent, p.Account)
 		}
-		units := ds.share(r, p.Account, ds.group(r, p.Account, begun))
+		units, brought := ds.share(r, p.Account, ds.group(r, p.Account, begun))
+		given := admission.Given{N: len(own), Brought: brought}
+		if p.Calls > 0 && len(units) > p.Calls {
+			for _, g := range units[p.Calls:] {
+				given.N -= len(g.items)
+			}
+			units, over, given.Full = units[:p.Calls], append(over, units[p.Calls:]...), true
+		}
 		for _, g := range units {
 			found.units = append(found.units, g)
 		}
-		groups, found.given[i] = append(groups, units...), admission.Given{N: len(own), Calls: len(units)}
+		given.Calls = len(units)
+		groups, found.given[i], found.n = append(groups, units...), given, found.n+given.N
 	}
+	ds.restore(r, over, w.at.Add(w.lease))
 	ds.bar(ctx, w, groups)
 	ds.permits.sift(ctx, r, groups)
 	return found
+}
+
+// restore gives back what was claimed beyond the calls that may begin, to the place in the queue that it had.
+func (ds *deliveries) restore(r *route, over []*group, end time.Time) {
+	if len(over) == 0 {
+		return
+	}
+	tokens := map[string]int64{}
+	for _, g := range over {
+		for i := range g.items {
+			d := &g.items[i].Delivery
+			tokens[d.ID] = d.Token
+			ds.suspects.cleared(d)
+		}
+	}
+	ds.restorer.giveBack(r, tokens, end, func(d posthouse.Delivery, _ time.Time) work.Change {
+		return state.AfterRelease(d, d.DueAt, state.ReasonNoCall)
+	})
 }
 
 // bar ends the attempts at addresses to which nothing is sent.

@@ -209,12 +209,13 @@ func (w wish) less(found []admission.Given) wish {
 	for i, g := range found {
 		p := &w.parts[i]
 		p.Max -= g.N
-		if p.Messages == 0 {
+		if p.Calls == 0 {
 			continue
 		}
-		if p.Messages -= g.Calls; p.Messages <= 0 {
-			p.Max, p.Messages = 0, 0
+		if p.Calls -= g.Calls; p.Calls <= 0 {
+			p.Max, p.Calls = 0, 0
 		}
+		p.Messages = p.Calls
 	}
 	return w
 }

@@ -268,8 +268,9 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
 	}
 	e.Routes.ends = func(of rollup.AccountKey) (rate.Ends, float64) { return e.rollup.Of(of) }
+	restore := &restorer{queue: queue, life: l, log: o.Log}
 	e.deliveries = &deliveries{
-		queue: queue, contents: e.Contents, suspects: &suspects{queue: queue, life: l, log: o.Log}, permits: e.permits, sieve: e.sieve(),
+		queue: queue, contents: e.Contents, suspects: &suspects{restore: restore}, restorer: restore, permits: e.permits, sieve: e.sieve(),
 		rollup: e.rollup, stands: e.usher.Look, life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{

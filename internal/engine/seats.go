@@ -178,8 +178,8 @@ func (s *seats) reserve(r *route, lane work.Lane, n int) (a reserved, ok bool) {
 		return reserved{}, false
 	}
 	parts, got, _ := res.Claim(0)
-	if messages := parts[0].Messages; messages > 0 {
-		got = min(got, messages) // each is a message
+	if calls := parts[0].Calls; calls > 0 {
+		got = min(got, calls) // each is a message
 	}
 	a = reserved{
 		Seating:     work.Seating{N: got, Owner: s.owner, Lease: r.Settings.Timeout + s.margin, Epoch: s.life.Epoch(), Flight: posthouse.NewID()},

@@ -55,12 +55,16 @@ func (s *segments) claimFor(ctx context.Context, w wish, by *admission.Portion, 
 	most := min(by.Max, s.holder.Share(slotsOf(r, by.Account), r.Settings.MaxInflight))
 	lane := work.Lane{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Priority: w.priority}
 	defer func() { own.Full = own.N > 0 && own.N >= most }()
-	for own.N < most && (by.Messages == 0 || own.Calls < by.Messages) {
+	for own.N < most && (by.Calls == 0 || own.Calls < by.Calls) {
 		st, err := s.holder.Next(ctx, lane, w.pin, by.Account, w.at, w.lease)
 		if err != nil || st == nil {
 			return err
 		}
-		units, n, err := s.begin(ctx, st, w, by, most-own.N)
+		left, size := most-own.N, sizeOf(r, by.Account, st)
+		if by.Calls > 0 {
+			left = min(left, (by.Calls-own.Calls)*size)
+		}
+		units, n, err := s.begin(ctx, st, w, by, left)
 		found.units, found.n = append(found.units, units...), found.n+n
 		own.N, own.Calls = own.N+n, own.Calls+len(units)
 		if err != nil {
@@ -118,12 +122,17 @@ func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts
 	}
 }
 
+// sizeOf is how many members one call of an account takes: many where the driver does, and all of them get the same.
+func sizeOf(r *route, account string, st *segment.Stretch) int {
+	if _, ok := r.Opened.By(account).(channel.BatchDriver); ok && st.Letter.Same() {
+		return max(1, r.Settings.Batch)
+	}
+	return 1
+}
+
 // parts makes units of members that were started.
 func (s *segments) parts(st *segment.Stretch, r *route, by *admission.Portion, places []int, grants []limit.Grant) []*part {
-	size := 1
-	if _, ok := r.Opened.By(by.Account).(channel.BatchDriver); ok && st.Letter.Same() {
-		size = max(1, r.Settings.Batch)
-	}
+	size := sizeOf(r, by.Account, st)
 	s.holder.Occupy(slotsOf(r, by.Account), len(places))
 	units := make([]*part, 0, len(places)/size+1)
 	for len(places) > 0 {

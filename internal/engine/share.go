@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/state"
 )
 
@@ -17,14 +18,17 @@ type bag struct {
 	to   map[string]bool // whom it reaches: who gets the same twice gets it by two calls
 }
 
-// share joins units of a claim that one call may send, in the order in which they were claimed.
-func (ds *deliveries) share(r *route, account string, units []*group) []*group {
-	if r.Opened.Shares == nil || len(units) < 2 {
-		return units
+// share joins units of a claim that one call may send, in the order in which they were claimed. brought says how much they share.
+func (ds *deliveries) share(r *route, account string, units []*group) (joined []*group, brought admission.Brought) {
+	if r.Opened.Shares == nil || len(units) == 0 {
+		return units, brought
 	}
-	joined := units[:0:0]
+	brought.Accounts = 1
 	open := map[string]*bag{} // by what they say
-	for _, g := range units {
+	for i, g := range units {
+		if i == 0 || g.is.message != units[i-1].is.message {
+			brought.Messages++
+		}
 		says, may := saysOf(r, g)
 		if !may {
 			joined = append(joined, g)
@@ -33,13 +37,16 @@ func (ds *deliveries) share(r *route, account string, units []*group) []*group {
 		if b := open[says]; b != nil && b.takes(r, g) {
 			continue
 		}
-		b := &bag{group: g, to: map[string]bool{}, room: r.admission.MostShared(time.Now(), account, g.items[0].Message.Content.Kind()) - len(g.items)}
+		most := r.admission.MostShared(time.Now(), account, g.items[0].Message.Content.Kind())
+		b := &bag{group: g, to: map[string]bool{}, room: most - len(g.items)}
 		for i := range g.items {
 			b.to[addressOf(r, g, i)] = true
 		}
+		brought.Most = max(brought.Most, most)
 		open[says], joined = b, append(joined, g)
 	}
-	return joined
+	brought.Calls = len(joined)
+	return joined, brought
 }
 
 // takes puts the deliveries of a unit into the call too, and reports whether there was room for them.

@@ -1,15 +1,12 @@
 package engine
 
 import (
-	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -21,10 +18,8 @@ func suspect(d *posthouse.Delivery) bool { return d.ClaimLosses >= suspectAfter 
 
 // suspects keeps deliveries apart that have lost their leases together.
 type suspects struct {
-	queue Reviser
-	life  *life.Life
-	log   *slog.Logger
-	one   atomic.Bool // one is under way: no other begins
+	restore *restorer
+	one     atomic.Bool // one is under way: no other begins
 }
 
 // setApart lets one suspect at a time be under way in this process and gives the others back for a
@@ -46,39 +41,15 @@ func (su *suspects) setApart(r *route, items []work.Item, end time.Time) []work.
 		sent = append(sent, item)
 	}
 	if len(back) > 0 {
-		su.giveBack(r, back, end)
+		su.restore.giveBack(r, back, end, func(d posthouse.Delivery, now time.Time) work.Change {
+			wait := time.Duration(rand.Int64N(max(1, int64(time.Until(end)))))
+			if left := d.Deadline.Sub(now); left > 0 {
+				wait = min(wait, left/2)
+			}
+			return state.AfterRelease(d, now.Add(wait), state.ReasonApart)
+		})
 	}
 	return sent
-}
-
-// giveBack returns suspects, and repeats it for as long as the one that is sent could still begin. None of
-// them is sent: where the answer to the commit was lost, another process may have them by now. A repeat finds
-// those that are given back already not ours; those that never were have their lease end.
-func (su *suspects) giveBack(r *route, tokens map[string]int64, end time.Time) {
-	ids := slices.Sorted(maps.Keys(tokens))
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		_, err := su.queue.Revise(su.life.Context(), time.Now(), work.Selection{Tenant: r.Key.Tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) (changes []work.Change) {
-			for _, d := range found {
-				if d.State != posthouse.Sending || d.Token != tokens[d.ID] {
-					continue
-				}
-				wait := time.Duration(rand.Int64N(max(1, int64(time.Until(end)))))
-				if left := d.Deadline.Sub(now); left > 0 {
-					wait = min(wait, left/2)
-				}
-				changes = append(changes, state.AfterRelease(d, now.Add(wait), state.ReasonApart))
-			}
-			return changes
-		})
-		if err == nil {
-			return
-		}
-		again := time.Until(end) > r.Settings.Timeout+pause
-		su.log.Warn("deliveries that lost their leases together cannot be parted", "channel", r.Key.Channel, "deliveries", len(ids), "again", again, "error", err)
-		if !again || !su.life.Pause(pause) {
-			return
-		}
-	}
 }
 
 // cleared lets the next suspect begin when this one has ended.

@@ -30,6 +30,7 @@ const (
 	ReasonTemplate       = "template" // it is gone, or cannot be filled anew
 	ReasonDatabase       = "database" // it could not be asked for what sending needs
 	ReasonApart          = "apart"    // lost its lease with others, and waits until it can be sent without them
+	ReasonNoCall         = "no_call"  // it was claimed for a call that it could not share
 	ReasonLimiter        = "limiter"  // it could not be asked
 	ReasonSuppressed     = "address_suppressed"
 	// Reasons of a delivery that waits for a window which not all of its channel wait for.
