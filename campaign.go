@@ -53,6 +53,9 @@ type CampaignRules struct {
 	// NotToldWithin leaves out members whom another campaign of the channel has told within so long before the start. Defaults to
 	// nobody.
 	NotToldWithin Duration `json:"not_told_within,omitzero"`
+	// Parameters are those of the provider's template, by their names: what fills each, a text with placeholders of the members' columns.
+	// Defaults to the parameters of the campaign's template.
+	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // Canary lets the first members go ahead: the others follow if not too many of these have failed, else the campaign is paused.

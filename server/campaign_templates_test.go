@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestAPlanKnowsTheProvidersTemplate(t *testing.T) {
 		for name, want := range map[string][]wire.Flaw{
 			"coupon": {
 				{Path: "people", Message: "1 of the first 2 cannot be sent to; o2: payload.thing1 has 30 characters: WeChat takes at most 20 characters as a thing"},
-				{Path: "template", Message: "nothing fills time3 of the provider's template OPENTM-1 (优惠券到账通知): template set --parameter 'time3=${…}' says which column does"},
+				{Path: "template", Message: "nothing fills time3 of the provider's template OPENTM-1 (优惠券到账通知): campaign change --parameter 'time3=${…}', or template set with the same, says which column does"},
 			},
 			"none": {
 				{Path: "people", Message: "1 of the first 2 cannot be sent to; o2: payload.thing1 has 30 characters: WeChat takes at most 20 characters as a thing"},
@@ -89,6 +90,59 @@ func TestAPlanKnowsTheProvidersTemplate(t *testing.T) {
 			if len(p.Samples) != 2 || len(p.Samples[0].Problems) != 0 || len(p.Samples[1].Problems) != 1 {
 				h.Errorf("the samples are %+v", p.Samples)
 			}
+		}
+		kept := []wire.CampaignParameter{{Name: "thing1", Text: "${name}"}, {Name: "amount2", Text: "${sum}"}, {Name: "time3"}}
+		if p, err := h.api.Campaigns.Plan(h.Context(), "coupon"); err != nil || p.ProviderTemplate != "OPENTM-1" || cmp.Diff(kept, p.Mapping) != "" {
+			h.Errorf("the provider's template is %q with %+v, %v", p.ProviderTemplate, p.Mapping, err)
+		}
+	})
+}
+
+// CAMP-8: a campaign says by itself which column fills which parameter, instead of its template; its plan and what is sent follow.
+func TestACampaignMapsColumnsToParameters(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.mp("mp", nil)
+		_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "coupon", Text: "a coupon", ExternalID: "OPENTM-1", Parameters: map[string]string{"thing1": "${name}"}})
+		h.must(err)
+		_, err = h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: "spring", Channel: "mp", Template: "coupon"})
+		h.must(err)
+		_, err = h.api.Campaigns.Import(h.Context(), "spring", client.Part{Final: true}, strings.NewReader("openid,name,nick,sum\no1,张三,Zhang,20\no2,李四,,30\n"))
+		h.must(err)
+		for _, wrong := range []map[string]string{{"thing1": "${name"}, {"": "x"}} {
+			if _, err := h.api.Campaigns.Change(h.Context(), "spring", wire.CampaignChange{Parameters: wrong}); posthouse.CodeOf(err) != posthouse.CodeInvalid {
+				h.Errorf("the parameters %v: %v", wrong, err)
+			}
+		}
+		_, err = h.api.Campaigns.Change(h.Context(), "spring", wire.CampaignChange{Parameters: map[string]string{"thing1": "${nick}", "amount2": "¥${sum}", "time3": "2030-10-01"}})
+		h.must(err)
+		p, err := h.api.Campaigns.Plan(h.Context(), "spring")
+		h.must(err)
+		if diff := cmp.Diff(map[string]int64{"nick": 1}, p.Missing); diff != "" {
+			h.Errorf("an empty cell that fills a parameter (-want +got):\n%s", diff)
+		}
+		if len(p.Samples) != 2 || string(p.Samples[0].Payload) != `{"amount2":"¥20","thing1":"Zhang","time3":"2030-10-01"}` || len(p.Samples[1].Problems) == 0 {
+			h.Errorf("the samples are %+v", p.Samples)
+		}
+		_, err = h.api.Campaigns.Change(h.Context(), "spring", wire.CampaignChange{Parameters: map[string]string{"thing1": "${name}", "amount2": "¥${sum}", "time3": "2030-10-01"}})
+		h.must(err)
+		_, err = h.api.Campaigns.Start(h.Context(), "spring", false)
+		h.must(err)
+		h.eventually("spring is done", func() bool {
+			c, err := h.api.Campaigns.Get(h.Context(), "spring")
+			h.must(err)
+			return c.State == posthouse.CampaignDone && c.Progress.Sent == 2
+		})
+		var got []string
+		for _, a := range h.sim.Arrivals(simulator.Filter{Provider: "wechat"}) {
+			got = append(got, a.User+" "+a.Text)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"o1 amount2: ¥20\nthing1: 张三\ntime3: 2030-10-01", "o2 amount2: ¥30\nthing1: 李四\ntime3: 2030-10-01"}, got); diff != "" {
+			h.Errorf("what arrived (-want +got):\n%s", diff)
+		}
+		_, err = h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: "plain", Channel: "mp", Content: &posthouse.Content{Text: "x"}, CampaignRules: posthouse.CampaignRules{Parameters: map[string]string{"thing1": "x"}}})
+		if posthouse.CodeOf(err) != posthouse.CodeInvalid {
+			h.Errorf("parameters without a template: %v", err)
 		}
 	})
 }

@@ -93,7 +93,8 @@ type CampaignChange struct {
 	Canary        *posthouse.Canary   `json:"canary,omitempty" doc:"The members who go first."`
 	Brake         *posthouse.Brake    `json:"brake,omitempty" doc:"When it pauses by itself."`
 	NotToldWithin *posthouse.Duration `json:"not_told_within,omitempty" doc:"Within what time another campaign of the channel may not have told a member." example:"7d"`
-	Remove        []string            `json:"remove,omitempty" doc:"What it has no more: some of deadline, spread, canary, brake, not_told_within." maxItems:"5"`
+	Parameters    map[string]string   `json:"parameters,omitempty" doc:"All parameters of the provider's template, and what fills each: a text with placeholders of columns."`
+	Remove        []string            `json:"remove,omitempty" doc:"What it has no more: some of deadline, spread, canary, brake, not_told_within, parameters." maxItems:"6"`
 }
 
 // CampaignRepaired is a campaign after its repair.
@@ -174,7 +175,16 @@ type CampaignPlan struct {
 	Duration     posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
 	Windows      []Window           `json:"windows" doc:"Windows of an hour or more that bound its channel or its accounts, and how much of them is used now: of a daily quota, today's."`
 	posthouse.CampaignRules
-	Problems []Flaw `json:"problems" doc:"What stands in the way; empty for nothing."`
+	// ProviderTemplate is how the provider calls the template by which it goes.
+	ProviderTemplate string              `json:"provider_template,omitempty" doc:"The template of the provider's that it goes by; left out for none."`
+	Mapping          []CampaignParameter `json:"mapping" doc:"The parameters of the provider's template as the provider lists them, or else as they are written down here, and what fills each."`
+	Problems         []Flaw              `json:"problems" doc:"What stands in the way; empty for nothing."`
+}
+
+// CampaignParameter is a parameter of a template that the provider keeps.
+type CampaignParameter struct {
+	Name string `json:"name" doc:"As the provider calls it." example:"thing1"`
+	Text string `json:"text,omitempty" doc:"What fills it, with placeholders of columns; left out where nothing does." example:"${name}"`
 }
 
 // Flaw is one thing that stands in a campaign's way.

@@ -72,8 +72,14 @@ func (d *Desk) Change(ctx context.Context, tenant, name string, in wire.Campaign
 		if in.NotToldWithin != nil {
 			c.NotToldWithin = *in.NotToldWithin
 		}
+		if in.Parameters != nil {
+			c.Parameters = in.Parameters
+		}
 		c.Canary, c.Brake = cmp.Or(in.Canary, c.Canary), cmp.Or(in.Brake, c.Brake)
 		c.Priority, c.OnUnknown = cmp.Or(in.Priority, c.Priority), cmp.Or(in.OnUnknown, c.OnUnknown)
+		if len(c.Parameters) > 0 && c.Template == "" {
+			p.Add("parameters", "are given to a campaign without a template: each member gets the same")
+		}
 		checkTerms(&terms{c.Priority, c.OnUnknown, c.Deadline, c.CampaignRules}, p)
 		if !c.StartAt.IsZero() && !c.Deadline.IsZero() && !c.StartAt.Before(c.Deadline) {
 			p.Add("deadline", "is %s: it is scheduled for %s", c.Deadline.Format(time.RFC3339), c.StartAt.Format(time.RFC3339))
@@ -96,8 +102,10 @@ func takeAway(c *work.Campaign, names []string, p *draft.Problems) {
 			c.Brake = nil
 		case "not_told_within":
 			c.NotToldWithin = 0
+		case "parameters":
+			c.Parameters = nil
 		default:
-			p.Add(fmt.Sprintf("remove[%d]", i), "is %.60q: want deadline, spread, canary, brake or not_told_within", name)
+			p.Add(fmt.Sprintf("remove[%d]", i), "is %.60q: want deadline, spread, canary, brake, not_told_within or parameters", name)
 		}
 	}
 }

@@ -3,11 +3,13 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -37,6 +39,7 @@ func checkRules(r *posthouse.CampaignRules, p *draft.Problems) {
 	if t := r.NotToldWithin.Std(); t < 0 || t > maxNotToldWithin {
 		p.Add("not_told_within", "is %s: want 0s to %s", t, maxNotToldWithin)
 	}
+	checkParameters(r.Parameters, p)
 	share := func(path string, v float64) {
 		if !(v >= 0 && v < 1) { // not a number is neither
 			p.Add(path, "is %g: want a share from 0 to below 1", v)
@@ -57,6 +60,27 @@ func checkRules(r *posthouse.CampaignRules, p *draft.Problems) {
 			if !c.Valid() || c == posthouse.ClassOK {
 				p.Add(fmt.Sprintf("brake.classes[%d]", i), "is %q: want a class of failures", c)
 			}
+		}
+	}
+}
+
+// maxParameters bounds how many parameters a template of a provider's is filled with, as those that a template has itself.
+const maxParameters = 100
+
+func checkParameters(parameters map[string]string, p *draft.Problems) {
+	if n := len(parameters); n > maxParameters {
+		p.Add("parameters", "has %d: the most is %d", n, maxParameters)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		path := "parameters." + name
+		if name == "" {
+			p.Add("parameters", "has one without a name")
+		}
+		p.Word(path, name, draft.MaxWord)
+		p.Text(path, parameters[name], draft.MaxText)
+		if _, err := render.Parse(parameters[name]); err != nil {
+			p.Add(path, "%s", err)
 		}
 	}
 }

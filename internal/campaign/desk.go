@@ -146,6 +146,9 @@ func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wir
 	if in.SegmentSize < 0 || in.SegmentSize > MaxSegment {
 		p.Add("segment_size", "is %d: want 1 to %d", in.SegmentSize, MaxSegment)
 	}
+	if len(in.Parameters) > 0 && in.Template == "" {
+		p.Add("parameters", "are given to a campaign without a template: each member gets the same")
+	}
 	checkTerms(&terms{in.Priority, in.OnUnknown, in.Deadline, in.CampaignRules}, p)
 	ch := d.o.Channel(tenant, in.Channel)
 	switch {
@@ -193,7 +196,7 @@ func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, 
 	if fields, err := render.Fields(in.Payload); err == nil {
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			if bytes.Contains(fields[name], []byte("${")) {
-				p.Add("payload."+name, "has a placeholder, which is filled in the texts of a template only: give the template a parameter %.80q with this text", name)
+				p.Add("payload."+name, "has a placeholder, which is filled in the texts of a template only: give the campaign or its template a parameter %.80q with this text", name)
 			}
 		}
 	}

@@ -21,11 +21,21 @@ type Letter struct {
 
 // NewLetter makes a letter of a campaign and its template, which is nil where it has a content.
 func NewLetter(c *work.Campaign, t *posthouse.Template) *Letter {
-	l := &Letter{campaign: c, template: t}
+	l := &Letter{campaign: c, template: filledBy(c, t)}
 	if t != nil {
-		l.text = content.Prepare(*t)
+		l.text = content.Prepare(*l.template)
 	}
 	return l
+}
+
+// filledBy is a template with the parameters of a campaign where that has its own.
+func filledBy(c *work.Campaign, t *posthouse.Template) *posthouse.Template {
+	if t == nil || len(c.Parameters) == 0 {
+		return t
+	}
+	own := *t
+	own.Parameters = c.Parameters
+	return &own
 }
 
 // ForAll is what a campaign says to all its members, without what is a member's own.

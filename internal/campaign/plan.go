@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -33,7 +35,7 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	}
 	out := wire.CampaignPlan{
 		Members: a.Members, Repeated: a.Repeated, Refused: a.Refused, Segments: segmentsOf(&c, a.Last), CampaignRules: c.CampaignRules,
-		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Windows: []wire.Window{}, Problems: []wire.Flaw{},
+		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Windows: []wire.Window{}, Mapping: []wire.CampaignParameter{}, Problems: []wire.Flaw{},
 	}
 	flaw := func(path, message string) {
 		out.Problems = append(out.Problems, wire.Flaw{Path: path, Message: message})
@@ -69,7 +71,7 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	if err != nil {
 		return out, err
 	}
-	if t != nil {
+	if t = filledBy(&c, t); t != nil {
 		out.Missing = missing(t, c.Payload, &a)
 	}
 	first, err := d.try(ctx, &c, &a, t, ch)
@@ -79,8 +81,10 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	if first.bad > 0 {
 		flaw("people", fmt.Sprintf("%d of the first %d cannot be sent to; %s", first.bad, first.members, first.first))
 	}
-	if ch != nil && len(first.samples) > 0 {
-		for _, text := range d.unfilled(ctx, t, ch, first.leaves) {
+	own := keptAt(ctx, t, ch)
+	out.ProviderTemplate, out.Mapping = own.id, mapping(t, own)
+	if len(first.samples) > 0 {
+		for _, text := range own.unfilled(first.leaves) {
 			flaw("template", text)
 		}
 	}
@@ -121,7 +125,8 @@ func missing(t *posthouse.Template, payload json.RawMessage, a *work.Audience) m
 	if err != nil {
 		return out // the samples say so
 	}
-	for _, text := range []string{t.Title, t.Text} {
+	texts := slices.AppendSeq([]string{t.Title, t.Text}, maps.Values(t.Parameters))
+	for _, text := range texts {
 		parsed, err := render.Parse(text)
 		if err != nil {
 			continue
@@ -202,41 +207,84 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 // askTemplates is how long a provider may take to say which templates it keeps: a plan holds without.
 const askTemplates = 5 * time.Second
 
-// unfilled says what is wrong with the provider's own template, as the provider describes it: that there is none, or which of its
-// parameters nothing fills. Nothing where the provider keeps none, or does not say.
-func (d *Desk) unfilled(ctx context.Context, t *posthouse.Template, ch *state.Channel, sample json.RawMessage) (list []string) {
+// kept is the provider's own template that a campaign goes by.
+type kept struct {
+	id        string // empty for none
+	described bool   // the provider says what it keeps
+	found     bool   // and this is among it
+	is        channel.ProviderTemplate
+}
+
+// keptAt asks the provider of a channel for its template: where it does not say, what is known of it is its name.
+func keptAt(ctx context.Context, t *posthouse.Template, ch *state.Channel) (k kept) {
+	if t != nil {
+		k.id = t.ExternalID
+	}
+	if ch == nil {
+		return k
+	}
 	lister, keeps := ch.Opened.Driver.(channel.TemplateLister)
 	for i := 0; !keeps && i < len(ch.Opened.Accounts); i++ { // each account keeps the same, or some of its messages fail in any case
 		lister, keeps = ch.Opened.By(ch.Opened.Accounts[i].Name).(channel.TemplateLister)
 	}
 	if !keeps {
-		return nil
+		return k
 	}
-	named := ""
-	if t != nil {
-		named = t.ExternalID
-	}
-	id := lister.TemplateOf(named)
-	if id == "" {
-		return nil
+	if k.id = lister.TemplateOf(k.id); k.id == "" {
+		return k
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTemplates)
 	defer cancel()
-	kept, err := lister.Templates(ctx)
+	list, err := lister.Templates(ctx)
 	if err != nil {
-		return nil
+		return k
 	}
-	at := slices.IndexFunc(kept, func(k channel.ProviderTemplate) bool { return k.ID == id })
-	if at < 0 {
-		return []string{fmt.Sprintf("the provider keeps no template %s", id)}
+	k.described = true
+	if at := slices.IndexFunc(list, func(one channel.ProviderTemplate) bool { return one.ID == k.id }); at >= 0 {
+		k.is, k.found = list[at], true
+	}
+	return k
+}
+
+// unfilled says what is wrong with it: that the provider keeps none of this name, or which of its parameters nothing fills.
+func (k *kept) unfilled(sample json.RawMessage) (list []string) {
+	if k.described && !k.found {
+		return []string{fmt.Sprintf("the provider keeps no template %s", k.id)}
 	}
 	given, err := render.Fields(sample)
 	if err != nil {
 		return nil
 	}
-	for _, name := range kept[at].Parameters {
+	for _, name := range k.is.Parameters {
 		if given[name] == nil {
-			list = append(list, fmt.Sprintf("nothing fills %s of the provider's template %s (%s): template set --parameter '%s=${…}' says which column does", name, id, kept[at].Title, name))
+			list = append(list, fmt.Sprintf("nothing fills %s of the provider's template %s (%s): campaign change --parameter '%s=${…}', or template set with the same, says which column does", name, k.id, k.is.Title, name))
+		}
+	}
+	return list
+}
+
+// mapping is what fills each parameter of the provider's template: those that it lists, and those that are written down besides.
+func mapping(t *posthouse.Template, k kept) []wire.CampaignParameter {
+	list := []wire.CampaignParameter{}
+	if t == nil {
+		return list
+	}
+	text := func(name string) string { return t.Parameters[name] }
+	if len(t.Parameters) == 0 { // then what has the name of a parameter fills it
+		named := content.Prepare(*t).Names()
+		text = func(name string) string {
+			if slices.Contains(named, name) {
+				return "${" + name + "}"
+			}
+			return ""
+		}
+	}
+	for _, name := range k.is.Parameters {
+		list = append(list, wire.CampaignParameter{Name: name, Text: text(name)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		if !slices.Contains(k.is.Parameters, name) {
+			list = append(list, wire.CampaignParameter{Name: name, Text: text(name)})
 		}
 	}
 	return list

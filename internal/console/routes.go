@@ -74,6 +74,7 @@ func routes() []route {
 		sends("POST", "campaigns/{name}/members", "campaigns.members", takePeople),
 		acts("campaigns/{name}/query", "campaigns.query", queryPeople),
 		sends("POST", "campaigns/{name}/followers", "campaigns.followers", followPeople),
+		sends("POST", "campaigns/{name}/mapping", "campaigns.change", mapColumns),
 		sends("POST", "campaigns/{name}/test", "campaigns.test", testCampaign),
 		acts("campaigns/{name}/start", "campaigns.start", campaignActs()["start"]),
 		acts("campaigns/{name}/pause", "campaigns.pause", campaignActs()["pause"]),

@@ -262,6 +262,7 @@ type foresight struct {
 	Tested  string // the message of a test
 	To      string
 	Problem []posthouse.Problem
+	typed   []filling // of a form that was refused
 }
 
 func showPlan(v *visit) error {

@@ -3,15 +3,22 @@ package console_test
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -125,6 +132,63 @@ func TestACampaignByForms(t *testing.T) {
 	if c.People.Members != 3 || c.People.Repeated != 1 || c.People.Refused != 1 {
 		t.Errorf("the people are %+v", c.People)
 	}
+}
+
+// The columns of a file fill the parameters of the provider's template as the form of the plan says: what has the name of one is chosen
+// already, what is wrong stays as it was typed, and the plan beside it follows.
+func TestColumnsAreMappedByAForm(t *testing.T) {
+	t.Parallel()
+	providers := httptest.NewServer(simulator.New(simulator.Options{Log: slog.New(slog.DiscardHandler)}))
+	t.Cleanup(providers.Close)
+	h := open(t, false, func(o *server.Options) { o.AllowPrivate = true })
+	h.api("PUT", "/v1/channels/mp", fmt.Sprintf(`{"driver":"wechat","config":{"url":%q,"app_id":"wx1","secret":"a-secret-of-ours"}}`, providers.URL+"/wechat"), nil)
+	h.api("PUT", "/v1/templates/coupon", `{"text":"a coupon","external_id":"OPENTM-1"}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"mp","template":"coupon","payload":{"shop":"Bund"}}`, nil)
+	const at = "/console/t/default/campaigns/spring"
+	if got := h.upload("sender", at+"/members", "people.csv", "openid,name,Time3,odd}name\no1,张三,2030-10-01,x\n"); got.status != http.StatusSeeOther {
+		t.Fatalf("the file: %d\n%s", got.status, got.body)
+	}
+	page := h.page("sender", at+"/plan")
+	h.shows(page, "What fills the provider&#39;s template", "<code>OPENTM-1</code>", "<legend><code>thing1</code></legend>", `<option value="name">`, `<option value="shop">`, `<option value="Time3" selected>`)
+	if strings.Contains(page, "odd}name</option>") {
+		t.Error("a column is offered that no placeholder can name")
+	}
+	if strings.Contains(h.page("viewer", at+"/plan"), at+"/mapping") {
+		t.Error("a viewer is offered the form")
+	}
+	form := url.Values{"name.0": {"thing1"}, "from.0": {"="}, "text.0": {"Dear ${name"}, "name.1": {"amount2"}, "from.1": {"="}, "text.1": {"20"}, "name.2": {"time3"}, "from.2": {"Time3"}, "text.2": {""}, "name.3": {""}, "from.3": {""}, "text.3": {""}}
+	if got := h.ask("sender", at+"/mapping", form); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a text without its closing brace: %d", got.status)
+	} else {
+		h.shows(got.body, "<code>parameters.thing1</code>", `value="Dear ${name"`, `<option value="Time3" selected>`)
+	}
+	form.Set("text.0", "Dear ${name}")
+	form.Set("name.3", "thing9")
+	form.Set("from.3", "shop")
+	if got := h.ask("viewer", at+"/mapping", form); got.status != http.StatusForbidden {
+		t.Errorf("a viewer maps columns: %d", got.status)
+	}
+	if got := h.ask("sender", at+"/mapping", form); got.to() != at+"/plan?said=stored" {
+		t.Fatalf("the form: %d\n%s", got.status, got.body)
+	}
+	var c wire.Campaign
+	h.api("GET", "/v1/campaigns/spring", "", &c)
+	if diff := cmp.Diff(map[string]string{"thing1": "Dear ${name}", "amount2": "20", "time3": "${Time3}", "thing9": "${shop}"}, c.Parameters); diff != "" {
+		t.Errorf("what fills them (-want +got):\n%s", diff)
+	}
+	h.shows(h.page("sender", at+"/plan"), "Dear 张三", "<legend><code>thing9</code></legend>", "Leaves for the provider")
+	for i := range 4 {
+		form.Set(fmt.Sprint("from.", i), "")
+	}
+	if got := h.ask("sender", at+"/mapping", form); got.status != http.StatusSeeOther {
+		t.Fatalf("nothing of it: %d\n%s", got.status, got.body)
+	}
+	c = wire.Campaign{}
+	h.api("GET", "/v1/campaigns/spring", "", &c)
+	if len(c.Parameters) != 0 {
+		t.Errorf("%v is left", c.Parameters)
+	}
+	h.shows(h.page("sender", at+"/plan"), "nothing fills thing1")
 }
 
 // Files for people to take away open in Excel, without formulas, and are refused as pages are.

@@ -63,6 +63,9 @@ func Prepare(t posthouse.Template) Prepared {
 	return p
 }
 
+// Names are the members of a payload that the title and the text name.
+func (p Prepared) Names() []string { return p.names }
+
 // Leaves is what of a payload leaves for a provider that has templates of its own: the parameters of the template, where it has some,
 // or else the members that its title and text name. What also names besides, such as the configuration of the channel, leaves too.
 // Problems name what the payload lacks.

@@ -376,7 +376,7 @@ func change(sh *shell.Shell) *cobra.Command {
 	flags.StringVar((*string)(&in.Priority), "priority", "", "`WORD`: high, normal or low")
 	flags.StringVar((*string)(&in.OnUnknown), "on-unknown", "", "what follows where nobody knows whether a member was reached: `WORD` hold or retry")
 	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")
-	flags.StringSliceVar(&in.Remove, "remove", nil, "what it has no more, `NAMES` with commas: deadline, spread, canary, brake, not_told_within")
+	flags.StringSliceVar(&in.Remove, "remove", nil, "what it has no more, `NAMES` with commas: deadline, spread, canary, brake, not_told_within, parameters")
 	with.describe(cmd)
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 		rules, err := with.rules()
@@ -396,7 +396,7 @@ func change(sh *shell.Shell) *cobra.Command {
 		if flags.Changed("not-told-within") {
 			in.NotToldWithin = &rules.NotToldWithin
 		}
-		in.Canary, in.Brake = rules.Canary, rules.Brake
+		in.Canary, in.Brake, in.Parameters = rules.Canary, rules.Brake, rules.Parameters
 		got, err := c.Campaigns.Change(ctx, args[0], in)
 		if err != nil {
 			return err

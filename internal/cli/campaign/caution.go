@@ -2,6 +2,8 @@ package campaign
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ type caution struct {
 	brake   posthouse.Brake
 	classes []string
 	apart   string
+	fills   map[string]string
 }
 
 func (f *caution) describe(cmd *cobra.Command) {
@@ -28,13 +31,14 @@ func (f *caution) describe(cmd *cobra.Command) {
 	flags.Float64Var(&f.brake.Above, "brake", 0, "pause it when more than this `SHARE` have failed, such as 0.2")
 	flags.Int64Var(&f.brake.After, "brake-after", defaultBrakeAfter, "the `NUMBER` of people who are answered for before the brake counts")
 	flags.StringVar(&f.apart, "not-told-within", "", "leave out whom another campaign of the channel has told within this `DURATION`, such as 7d")
+	flags.StringToStringVar(&f.fills, "parameter", nil, "a parameter of the provider's template and what fills it, `NAME=TEXT` such as 'thing1=${name}', instead of those that the template has; repeat it for more")
 	flags.StringSliceVar(&f.classes, "brake-classes", nil, "the `CLASSES` of failures that the brake counts, with commas (default all)")
 }
 
 const defaultBrakeAfter = 100
 
 func (f *caution) rules() (posthouse.CampaignRules, error) {
-	r := posthouse.CampaignRules{Spread: posthouse.Duration(f.spread)}
+	r := posthouse.CampaignRules{Spread: posthouse.Duration(f.spread), Parameters: f.fills}
 	if f.apart != "" {
 		if err := r.NotToldWithin.UnmarshalText([]byte(f.apart)); err != nil {
 			return r, shell.Usagef("--not-told-within: %v", err)
@@ -73,6 +77,9 @@ func rulesTold(r posthouse.CampaignRules) (list [][2]string) {
 	}
 	if r.NotToldWithin > 0 {
 		list = append(list, [2]string{"leaves out", "whom another campaign of the channel has told within " + r.NotToldWithin.String()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
+		list = append(list, [2]string{"parameter " + name, r.Parameters[name]})
 	}
 	return list
 }
