@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -24,7 +23,7 @@ type fleet struct {
 	pins     map[work.Pin]*pin
 	rings    map[posthouse.Priority][]*pin
 	sleepers timed[*pin]
-	credits  state.Credits
+	turns    turns
 	spread   map[Lane]int // of those that several accounts may claim of at once
 }
 
@@ -39,7 +38,7 @@ type pin struct {
 
 // newFleet is a fleet of accounts, none of which has anything to send.
 func newFleet(list []*Account) *fleet {
-	f := &fleet{accounts: map[string]*Account{}, pins: map[work.Pin]*pin{}, credits: state.Credits{}, spread: map[Lane]int{}}
+	f := &fleet{accounts: map[string]*Account{}, pins: map[work.Pin]*pin{}, turns: newTurns(), spread: map[Lane]int{}}
 	for _, a := range list {
 		f.accounts[a.Name] = a
 	}
@@ -103,6 +102,7 @@ func (f *fleet) mark(l Lane) {
 		f.pins[l.Pin] = p
 	}
 	p.due[l.Priority] = true
+	f.turns.back(l.Priority)
 	if !p.asleep {
 		f.line(p)
 	}
@@ -131,8 +131,11 @@ func (f *fleet) next(now time.Time, most Room, free asked) (got pick, wake time.
 		room, _ := free.lane(now, Lane{Priority: p})
 		return !room.none()
 	}
-	for open(posthouse.High) || open(posthouse.Normal) || open(posthouse.Low) {
-		priority := f.credits.Next(f.awake, open)
+	for {
+		priority := f.turns.next(open)
+		if priority == "" {
+			break
+		}
 		p := f.rings[priority][0]
 		f.rings[priority], p.ringed[priority] = f.rings[priority][1:], false
 		if p.asleep {
@@ -143,6 +146,7 @@ func (f *fleet) next(now time.Time, most Room, free asked) (got pick, wake time.
 		if account != nil {
 			p.due[priority] = false
 			f.tidy(p)
+			f.turns.begin(priority)
 			return pick{account: account, room: room, bound: bound, lanes: []share{{Lane: l, n: room.N}}}, time.Time{}
 		}
 		f.sleep(p, until)
@@ -163,6 +167,12 @@ const widest = 256
 // narrow changes nothing: a claim is of one lane.
 func (f *fleet) narrow([]share, int, *pick) {}
 
+// rank is how much of its share a priority has had.
+func (f *fleet) rank(p posthouse.Priority) float64 { return f.turns.had[p] }
+
+// settle counts what a lane was given in some turns.
+func (f *fleet) settle(l Lane, turns, given int) { f.turns.end(l.Priority, turns, given) }
+
 // reach is how many accounts may claim of a lane at once: what is in it is not known, and a claim that finds nothing is in vain.
 func (f *fleet) reach(l Lane) int { return max(1, f.spread[l]) }
 
@@ -175,7 +185,10 @@ func (f *fleet) more(l Lane, accounts int) bool {
 }
 
 // found has twice as many go next time where a claim found all that it asked for, else half as many.
-func (f *fleet) found(l Lane, all bool) {
+func (f *fleet) found(l Lane, all, emptied bool) {
+	if emptied {
+		f.turns.leave(l.Priority)
+	}
 	n := f.reach(l)
 	switch {
 	case l.Pin.Account() != "": // there is one account for it

@@ -1,10 +1,13 @@
 package admission
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/state"
 )
 
 // Reservation is what may begin: of some lanes, by some accounts. What of it does not begin goes back when it is closed.
@@ -14,6 +17,8 @@ type Reservation struct {
 	lanes  []share // n is what is not used of it
 	over   []bool  // of lanes: what was found is noted
 	parts  []part
+	turns  int  // of the scheduler that it is made of
+	given  int  // deliveries
 	direct bool // it is no turn of the scheduler's: marks are left as they are
 	closed bool
 }
@@ -24,6 +29,7 @@ type part struct {
 	room    Room  // that is taken and has not begun
 	n       int   // deliveries that may be claimed yet
 	calls   int   // and calls
+	want    int   // permits to ask the limiter for
 	bound   Stage // which left no more
 	// idle says that nothing of the channel was reserved or under way before: it is as old as the room, since slots that come free
 	// later make no part of it.
@@ -42,11 +48,11 @@ func (r *Reservation) join(p pick, idle bool) {
 	for i := range r.parts {
 		if own := &r.parts[i]; own.account == p.account {
 			own.room, own.n, own.calls = own.room.and(p.room), own.n+p.room.N, own.calls+p.room.Calls
-			own.grant.N = own.n
+			own.grant.N, own.want = own.n, own.n
 			return
 		}
 	}
-	r.parts = append(r.parts, part{account: p.account, room: p.room, n: p.room.N, calls: p.room.Calls, bound: p.bound, idle: idle, grant: limit.Grant{N: p.room.N}})
+	r.parts = append(r.parts, part{account: p.account, room: p.room, n: p.room.N, want: p.room.N, calls: p.room.Calls, bound: p.bound, idle: idle, grant: limit.Grant{N: p.room.N}})
 }
 
 // N is how much is reserved and may still be claimed.
@@ -62,13 +68,52 @@ func (r *Reservation) Asks() (list []limit.Ask) {
 	bounded := false
 	for i := range r.parts {
 		p := &r.parts[i]
-		list = append(list, limit.Ask{Bounds: r.c.bounds(p.account), Want: p.n})
+		list = append(list, limit.Ask{Bounds: r.c.bounds(p.account), Want: p.want})
 		bounded = bounded || len(list[i].Bounds) > 0
 	}
 	if !bounded {
 		return nil
 	}
 	return list
+}
+
+// Share has reservations that are made together share what the limits of the tenant and the channel can let through at once: by the
+// weights of their priorities, and first who has had the least. They are to be asked for in this order, in one step.
+func (c *Channel) Share(list []*Reservation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	most := 0
+	for _, t := range c.sharedTiers() {
+		for _, w := range t.Windows {
+			if most == 0 || w.Max < most {
+				most = w.Max
+			}
+		}
+	}
+	left, sum := map[posthouse.Priority]int{}, 0
+	for _, r := range list {
+		p := r.lanes[0].Priority
+		if left[p] == 0 {
+			left[p] = state.WeightOf(p)
+			sum += left[p]
+		}
+	}
+	if most == 0 || len(left) < 2 {
+		return
+	}
+	for p, weight := range left {
+		left[p] = (most*weight + sum - 1) / sum
+	}
+	slices.SortStableFunc(list, func(a, b *Reservation) int {
+		return cmp.Compare(c.lanes.rank(a.lanes[0].Priority), c.lanes.rank(b.lanes[0].Priority))
+	})
+	for _, r := range list {
+		p := r.lanes[0].Priority
+		for i := range r.parts {
+			r.parts[i].want = min(r.parts[i].want, left[p])
+			left[p] -= r.parts[i].want
+		}
+	}
 }
 
 // longestHeld is how long a channel that its limits hold goes without asking again: permits that others give back, and
@@ -86,6 +131,9 @@ func (r *Reservation) Grant(now time.Time, grants []limit.Grant) (wait time.Dura
 		p := &r.parts[i]
 		if p.grant = g; g.N > 0 {
 			none = false
+			continue
+		}
+		if p.want == 0 { // the others may have what there is
 			continue
 		}
 		until := min(max(g.Wait, time.Millisecond), longestHeld)
@@ -201,11 +249,12 @@ func (r *Reservation) Found(lane int, asked []Portion, f Finding) (crowded bool)
 		full = full && filled(&asked[i], g)
 	}
 	l.n -= n
+	r.given += n
 	if f.Failed {
 		return false
 	}
 	r.over[lane] = true
-	c.lanes.found(l.Lane, full)
+	c.lanes.found(l.Lane, full, !full && !(c.Whole() && n > 0))
 	c.learn(l.Lane, asked, f.Given, full)
 	if full {
 		for i := range r.parts {
@@ -257,6 +306,7 @@ func (r *Reservation) Close() (back []limit.Back, due bool) {
 			c.lanes.mark(l.Lane)
 		}
 	}
+	c.lanes.settle(r.lanes[0].Lane, r.turns, r.given)
 	for i := range r.parts {
 		p := &r.parts[i]
 		c.giveBack(p.account, r.lanes[0].Lane, p.room)

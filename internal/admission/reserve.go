@@ -29,6 +29,7 @@ func (c *Channel) Reserve(now time.Time) (list []*Reservation, next time.Time) {
 			places[p.lanes[0].Lane], list = r, append(list, r)
 		}
 		r.join(p, c.held == 0)
+		r.turns++
 		c.held += p.room.N
 		if !c.lanes.more(p.lanes[0].Lane, len(r.parts)) || len(list) == mostTurns {
 			break

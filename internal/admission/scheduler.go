@@ -26,9 +26,12 @@ type scheduler interface {
 	// gather says that an account can send that could not, and freed that a slot of one came free.
 	gather()
 	freed(a *Account)
-	// took says that an account was given so many, found whether a claim of a lane has found all that it asked for.
+	// took says that an account was given so many, found whether a claim of a lane has found all that it asked for, or the last of it.
 	took(a *Account, n int)
-	found(l Lane, all bool)
+	found(l Lane, all, emptied bool)
+	// settle says how many deliveries of a lane were given in so many of its turns, and rank how much of its share a priority has had.
+	settle(l Lane, turns, given int)
+	rank(p posthouse.Priority) float64
 }
 
 // asked is what the stages leave.
@@ -88,12 +91,14 @@ func newSingle(a *Account, batch bool) *single {
 	return &single{account: a, batch: batch, due: map[posthouse.Priority]bool{}, credits: state.Credits{}}
 }
 
-func (s *single) mark(l Lane)         { s.due[l.Priority] = true }
-func (s *single) marked(l Lane) bool  { return s.due[l.Priority] }
-func (s *single) more(Lane, int) bool { return false }
-func (s *single) freed(*Account)      {}
-func (s *single) took(*Account, int)  {}
-func (s *single) found(Lane, bool)    {}
+func (s *single) mark(l Lane)                     { s.due[l.Priority] = true }
+func (s *single) marked(l Lane) bool              { return s.due[l.Priority] }
+func (s *single) more(Lane, int) bool             { return false }
+func (s *single) freed(*Account)                  {}
+func (s *single) took(*Account, int)              {}
+func (s *single) found(Lane, bool, bool)          {}
+func (s *single) settle(Lane, int, int)           {}
+func (s *single) rank(posthouse.Priority) float64 { return 0 }
 
 func (s *single) any() bool {
 	for _, due := range s.due {

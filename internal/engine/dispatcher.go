@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -71,10 +70,10 @@ func (d *dispatcher) dispatchOnce(r *route) time.Duration {
 	if len(list) == 0 {
 		return waitFor(next)
 	}
-	room := list[0].N()
+	room, answers := list[0].N(), d.ask(r, list)
 	waits, counts, errs := make([]time.Duration, len(list)), make([]int, len(list)), make([]error, len(list))
 	start := func(i int) {
-		waits[i], errs[i] = d.start(r, list[i], time.Time{}, func(c claimed) { counts[i] += c.n })
+		waits[i], errs[i] = d.start(r, list[i], answers[i], time.Time{}, func(c claimed) { counts[i] += c.n })
 	}
 	var others sync.WaitGroup
 	for i := 1; i < len(list); i++ {
@@ -82,7 +81,7 @@ func (d *dispatcher) dispatchOnce(r *route) time.Duration {
 	}
 	start(0)
 	others.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		d.log.Warn("nothing starts for a moment", "tenant", r.Key.Tenant, "channel", r.Key.Channel, "error", err)
 		return faultPause
 	}
@@ -118,10 +117,52 @@ func (d *dispatcher) rest(r *route, wait time.Duration) {
 	}
 }
 
-// start asks the limiter for what is reserved, claims what it leaves and sends it. It returns the wait before the next look. After an
-// error, the limiter's or the database's, the lanes are still due.
-func (d *dispatcher) start(r *route, res *admission.Reservation, before time.Time, count func(claimed)) (wait time.Duration, err error) {
-	wait, err = d.spend(r, res, before, count)
+// answer is what the limiter grants to a reservation; without grants no window bounds it.
+type answer struct {
+	grants []limit.Grant
+	err    error
+}
+
+// ask asks the limiter for all that is reserved, in one step: so priorities share what a tight limit lets through.
+func (d *dispatcher) ask(r *route, list []*admission.Reservation) []answer {
+	answers := make([]answer, len(list))
+	if len(list) > 1 {
+		r.admission.Share(list)
+	}
+	var asks []limit.Ask
+	for i, res := range list {
+		own := res.Asks()
+		if own != nil {
+			answers[i].grants = make([]limit.Grant, len(own))
+		}
+		for _, a := range own {
+			if a.Want > 0 {
+				asks = append(asks, a)
+			}
+		}
+	}
+	if len(asks) == 0 {
+		return answers
+	}
+	grants, err := d.take(r, asks)
+	for i, res := range list {
+		if answers[i].grants == nil {
+			continue
+		}
+		answers[i].err = err
+		for k, a := range res.Asks() {
+			if a.Want > 0 && err == nil {
+				answers[i].grants[k], grants = grants[0], grants[1:]
+			}
+		}
+	}
+	return answers
+}
+
+// start claims what the limiter leaves of what is reserved, and sends it. It returns the wait before the next look. After an error, the
+// limiter's or the database's, the lanes are still due.
+func (d *dispatcher) start(r *route, res *admission.Reservation, of answer, before time.Time, count func(claimed)) (wait time.Duration, err error) {
+	wait, err = d.spend(r, res, of, before, count)
 	back, due := res.Close()
 	d.permits.giveBack(d.life.Context(), back)
 	if err == nil && wait == 0 && !due {
@@ -131,13 +172,12 @@ func (d *dispatcher) start(r *route, res *admission.Reservation, before time.Tim
 }
 
 // spend claims of the lanes of a reservation, one after the other, what the limiter has granted to all of them.
-func (d *dispatcher) spend(r *route, res *admission.Reservation, before time.Time, count func(claimed)) (wait time.Duration, err error) {
-	if asks := res.Asks(); asks != nil {
-		grants, err := d.take(r, asks)
-		if err != nil {
-			return 0, fmt.Errorf("ask the limiter: %w", err)
-		}
-		if wait, none := res.Grant(time.Now(), grants); none {
+func (d *dispatcher) spend(r *route, res *admission.Reservation, of answer, before time.Time, count func(claimed)) (wait time.Duration, err error) {
+	if of.err != nil {
+		return 0, fmt.Errorf("ask the limiter: %w", of.err)
+	}
+	if of.grants != nil {
+		if wait, none := res.Grant(time.Now(), of.grants); none {
 			return wait, nil
 		}
 	}

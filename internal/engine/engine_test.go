@@ -693,7 +693,7 @@ func TestAJobIsCutOnlyWhereNothingWasUnderWay(t *testing.T) {
 				other = own.ReserveIn(time.Now(), normal, 1)
 			}
 			got := 0
-			if _, err := r.engine.dispatcher.start(paused, own.ReserveIn(time.Now(), normal, 80), time.Time{}, func(found claimed) { got = found.n }); err != nil || got != c.want {
+			if _, err := r.engine.dispatcher.start(paused, own.ReserveIn(time.Now(), normal, 80), answer{}, time.Time{}, func(found claimed) { got = found.n }); err != nil || got != c.want {
 				r.Errorf("%d of 120 were claimed into 80 slots, %v; want %d where idle is %t", got, err, c.want, c.idle)
 			}
 			synctest.Wait()

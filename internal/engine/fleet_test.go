@@ -330,3 +330,39 @@ func TestAMessageTriesOneOpenAccountAfterTheOther(t *testing.T) {
 		}
 	})
 }
+
+// FLEET-10: several accounts under one tight limit send by the weights of the priorities, from the first second on.
+func TestPrioritiesOfSeveralAccountsShareATightLimit(t *testing.T) {
+	virtual(t, func(r *rig) {
+		o := state.Opened{Window: channel.Forever, Driver: r.provider}
+		for i := range 4 {
+			o.Accounts = append(o.Accounts, by(fmt.Sprint("a", i), r.provider))
+		}
+		settings := posthouse.ChannelSettings{Accounts: true, Limits: []posthouse.Limit{per(20, time.Second)}}
+		r.open("c", settings, o)
+		r.pause("c")
+		for i := range 150 {
+			for _, p := range posthouse.Priorities() {
+				d := text("c", fmt.Sprint("u", i))
+				d.Priority = p
+				r.send(d)
+			}
+		}
+		r.resume("c")
+		share := func(after string, want map[posthouse.Priority]int) {
+			counts := map[posthouse.Priority]int{}
+			for _, out := range r.provider.sent() {
+				counts[out.Priority]++
+			}
+			for p, n := range want {
+				if got := counts[p]; got < n*8/10-1 || got > n*12/10+1 {
+					r.Errorf("%d of %s were sent after %s, want some %d: %v", got, p, after, n, counts)
+				}
+			}
+		}
+		r.pass(900 * time.Millisecond)
+		share("a second", map[posthouse.Priority]int{posthouse.High: 12, posthouse.Normal: 6, posthouse.Low: 2})
+		r.pass(10 * time.Second)
+		share("eleven seconds", map[posthouse.Priority]int{posthouse.High: 120, posthouse.Normal: 60, posthouse.Low: 20})
+	})
+}

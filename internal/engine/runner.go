@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/life"
@@ -73,16 +75,15 @@ func (rn *runner) goOn(r *route, log *slog.Logger) bool {
 		}
 		return r.admission.Any() && rn.dispatcher.await(r, waitFor(next))
 	}
-	wait, err := time.Duration(0), error(nil)
-	for _, res := range list {
-		if wait, err = rn.dispatcher.start(r, res, r.began(), r.count); err != nil {
-			break
-		}
+	answers, waits, errs := rn.dispatcher.ask(r, list), make([]time.Duration, len(list)), make([]error, len(list))
+	for i, res := range list { // after an error too: what is reserved is to be given back
+		waits[i], errs[i] = rn.dispatcher.start(r, res, answers[i], r.began(), r.count)
 	}
-	if err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		log.Error("run stops: the database does not answer; the next period tries again", "code", codeDatabase, "error", err, "stack", string(debug.Stack()))
 		return false
 	}
+	wait := slices.Min(waits)
 	return wait <= 0 || wait == whenWoken || rn.dispatcher.await(r, wait)
 }
 

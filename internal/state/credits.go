@@ -2,8 +2,8 @@ package state
 
 import "github.com/posthouse/posthouse"
 
-// weightOf is the share of a priority while all of them have work.
-func weightOf(p posthouse.Priority) int {
+// WeightOf is the share of a priority while all of them have work.
+func WeightOf(p posthouse.Priority) int {
 	switch p {
 	case posthouse.High:
 		return 6
@@ -25,7 +25,7 @@ func (c Credits) Next(due, open func(p posthouse.Priority) bool) posthouse.Prior
 	var best posthouse.Priority
 	sum := 0
 	for _, p := range posthouse.Priorities() {
-		gains := weightOf(p)
+		gains := WeightOf(p)
 		switch {
 		case open(p):
 		case due(p):
