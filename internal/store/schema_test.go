@@ -34,6 +34,7 @@ func TestMigrateAgainDoesNothing(t *testing.T) {
 func TestMigrateRefusesADatabaseOfANewerBinary(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		tamper(t, s, "UPDATE posthouse_schema_version SET version_id = 9999 WHERE version_id = 1")
+		tamper(t, s, "UPDATE posthouse_meta SET value = '9999' WHERE name = 'works_with'")
 		if _, err := s.Schema.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "9999") {
 			t.Errorf("Migrate = %v; want an error that names the version", err)
 		}
