@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -47,11 +48,7 @@ func TestAlertsNameMetricsThatExistAndHaveAPageInBothLanguages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range regexp.MustCompile(`posthouse_[a-z_]+`).FindAllString(string(rules), -1) {
-		if !known[name] && !known[strings.TrimSuffix(name, "_bucket")] {
-			t.Errorf("the rules name the metric %s, and there is none", name)
-		}
-	}
+	namesExist(t, known, "the rules", string(rules))
 	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1)
 	if len(alerts) == 0 {
 		t.Error("the rules have no alert")
@@ -64,6 +61,62 @@ func TestAlertsNameMetricsThatExistAndHaveAPageInBothLanguages(t *testing.T) {
 		for _, alert := range alerts {
 			if !strings.Contains(string(text), "\n## "+alert[1]+"\n") {
 				t.Errorf("%s says nothing of %s", page, alert[1])
+			}
+		}
+	}
+}
+
+// namesExist fails for what a text calls a metric and is none.
+func namesExist(t *testing.T, known map[string]bool, what, text string) {
+	t.Helper()
+	found := regexp.MustCompile(`posthouse_[a-z_]+`).FindAllString(text, -1)
+	if len(found) == 0 {
+		t.Errorf("%s name no metric", what)
+	}
+	for _, name := range found {
+		base := name
+		for _, ending := range []string{"_bucket", "_sum", "_count"} {
+			base = strings.TrimSuffix(base, ending)
+		}
+		if !known[name] && !known[base] {
+			t.Errorf("%s name the metric %s, and there is none", what, name)
+		}
+	}
+}
+
+// A panel of a metric that is not there is empty, and looks like nothing to worry about.
+func TestDashboardsNameMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	known := metricsThereAre(t)
+	files, err := filepath.Glob("../packaging/monitoring/dashboards/*.json")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("the dashboards are %v, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d struct {
+			UID    string `json:"uid"`
+			Panels []struct {
+				Title   string `json:"title"`
+				Targets []struct {
+					Expr string `json:"expr"`
+				} `json:"targets"`
+			} `json:"panels"`
+		}
+		if err := json.Unmarshal(text, &d); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if d.UID+".json" != filepath.Base(file) || len(d.Panels) == 0 {
+			t.Errorf("%s has the uid %q and %d panels", file, d.UID, len(d.Panels))
+		}
+		for _, panel := range d.Panels {
+			for _, target := range panel.Targets {
+				if !strings.Contains(target.Expr, "process_resident_memory_bytes") {
+					namesExist(t, known, file+": "+panel.Title, target.Expr)
+				}
 			}
 		}
 	}
