@@ -20,12 +20,12 @@ func closedSets() map[string][]string {
 		"log-level": {"debug", "info", "warn", "error"}, "log-format": {"json", "text"}, "sms-pending-format": {"list", "page"},
 		"format": forms, "form": {"csv", "ndjson", "json", "limits"}, "encoding": {"utf-8", "gbk"},
 		"protocol": {"native", "sms"}, "lang": {"en", "zh"}, "missed": {"collapse", "expire"},
-		"profile": {"default", "duty", "flow", "wecom"}, "limit-by": {"recipients", "calls"}, "sticky": {"conversation"},
+		"profile": {"default", "duty", "flow", "wecom"}, "limit-by": {"recipients", "calls"}, "sticky": {"conversation"}, "language": {"en", "zh"},
 		"scope": {string(posthouse.ScopeRead), string(posthouse.ScopeSend), string(posthouse.ScopeAdmin), string(posthouse.ScopeAgent)}, "grant": {string(posthouse.GrantMentionAll)},
 		"state": words(posthouse.States()), "on-unknown": words(posthouse.Policies()), "priority": words(posthouse.Priorities()),
 		"in": words(posthouse.CampaignStates()), "outcome": campaign.Outcomes(), "status": {"waiting", "success", "failed", "cancelled", "aborted"},
 		"sometimes":                     {"all", "none"},
-		"posthouse job enqueue channel": {"oa", "dingtalk"},
+		"posthouse job enqueue channel": {"oa", "dingtalk"}, "posthouse front add format": {"text", "markdown"}, "posthouse front add each": {"group", "alert"},
 	}
 	for _, s := range verify.SometimesList() {
 		sets["sometimes"] = append(sets["sometimes"], s.Name)

@@ -50,7 +50,7 @@ func (s *Simulator) StartMail(ctx context.Context, addr string) (string, error) 
 	server.ErrorLog = log.New(io.Discard, "", 0)             // what a client does wrong is in its answer
 	context.AfterFunc(s.gone, func() { _ = server.Close() }) // it ends with the process
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, smtp.ErrServerClosed) {
+		if err := server.Serve(listener); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 			s.log.Error("the simulator no longer takes mail", "error", err)
 		}
 	}()

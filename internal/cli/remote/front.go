@@ -273,7 +273,7 @@ func frontReveal(sh *shell.Shell) *cobra.Command {
 
 func frontDelete(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete NAME", Aliases: []string{"remove"}, Short: "Delete a front: who calls it is refused", Args: shell.Takes("NAME"),
+		Use: "delete NAME", Short: "Delete a front: who calls it is refused", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Fronts.Delete(ctx, args[0]); err != nil {
 				return err
