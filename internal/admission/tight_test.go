@@ -85,9 +85,9 @@ func tightly(accounts int, all, each float64, absent posthouse.Priority) map[pos
 		ch.Settings.Limits = []posthouse.Limit{{Max: int(all), Per: posthouse.Duration(time.Second)}}
 	}, names...), Options{})
 	limiter := bucketed{each: map[string]float64{}}
-	sent, now := map[posthouse.Priority]int{}, midnight
+	sent := map[posthouse.Priority]int{}
 	for tick := range 600 {
-		now = midnight.Add(time.Duration(tick) * 100 * time.Millisecond)
+		now := midnight.Add(time.Duration(tick) * 100 * time.Millisecond)
 		limiter.fill(all, each, names)
 		for range 5 { // looks until nothing may begin
 			list, _ := c.Reserve(now)
