@@ -262,7 +262,7 @@ func tables(t *testing.T, database string) map[string]string {
 		up, _, _ := strings.Cut(text, "-- +goose Down")
 		for _, m := range madeTable.FindAllStringSubmatch(up, -1) {
 			for line := range strings.Lines(m[2]) {
-				if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" && word != "KEY" && word != "PRIMARY" {
+				if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" && word != "KEY" && word != "UNIQUE" && word != "PRIMARY" {
 					note(m[1], word, rest)
 				}
 			}
