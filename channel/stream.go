@@ -63,10 +63,10 @@ func (c *StreamConn) Begin(ctx context.Context) (end func() bool) {
 	if bounded {
 		c.until.Store(until.UnixNano())
 	}
-	c.Conn.SetDeadline(until) //nolint:errcheck // a connection that is closed says so when it is used
+	_ = c.Conn.SetDeadline(until) // a connection that is closed says so when it is used
 	return context.AfterFunc(ctx, func() {
 		c.sealed.Store(true)
-		c.Conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // as above
+		_ = c.Conn.SetDeadline(time.Unix(1, 0)) // as above
 	})
 }
 

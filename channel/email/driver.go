@@ -116,22 +116,20 @@ func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result 
 
 // mail gives a letter to the server. A session that was idle is stale where the server had closed it: nothing was sent on it.
 func (d *driver) mail(ctx context.Context, s *session, l letter) (_ channel.Result, stale bool) {
-	end := s.conn.Begin(ctx)
-	defer end()
 	used := s.mails > 0
+	end := s.conn.Begin(ctx)
 	s.mails++
 	at, err := d.hand(s, l)
 	said, answered := answerOf(err)
-	switch {
-	case err == nil:
+	fit := err == nil || answered && said.code != 421 && s.smtp.Reset() == nil // for another mail
+	if end() && fit {
 		d.sessions.put(s)
-		return d.accepted(l), false
-	case answered && said.code != 421 && s.smtp.Reset() == nil: // the session bears another mail
-		d.sessions.put(s)
-	default:
+	} else {
 		s.conn.Close() // never by QUIT: within a message that would end it
 	}
 	switch {
+	case err == nil:
+		return channel.Result{Class: posthouse.ClassOK, Code: "250", Ref: l.id}, false
 	case answered:
 		return d.refused(said, at), used && at == atMail && said.code == 421
 	case at == atEnd && !errors.Is(err, channel.ErrTooLate):
@@ -157,8 +155,4 @@ func (d *driver) hand(s *session, l letter) (stage, error) {
 		return atData, err // without its end it is none
 	}
 	return atEnd, w.Close()
-}
-
-func (d *driver) accepted(l letter) channel.Result {
-	return channel.Result{Class: posthouse.ClassOK, Code: "250", Ref: l.id}
 }

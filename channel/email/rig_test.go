@@ -132,6 +132,13 @@ func (p *post) taken() []arrival {
 	return p.arrivals
 }
 
+// begun is how often a mail was begun.
+func (p *post) begun() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts
+}
+
 func (p *post) answer(stage, of string) error {
 	p.mu.Lock()
 	refuse := p.refuse
