@@ -42,6 +42,7 @@ var elsewhere = map[string]string{
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile, "deleteCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
 	"getDecision": onlyBegun, "stopDecision": onlyBegun, "undoDecision": onlyBegun,
+	"revealFrontCall":    "nobody has called the front: TestAGroupOfAlertsIsOneMessage reveals a call",
 	"revealMessage":      "its message is not sensitive: TestHiddenContentsAreRevealedForAReason reveals one",
 	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
@@ -87,6 +88,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("getHealth getReadiness getIndex getDocs getDocsFile getOpenAPI getMetrics")
 	c.try("putChannel getChannel listChannels testChannel pauseChannel resumeChannel listWindows listDrivers getTally")
 	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser")
+	c.try("listFrontKinds putFront getFront listFronts listFrontCalls rotateFront deleteFront")
 	c.try("putRoster getRoster listRosters overrideRoster getDuty checkRoster getDutySchedule")
 	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery resolveDeliveries")
 	c.try("countStopped beginDecision listDecisions")
