@@ -19,7 +19,7 @@ AT_ONCE := 2
 # all but the C of SQLite, which has none of our memory and would take most of the time.
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false
 # Short, and without hours of virtual time, which the detector makes minutes of: nothing is in memory there that others do not share too.
-RACE_SKIP := TestTransientFailuresFollow|TestWhenThereIsRoomAgain|TestASlowQueryKeeps|TestProcessesWithoutRoom|TestAnAccountThatIsGone|TestAccountRefusalsBurn|TestNotBeforeAndDeadline|TestABaseHolds|TestAHeldUnknownEnds|TestARetryPastTheDeadline|TestUnknownFollowsThePolicy|TestFinalRefusalsEndAtOnce|TestEachClassOfFailure|TestAnUnknownIsAskedAbout|TestARepeatThatWasHeldUp|TestTooManyCallsAtOnceAreLearned
+RACE_SKIP := TestTransientFailuresFollow|TestWhenThereIsRoomAgain|TestASlowQueryKeeps|TestProcessesWithoutRoom|TestAnAccountThatIsGone|TestAccountRefusalsBurn|TestNotBeforeAndDeadline|TestABaseHolds|TestAHeldUnknownEnds|TestARetryPastTheDeadline|TestUnknownFollowsThePolicy|TestFinalRefusalsEndAtOnce|TestEachClassOfFailure|TestAnUnknownIsAskedAbout|TestARepeatThatWasHeldUp|TestTooManyCallsAtOnceAreLearned|TestCancel$$|TestResumingAChannelReleases|TestCallsAreFilled|TestWhatSharesNoCall|TestAPauseIsNoPart|TestAJobStaysOneCall|TestAMessageOverrides|TestARestoredDatabase|TestAfterLostResults|TestAGateStands
 RACE := ./channel/... ./internal/engine/... ./internal/intake/... ./internal/pull/... ./internal/content/... ./internal/life/... ./internal/limit/... ./simulator/...
 
 # Outside of go.mod, so that no tool's dependencies become ours.
