@@ -201,6 +201,7 @@ func TestExpressionsMakeAMessage(t *testing.T) {
 	}
 	for name, source := range map[string]string{
 		"title": `map(1..1000000, # )`, "text": `repeat("x", 1000000)`, "severity": `1..9`, "color": `"x"`, "key": "(", "label.": "name", "ref": `let x = 1; x`, "markdown": strings.Repeat("a+", 1100) + "a",
+		"label.a": `toJSON(toJSON(name))`, "label.b": strings.Repeat("name+", 17) + "name",
 	} {
 		in := wire.PutFront{Kind: "json", FrontSettings: posthouse.FrontSettings{Channel: "out", To: []posthouse.Recipient{{User: "u1"}}, Expressions: map[string]string{name: source}}}
 		if _, err := h.api.Fronts.Put(t.Context(), "bad", in); posthouse.CodeOf(err) != posthouse.CodeInvalid {

@@ -60,12 +60,13 @@ func usual() map[string]string {
 const (
 	maxExpression = 2048 // bytes
 	maxNodes      = 100
-	maxNames      = 32
+	maxJoins      = 16 // of texts: each copies what it joins
+	maxNames      = 16
 )
 
-// calls are the functions of expressions.
+// calls are the functions of expressions. None makes a text longer: toJSON would double the escapes of a text each time it is nested.
 func calls() []string {
-	return []string{"int", "float", "string", "len", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "toJSON"}
+	return []string{"int", "float", "string", "len", "lower", "upper", "trim", "trimPrefix", "trimSuffix"}
 }
 
 func compile(source string) (*vm.Program, error) {
@@ -81,6 +82,8 @@ func compile(source string) (*vm.Program, error) {
 	switch {
 	case v.nodes > maxNodes:
 		return nil, fmt.Errorf("has %d parts: at most %d are allowed", v.nodes, maxNodes)
+	case v.joins > maxJoins:
+		return nil, fmt.Errorf("joins %d times: at most %d are allowed", v.joins, maxJoins)
 	case v.wrong != "":
 		return nil, fmt.Errorf("has %s: want members of the body, texts, +, ??, ? :, comparisons and %s()", v.wrong, strings.Join(calls(), "(), "))
 	}
@@ -93,8 +96,8 @@ func compile(source string) (*vm.Program, error) {
 
 // bounded finds what an expression may not have: all that loops, or makes more of a text than a joining does.
 type bounded struct {
-	nodes int
-	wrong string
+	nodes, joins int
+	wrong        string
 }
 
 // Visit is ast.Visitor's.
@@ -104,6 +107,9 @@ func (b *bounded) Visit(node *ast.Node) {
 	case *ast.NilNode, *ast.IdentifierNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.ConstantNode, *ast.MemberNode, *ast.ChainNode,
 		*ast.ConditionalNode, *ast.ArrayNode, *ast.UnaryNode:
 	case *ast.BinaryNode:
+		if n.Operator == "+" {
+			b.joins++
+		}
 		if slices.Contains([]string{"..", "**", "^", "matches", "|"}, n.Operator) {
 			b.wrong = "the operator " + n.Operator
 		}
