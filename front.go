@@ -3,7 +3,7 @@ package posthouse
 import "time"
 
 // Front is an address at which senders of another make hand in messages, in the form that they already speak. What comes there goes
-// to the recipients of the front, whoever the sender means.
+// to the recipients of the front, whichever recipients the sender names.
 type Front struct {
 	Tenant string `json:"tenant"`
 	Name   string `json:"name"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -76,6 +77,14 @@ type Message struct {
 	// Ref is what the message is about, in the sender's words.
 	Ref       string
 	NotBefore time.Time
+}
+
+// One is the message of a request that brings one. A message without a title and a text is refused.
+func One(m Message, err error) ([]Message, error) {
+	if err == nil && strings.TrimSpace(m.Title+m.Text) == "" {
+		err = errors.New("there is no text in it")
+	}
+	return []Message{m}, err
 }
 
 // Status is how a call ended.

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/inbound"
@@ -61,11 +60,7 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 	if err := json.Unmarshal(r.Body, &b); err != nil {
 		return nil, errors.New("the body is no JSON of a robot")
 	}
-	m, err := b.message()
-	if err == nil && strings.TrimSpace(m.Title+m.Text) == "" {
-		err = errors.New("there is no text in it")
-	}
-	return []inbound.Message{m}, err
+	return inbound.One(b.message())
 }
 
 func (b *body) message() (inbound.Message, error) {

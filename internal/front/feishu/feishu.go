@@ -73,11 +73,7 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 	if err := verify(r, &b); err != nil {
 		return nil, err
 	}
-	m, err := b.message()
-	if err == nil && strings.TrimSpace(m.Title+m.Text) == "" {
-		err = errors.New("there is no text in it")
-	}
-	return []inbound.Message{m}, err
+	return inbound.One(b.message())
 }
 
 func (b *body) message() (inbound.Message, error) {

@@ -52,11 +52,7 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 	if err := json.Unmarshal(r.Body, &b); err != nil {
 		return nil, errors.New("the body is no JSON of a robot")
 	}
-	m, err := b.message()
-	if err == nil && strings.TrimSpace(m.Title+m.Text) == "" {
-		err = errors.New("there is no text in it")
-	}
-	return []inbound.Message{m}, err
+	return inbound.One(b.message())
 }
 
 func (b *body) message() (m inbound.Message, err error) {
