@@ -65,6 +65,7 @@ var floors = map[string]floor{
 	"internal/render":          {layer: 1},
 	"internal/table":           {layer: 1, beside: []string{"channel"}}, // lists as CSV
 	"internal/phone":           {layer: 1},
+	"internal/expression":      {layer: 1}, // what users write to choose and to fill
 	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":          {layer: 1},
 	"internal/verify":          {layer: 1, beside: []string{"internal/verify/packed", "internal/verify/scan", "internal/verify/words"}},

@@ -15,10 +15,10 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/expression"
 	"github.com/posthouse/posthouse/internal/inbound"
 )
 
@@ -64,64 +64,31 @@ const (
 	maxNames      = 16
 )
 
-// calls are the functions of expressions. None makes a text longer: toJSON would double the escapes of a text each time it is nested.
-func calls() []string {
-	return []string{"int", "float", "string", "len", "lower", "upper", "trim", "trimPrefix", "trimSuffix"}
-}
-
+// compile reads an expression. Its functions make no text longer: toJSON would double the escapes of a text each time it is nested.
 func compile(source string) (*vm.Program, error) {
-	if len(source) > maxExpression {
-		return nil, fmt.Errorf("has %d bytes: at most %d are allowed", len(source), maxExpression)
-	}
-	tree, err := parser.Parse(source)
-	if err != nil {
-		return nil, fmt.Errorf("is no expression: %w", err)
-	}
-	var v bounded
-	ast.Walk(&tree.Node, &v)
-	switch {
-	case v.nodes > maxNodes:
-		return nil, fmt.Errorf("has %d parts: at most %d are allowed", v.nodes, maxNodes)
-	case v.joins > maxJoins:
-		return nil, fmt.Errorf("joins %d times: at most %d are allowed", v.joins, maxJoins)
-	case v.wrong != "":
-		return nil, fmt.Errorf("has %s: want members of the body, texts, +, ??, ? :, comparisons and %s()", v.wrong, strings.Join(calls(), "(), "))
-	}
-	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins()}
-	for _, name := range calls() {
-		options = append(options, expr.EnableBuiltin(name))
-	}
-	return expr.Compile(source, options...)
-}
-
-// bounded finds what an expression may not have: all that loops, or makes more of a text than a joining does.
-type bounded struct {
-	nodes, joins int
-	wrong        string
-}
-
-// Visit is ast.Visitor's.
-func (b *bounded) Visit(node *ast.Node) {
-	b.nodes++
-	switch n := (*node).(type) {
-	case *ast.NilNode, *ast.IdentifierNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.ConstantNode, *ast.MemberNode, *ast.ChainNode,
-		*ast.ConditionalNode, *ast.ArrayNode, *ast.UnaryNode:
-	case *ast.BinaryNode:
-		if n.Operator == "+" {
-			b.joins++
-		}
-		if slices.Contains([]string{"..", "**", "^", "matches", "|"}, n.Operator) {
-			b.wrong = "the operator " + n.Operator
-		}
-	case *ast.BuiltinNode:
-		if !slices.Contains(calls(), n.Name) {
-			b.wrong = "the function " + n.Name
-		}
-	case *ast.CallNode:
-		b.wrong = "a function that there is not"
-	default:
-		b.wrong = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", n), "*ast."), "Node")) + ", which expressions do not know"
-	}
+	joins := 0
+	return expression.Rules{
+		Noun: "expression", Want: "members of the body, texts, +, ??, ? :, comparisons", Bytes: maxExpression, Nodes: maxNodes,
+		Calls: []string{"int", "float", "string", "len", "lower", "upper", "trim", "trimPrefix", "trimSuffix"},
+		Refuse: func(node ast.Node) (wrong string, known bool) {
+			switch n := node.(type) {
+			case *ast.ConditionalNode, *ast.ArrayNode, *ast.UnaryNode:
+			case *ast.BinaryNode:
+				if n.Operator == "+" {
+					joins++
+				}
+				if joins > maxJoins {
+					wrong = fmt.Sprintf("more than %d joins", maxJoins)
+				}
+				if slices.Contains([]string{"..", "**", "^", "matches", "|"}, n.Operator) {
+					wrong = "the operator " + n.Operator
+				}
+			default:
+				return "", false
+			}
+			return wrong, true
+		},
+	}.Compile(source)
 }
 
 func check(s posthouse.FrontSettings) []posthouse.Problem {

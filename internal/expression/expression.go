@@ -1,0 +1,86 @@
+// Package expression compiles the expressions that users write, within bounds: no loops, a bounded length, and only the functions and
+// parts that a place allows. They run in the process that sends.
+package expression
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Rules are what expressions of one place may be made of.
+type Rules struct {
+	// Noun is what an expression is called in errors, such as "condition", and Want what may stand in one, before the functions.
+	Noun, Want string
+	// Bytes and Nodes bound its length and its parts.
+	Bytes, Nodes int
+	// Calls are the functions that it may call.
+	Calls []string
+	// Refuse says what is wrong with a part besides: constants, names, members of values and the calls are allowed anyway. known reports
+	// whether the place knows such parts at all.
+	Refuse func(ast.Node) (wrong string, known bool)
+	// Options are more of the compiler's, such as the type of the result.
+	Options []expr.Option
+}
+
+// Compile compiles an expression. An error says what is wrong, to follow the name of a field.
+func (r Rules) Compile(source string) (*vm.Program, error) {
+	if len(source) > r.Bytes {
+		return nil, fmt.Errorf("has %d bytes: at most %d are allowed", len(source), r.Bytes)
+	}
+	tree, err := parser.Parse(source)
+	if err != nil {
+		return nil, fmt.Errorf("is no %s: %w", r.Noun, err)
+	}
+	v := visitor{rules: r}
+	ast.Walk(&tree.Node, &v)
+	switch {
+	case v.nodes > r.Nodes:
+		return nil, fmt.Errorf("has %d parts: at most %d are allowed", v.nodes, r.Nodes)
+	case v.wrong != "":
+		return nil, fmt.Errorf("has %s: want %s, %s()", v.wrong, r.Want, strings.Join(r.Calls, "(), "))
+	}
+	options := append([]expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins()}, r.Options...)
+	for _, name := range r.Calls {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	program, err := expr.Compile(source, options...)
+	if err != nil {
+		return nil, fmt.Errorf("is no %s: %w", r.Noun, err)
+	}
+	return program, nil
+}
+
+// visitor finds what an expression may not have. Of a part and what is in it, it keeps the part, which is visited last.
+type visitor struct {
+	rules Rules
+	nodes int
+	wrong string
+}
+
+// Visit is ast.Visitor's.
+func (v *visitor) Visit(node *ast.Node) {
+	v.nodes++
+	switch n := (*node).(type) {
+	case *ast.NilNode, *ast.IdentifierNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.ConstantNode, *ast.MemberNode, *ast.ChainNode:
+	case *ast.BuiltinNode:
+		if !slices.Contains(v.rules.Calls, n.Name) {
+			v.wrong = "the function " + n.Name
+		}
+	case *ast.CallNode:
+		v.wrong = "a function that there is not"
+	default:
+		wrong, known := v.rules.Refuse(n)
+		if !known {
+			wrong = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", n), "*ast."), "Node")) + ", which a " + v.rules.Noun + " cannot have"
+		}
+		if wrong != "" {
+			v.wrong = wrong
+		}
+	}
+}
