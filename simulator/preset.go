@@ -133,19 +133,19 @@ func (s *stage) token(w http.ResponseWriter, r *http.Request, body []byte) bool 
 	shape := s.TokenReply()
 	if err == nil {
 		given := s.tokens.give(strconv.FormatInt(time.Now().UnixNano(), 36))
-		s.send(w, shape, shape.Want[0].Token, given)
+		s.send(w, shape, shape.Token(given, time.Now()))
 		return true
 	}
 	if shape = s.Reply(preset.OfToken, posthouse.ClassAccount, posthouse.ClassAuth, posthouse.ClassRequest); shape == nil {
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return true
 	}
-	s.send(w, shape)
+	s.send(w, shape, shape.Body())
 	return true
 }
 
-func (s *stage) send(w http.ResponseWriter, shape *preset.Shape, replace ...string) {
-	a := reply{kind: shape.ContentType(), body: string(shape.Body(replace...))}
+func (s *stage) send(w http.ResponseWriter, shape *preset.Shape, body []byte) {
+	a := reply{kind: shape.ContentType(), body: string(body)}
 	a.send(w, shape.Answer.Status)
 }
 

@@ -404,6 +404,15 @@ func (s *Shape) Body(replace ...string) []byte {
 	return []byte(strings.NewReplacer(replace...).Replace(string(s.Answer.Body)))
 }
 
+// Token is the body of an answer that gives a token from now on: an end that the shape names in seconds or milliseconds is moved with it, or
+// a token played a day after the shape's moment would be over at once.
+func (s *Shape) Token(token string, now time.Time) []byte {
+	was, is := s.At.Now.Add(s.Lasts.Std()), now.Add(s.Lasts.Std())
+	return s.Body(s.Want[0].Token, token,
+		strconv.FormatInt(was.UnixMilli(), 10), strconv.FormatInt(is.UnixMilli(), 10),
+		strconv.FormatInt(was.Unix(), 10), strconv.FormatInt(is.Unix(), 10))
+}
+
 // ContentType is that of a shape's answer.
 func (s *Shape) ContentType() string {
 	if kind := s.Answer.Header.Get("Content-Type"); kind != "" {
