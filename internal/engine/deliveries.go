@@ -31,6 +31,7 @@ type deliveries struct {
 	sieve    *suppress.Sieve
 	rollup   *rollup.Rollup
 	stands   func(l work.LineKey) // somebody may be first in a line now
+	rouse    func(k state.Key, p posthouse.Priority, pin work.Pin)
 	life     *life.Life
 	log      *slog.Logger
 	metrics  *metrics.Metrics

@@ -271,7 +271,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	restore := &restorer{queue: queue, life: l, log: o.Log}
 	e.deliveries = &deliveries{
 		queue: queue, contents: e.Contents, suspects: &suspects{restore: restore}, restorer: restore, permits: e.permits, sieve: e.sieve(),
-		rollup: e.rollup, stands: e.usher.Look, life: l, log: o.Log, metrics: m, owner: o.Owner,
+		rollup: e.rollup, stands: e.usher.Look, rouse: e.Routes.Rouse, life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{
 		kinds: []kind{e.deliveries}, sender: e.sender, limiter: o.Limiter, permits: e.permits, life: l, log: o.Log, metrics: m,

@@ -106,15 +106,19 @@ func (c *closable) Close() error {
 	return nil
 }
 
-func TestADriverIsOpenForWhatStartsWhileItIsReplaced(t *testing.T) {
+// A claim that is under way while a channel is stored finds what is accepted after that: it goes by the new settings.
+func TestWhatStartsWhileItsChannelIsReplacedGoesByTheNew(t *testing.T) {
 	for how, claimed := range map[string]bool{"by a claim": true, "with the accept": false} {
 		t.Run(how, func(t *testing.T) {
 			virtual(t, func(r *rig) {
-				old := &closable{}
-				id := whileStarting(r, state.Opened{Driver: old}, claimed, func() { r.open("c", posthouse.ChannelSettings{}, state.Opened{}) })
+				old, new := &closable{}, &closable{}
+				id := whileStarting(r, state.Opened{Driver: old}, claimed, func() { r.open("c", posthouse.ChannelSettings{}, state.Opened{Driver: new}) })
 				r.want(id, posthouse.Sent, "", 0)
-				if old.sent.Load() != 1 || old.late.Load() > 0 || !old.closed.Load() {
-					r.Errorf("the old driver sent %d, %d of them closed, and is closed: %v; want one, and closed after it", old.sent.Load(), old.late.Load(), old.closed.Load())
+				if got := r.history(id); got != "accept start release start sent " {
+					r.Errorf("got the history %q", got)
+				}
+				if old.sent.Load() != 0 || new.sent.Load() != 1 || !old.closed.Load() {
+					r.Errorf("the old driver sent %d and is closed: %v; the new sent %d; want 0, closed, 1", old.sent.Load(), old.closed.Load(), new.sent.Load())
 				}
 			})
 		})

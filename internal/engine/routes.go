@@ -42,8 +42,8 @@ type Routes struct {
 	known   map[state.Key]map[string]work.Gate // what was stored of gates when it was last looked, by account
 }
 
-// SetChannel adds a channel, or replaces it as it now is. What is under way finishes with the
-// old settings, but what has not begun is given back where it is paused. The error says which setting cannot work.
+// SetChannel adds a channel, or replaces it as it now is. Calls under way finish with the old settings; what has not begun is given back,
+// and begins with the new. The error says which setting cannot work.
 func (rs *Routes) SetChannel(ch posthouse.Channel, o state.Opened) error {
 	opened, err := state.Open(ch, o, rs.rules, rs.zone)
 	if err != nil {
@@ -226,14 +226,16 @@ func (rs *Routes) route(tenant, channel string) *route {
 	return rs.routes[state.Key{Tenant: tenant, Channel: channel}]
 }
 
-// halted reports whether a channel was paused or removed since its route was replaced. What was claimed before that,
-// or meanwhile, may not begin.
-func (rs *Routes) halted(r *route) bool {
-	if r.ctx.Err() == nil {
-		return false
+// halted returns why nothing may begin by a route any more: its channel was paused or removed, or is another by now. What was claimed
+// before that, or meanwhile, begins by the settings that are in force: a claim that was under way finds what was accepted after it.
+func (rs *Routes) halted(r *route) string {
+	if !r.replaced() {
+		return ""
 	}
-	now := rs.route(r.Key.Tenant, r.Key.Channel)
-	return now == nil || now.Stored.PausedAt(time.Now())
+	if now := rs.route(r.Key.Tenant, r.Key.Channel); now == nil || now.Stored.PausedAt(time.Now()) {
+		return state.ReasonPaused
+	}
+	return state.ReasonReplaced
 }
 
 // Ask is a channel for a question to its driver, nil where it is not open. The driver stays open until done is called.

@@ -242,7 +242,7 @@ func (s *seats) release(a reserved, ids []string) error {
 		return changes
 	})
 	if err == nil {
-		a.route.rouse("", a.lane.Priority)
+		s.routes.Rouse(a.route.Key, a.lane.Priority, "")
 	}
 	return err
 }

@@ -20,7 +20,7 @@ type sender struct {
 	shift    *shift
 	recorder *recorder
 	gates    *Gatekeeper
-	halted   func(r *route) bool // may nothing of the route begin any more?
+	halted   func(r *route) string // why nothing of the route may begin any more, "" where it may
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 	tracer   trace.Tracer  // nil for none
@@ -45,12 +45,13 @@ func (s *sender) attempt(r *route, u unit, leaseEnd time.Time) {
 	// It ends by the clock that was read here, however long this process stands still before it begins.
 	start := time.Now()
 	end := start.Add(r.Settings.Timeout)
+	halted := s.halted(r)
 	switch {
 	case end.After(leaseEnd), s.shift.resting.Load():
 		u.end(ending{verdict: verdictRelease, reason: state.ReasonShutdown})
 		s.over(u)
-	case s.halted(r):
-		u.end(ending{verdict: verdictRelease, reason: state.ReasonPaused})
+	case halted != "":
+		u.end(ending{verdict: verdictRelease, reason: halted})
 		s.over(u)
 	default:
 		s.call(r, u, start, end)

@@ -72,8 +72,8 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 			continue
 		}
 		ds.report(d, &changes[i], took[i])
-		if after := &changes[i].After; d.item.Elsewhere && after.State == posthouse.Pending {
-			d.route.rouse(work.PinOf(after), after.Priority)
+		if after := &changes[i].After; after.State == posthouse.Pending && (d.item.Elsewhere || d.route.replaced()) {
+			ds.rouse(d.route.Key, after.Priority, work.PinOf(after))
 		}
 		if line, has := work.LineOfMessage(d.item.Message); has && !changes[i].After.State.Open() {
 			ds.stands(line)

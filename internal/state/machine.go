@@ -25,6 +25,7 @@ const (
 	ReasonCancelled      = "cancelled"
 	ReasonShutdown       = "shutdown"
 	ReasonPaused         = "paused"   // its channel, after it was claimed
+	ReasonReplaced       = "replaced" // its channel's settings, after it was claimed
 	ReasonReceipt        = "receipt"  // the provider said later that it did not arrive
 	ReasonCallback       = "callback" // the provider told of its recipient, by a ref that was lost
 	ReasonTemplate       = "template" // it is gone, or cannot be filled anew
