@@ -96,6 +96,8 @@ var guides = []guide{
 			"INSERT INTO posthouse_outbox (draft) VALUES ('{\"channel": channelsOf("oa"), "INSERT INTO posthouse_outbox (draft) VALUES ('{\"job": defaultTexts, "$ posthouse outbox list": rejected,
 		},
 	},
+	{file: "../docs/guide/production.md", starts: true, untyped: ofProduction, meet: pair},
+	{file: "../docs/guide/production.zh-CN.md", starts: true, untyped: ofProduction, meet: pair},
 	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
 	{file: "../docs/guide/sms.md", starts: true},
 	{file: "../docs/guide/sms.zh-CN.md", starts: true},
@@ -108,6 +110,11 @@ var guides = []guide{
 	{file: "../docs/guide/workflow.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 	{file: "../docs/guide/workflow.zh-CN.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 }
+
+// ofProduction are a picture, and files of other programs: TestFilesOfProductionSayWhatTheServerTakes reads those.
+var ofProduction = map[string]string{" ": isAPicture, "addr:": isAFile, "upstream posthouse": isAFile, "apiVersion": isAFile}
+
+const isAFile = "a file of systemd, nginx or Kubernetes"
 
 const (
 	changesAll = "changes the machine: packaging/try.sh does it in a root of its own"
@@ -147,6 +154,15 @@ func production(r *guideReader) map[string]string {
 func machines(r *guideReader) map[string]string {
 	r.dsn = dbtest.Durable(r.T, dbtest.KindPostgres)
 	return map[string]string{"10.0.0.11:8080": r.addr(), "10.0.0.12:8080": freeAddr(r.T), "10.0.0.13:8080": freeAddr(r.T)}
+}
+
+// pair are the two servers of the guide to production, their database and their keyring.
+func pair(r *guideReader) map[string]string {
+	names := machines(r)
+	delete(names, "10.0.0.13:8080")
+	names["postgres://posthouse:password@db.example.com/posthouse"] = r.dsn
+	names["/etc/posthouse.keys"] = filepath.Join(r.dir, "keys")
+	return names
 }
 
 var operationsBefore = map[string]func(*guideReader){
