@@ -192,6 +192,13 @@ try-dist: ## make it twice, and try sums, image and deb in a root of its own; as
 	packaging/try.sh bin/dist-1 bin/dist-2
 	rm -rf bin/dist-1 bin/dist-2
 
+.PHONY: try-deploy
+try-deploy: test-deps ## try chart, compose file, nginx (servers killed behind it) and alert rules
+	@scripts/install-test-deps.sh release
+	cd packaging/monitoring && promtool check rules posthouse.rules.yaml && promtool test rules posthouse.rules.test.yaml
+	cd packaging/deploytest && GOFLAGS= $(GO) vet . && GOFLAGS= $(GO) test -count=1 .
+	$(GO) test -tags nginx -count=1 -timeout=10m -v ./torture/nginx
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin dist

@@ -121,7 +121,8 @@ const (
 	needsADist = "needs what make dist makes: packaging/try.sh does it"
 )
 
-var ofInstallation = map[string]string{"sha256sum": needsADist, "apt install": changesAll, "systemctl": changesAll, "docker load": needsADist}
+var ofInstallation = map[string]string{"sha256sum": needsADist, "apt install": changesAll, "systemctl": changesAll, "docker load": needsADist,
+	"./secrets.sh": needsADist, "docker compose": needsADist, "skopeo copy": needsADist, "helm upgrade": needsADist}
 
 var ofBackups = map[string]string{
 	"posthouse backup": isOfBackups, "posthouse restore": isOfBackups, "pg_dump": isOfBackups, "psql": isOfBackups, "pg_basebackup": isOfBackups, "mariadb-dump": isOfBackups, "tail": isOfBackups,

@@ -75,6 +75,9 @@ func (r release) make(chosen []string) error {
 			return fmt.Errorf("%s: %w", platform, err)
 		}
 	}
+	if err := r.deployment(); err != nil {
+		return err
+	}
 	if err := r.notes(); err != nil {
 		return err
 	}

@@ -4,7 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -65,5 +72,51 @@ func TestATagHasNoPlus(t *testing.T) {
 	t.Parallel()
 	if got := imageTag("0.1.0-dev+1d3de335"); got != "0.1.0-dev_1d3de335" {
 		t.Error(got)
+	}
+}
+
+// Helm takes a chart whose version is the release's; compose its file with the script beside it, which can be run; and nobody gets the secrets of who tried it.
+func TestWhatServersAreSetUpWithIsPacked(t *testing.T) {
+	t.Parallel()
+	r := release{root: "..", out: t.TempDir(), version: "1.2.3", at: time.Unix(1_700_000_000, 0)}
+	if err := r.deployment(); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) map[string]string {
+		f, err := os.Open(filepath.Join(r.out, "posthouse-1.2.3-"+name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for archive := tar.NewReader(z); ; {
+			h, err := archive.Next()
+			if err == io.EOF {
+				return files
+			}
+			text, readErr := io.ReadAll(archive)
+			if err := errors.Join(err, readErr); err != nil {
+				t.Fatal(err)
+			}
+			files[fmt.Sprintf("%s %o", h.Name, h.Mode)] = string(text)
+		}
+	}
+	chart := read("chart.tgz")
+	if about := chart["posthouse/Chart.yaml 644"]; !strings.Contains(about, "\nversion: 1.2.3\n") || !strings.Contains(about, "\nappVersion: 1.2.3\n") {
+		t.Errorf("the chart is %q", about)
+	}
+	if chart["posthouse/templates/statefulset.yaml 644"] == "" || chart["posthouse/values.yaml 644"] == "" {
+		t.Errorf("the chart lacks files")
+	}
+	compose := read("compose.tar.gz")
+	if compose["posthouse-compose/secrets.sh 755"] == "" || compose["posthouse-compose/compose.yaml 644"] == "" || len(compose) != 3 {
+		t.Errorf("for compose there are %v", slices.Collect(maps.Keys(compose)))
+	}
+	if read("monitoring.tar.gz")["posthouse-monitoring/posthouse.rules.yaml 644"] == "" {
+		t.Error("there are no alerts")
 	}
 }

@@ -2,7 +2,8 @@
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
 # they are missing; on Linux strace too, which sees what a power cut could lose. It
 # starts none of them: the tests start their own. With the word "browser" it
-# installs Chromium and Chinese fonts instead, for the tests of the console.
+# installs Chromium and Chinese fonts instead, for the tests of the console, with
+# the word "release" what tries a release: nginx, promtool, and what reads images and rpm.
 #
 # Where it cannot install it says so and ends well, because the tests of a server
 # that is not there are skipped; with CI=true that is a failure, but for the browser.
@@ -32,6 +33,12 @@ missing() {
 	if [ "$what" = browser ]; then
 		has chromium || has chromium-browser || has google-chrome || echo chromium
 		! command -v apt-get >/dev/null || [ -d /usr/share/fonts/opentype/noto ] || echo fonts
+		return
+	fi
+	if [ "$what" = release ]; then
+		for name in nginx promtool skopeo umoci rpm; do
+			has $name || echo $name
+		done
 		return
 	fi
 	has initdb postgres || echo postgresql
@@ -74,6 +81,8 @@ deb_packages() {
 		strace) echo strace ;;
 		chromium) echo chromium ;;
 		fonts) echo fonts-noto-cjk ;;
+		promtool) echo prometheus ;;
+		nginx | skopeo | umoci | rpm) echo "$name" ;;
 		esac
 	done
 }
@@ -104,7 +113,13 @@ with_apt() {
 	apt_get install -y --no-install-recommends $(deb_packages "$@") </dev/null >/dev/null || return 1
 	if [ -d /run/systemd/system ]; then # nor shall they start with the machine
 		for name; do
-			case $name in redis) as_root systemctl disable --quiet redis-server || true ;; esac
+			case $name in
+			redis) service=redis-server ;;
+			promtool) service=prometheus ;;
+			nginx) service=nginx ;;
+			*) continue ;;
+			esac
+			as_root systemctl disable --quiet $service || true
 		done
 	fi
 }

@@ -53,6 +53,18 @@ func TestAlertsNameMetricsThatExistAndHaveAPageInBothLanguages(t *testing.T) {
 	if len(alerts) == 0 {
 		t.Error("the rules have no alert")
 	}
+	tried, err := os.ReadFile("../packaging/monitoring/posthouse.rules.test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alert := range alerts {
+		if page := "docs/guide/alerts.md#" + strings.ToLower(alert[1]) + "\n"; !strings.Contains(string(rules), page) {
+			t.Errorf("%s does not lead to its page, %s", alert[1], page)
+		}
+		if !strings.Contains(string(tried), "alertname: "+alert[1]+"\n        exp_alerts:") {
+			t.Errorf("promtool never sees %s fire", alert[1])
+		}
+	}
 	for _, page := range []string{"../docs/guide/alerts.md", "../docs/guide/alerts.zh-CN.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/secret"
 )
 
@@ -41,6 +42,7 @@ type House struct {
 
 	judgeDSN, keyring, dir string
 	env                    []string
+	proxy                  *client.Client // of callers who do not call a member itself
 	told, faults           journal
 	stall                  atomic.Int64 // nanoseconds: the longest that this machine has stood still
 }

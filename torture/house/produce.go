@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Told is a line of the client's journal: what one caller asked, and what it was told.
@@ -100,6 +101,16 @@ func (h *House) Produce(t testing.TB, l Load) map[int]string {
 	return accepted
 }
 
+// Through makes callers call an address in front of the members from now on, in place of one of them.
+func (h *House) Through(t testing.TB, addr string) {
+	t.Helper()
+	c, err := client.New(client.Options{URL: "http://" + addr, Key: h.Key, Tries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.proxy = c
+}
+
 // callLimit is how long one call may take: past it its outcome is not known.
 const callLimit = 10 * time.Second
 
@@ -110,10 +121,13 @@ func (h *House) Send(t testing.TB, key string, d posthouse.Draft, once bool) (id
 	pause := time.NewTicker(50 * time.Millisecond)
 	defer pause.Stop()
 	for try := rand.IntN(len(h.Members)); ; try++ {
-		m := h.Members[try%len(h.Members)]
+		quick := h.proxy
+		if quick == nil {
+			quick = h.Members[try%len(h.Members)].quick
+		}
 		line := Told{Asked: time.Now(), Op: "send", Key: key, Body: key, Recipients: len(d.To)}
 		call, cancel := context.WithTimeout(t.Context(), callLimit)
-		sent, err := m.quick.Messages.SendOnce(call, key, d)
+		sent, err := quick.Messages.SendOnce(call, key, d)
 		cancel()
 		line.At, line.Answer = time.Now(), "accepted"
 		if err == nil {
