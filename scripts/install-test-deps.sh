@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
-# they are missing; on Linux strace too, which sees what a power cut could lose. It
+# they are missing; on Linux strace too, which sees what a power cut could lose, and
+# Alertmanager, which the fronts are driven by. It
 # starts none of them: the tests start their own. With the word "browser" it
 # installs Chromium and Chinese fonts instead, for the tests of the console, with
 # the word "release" what tries a release: nginx, promtool, and what reads images and rpm.
@@ -46,6 +47,7 @@ missing() {
 	has mariadb-dump || echo mariadb-client
 	has redis-server || echo redis
 	[ "$(uname)" != Linux ] || has strace || echo strace
+	[ "$(uname)" != Linux ] || has prometheus-alertmanager || echo alertmanager
 }
 
 say() { echo "install-test-deps: $*" >&2; }
@@ -79,6 +81,7 @@ deb_packages() {
 		mariadb-client) echo mariadb-client ;;
 		redis) echo redis-server ;;
 		strace) echo strace ;;
+		alertmanager) echo prometheus-alertmanager ;;
 		chromium) echo chromium ;;
 		fonts) echo fonts-noto-cjk ;;
 		promtool) echo prometheus ;;
@@ -115,6 +118,7 @@ with_apt() {
 		for name; do
 			case $name in
 			redis) service=redis-server ;;
+			alertmanager) service=prometheus-alertmanager ;;
 			promtool) service=prometheus ;;
 			nginx) service=nginx ;;
 			*) continue ;;

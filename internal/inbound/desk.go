@@ -73,6 +73,7 @@ type Desk struct {
 	requests *prometheus.CounterVec
 	messages *prometheus.CounterVec
 	dropped  prometheus.Counter
+	waiting  prometheus.Gauge
 }
 
 // New makes a desk.
@@ -90,8 +91,9 @@ func New(o Options) *Desk {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "posthouse", Name: "front_requests_total", Help: "Calls at fronts, by kind, front and what became of them: accepted, duplicate, ignored, refused, unavailable or unauthorized. Those whose token is nobody's have no front."}, []string{"kind", "front", "outcome"}),
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "posthouse", Name: "front_messages_total", Help: "Messages that calls at fronts became, by kind and front."}, []string{"kind", "front"}),
 		dropped:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "posthouse", Name: "front_calls_dropped_total", Help: "Calls at fronts that were answered and not kept for the page of the front, since too many came at once."}),
+		waiting:  prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "posthouse", Name: "front_commits_waiting", Help: "Calls at fronts that were read, and whose messages are not committed yet."}),
 	}
-	o.Registry.MustRegister(d.requests, d.messages, d.dropped)
+	o.Registry.MustRegister(d.requests, d.messages, d.dropped, d.waiting)
 	for i := range o.Forms {
 		d.forms[o.Forms[i].Kind] = &o.Forms[i]
 	}
@@ -173,7 +175,9 @@ func (d *Desk) take(w http.ResponseWriter, form *Form, in *Request, parts []stri
 	case len(messages) == 0:
 		return Result{}, string(posthouse.FrontIgnored)
 	}
+	d.waiting.Inc()
 	out = d.hand(form, in, messages)
+	d.waiting.Dec()
 	switch {
 	case out.Status != Accepted:
 		return out, string(posthouse.FrontUnavailable)
