@@ -168,6 +168,14 @@ POSTGRES18 ?= ./internal/store/... ./internal/dbtest
 test-postgres18: ## run the store's suite on PostgreSQL 18, which npm brings; Linux on amd64
 	@GO=$(GO) scripts/test-postgres18.sh $(POSTGRES18)
 
+.PHONY: fronts
+fronts: test-deps ## drive the fronts by every sender that can be installed, and print what each was told
+	@GO=$(GO) scripts/install-senders.sh
+	POSTHOUSE_SENDERS=$(CURDIR)/bin/senders $(GO) test -count=1 -timeout=10m -v ./torture/senders
+	@for one in bin/senders/alertmanager-*; do \
+		[ ! -x "$$one" ] || { echo "$$one:"; POSTHOUSE_ALERTMANAGER=$(CURDIR)/$$one $(GO) test -count=1 -timeout=5m ./torture/senders -run TestAPairOfAlertmanagers || exit 1; }; \
+	done
+
 .PHONY: prove
 prove: test-deps ## explore every schedule of small worlds, and print what was found
 	@$(GO) run ./torture -rows $(CURDIR)/bin/prove.ndjson -run -- -run 'TestEverySchedule|TestEveryPairOf|TestTheExploration'

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
 # they are missing; on Linux strace too, which sees what a power cut could lose, and
-# Alertmanager, which the fronts are driven by. It
-# starts none of them: the tests start their own. With the word "browser" it
-# installs Chromium and Chinese fonts instead, for the tests of the console, with
-# the word "release" what tries a release: nginx, promtool, and what reads images and rpm.
+# Alertmanager, apprise and swaks, which drive the fronts. It starts none of them: the
+# tests start their own. With the word "browser" it installs Chromium and Chinese fonts
+# instead, for the tests of the console, with the word "release" what tries a release:
+# nginx, promtool, and what reads images and rpm.
 #
 # Where it cannot install it says so and ends well, because the tests of a server
 # that is not there are skipped; with CI=true that is a failure, but for the browser.
@@ -48,6 +48,8 @@ missing() {
 	has redis-server || echo redis
 	[ "$(uname)" != Linux ] || has strace || echo strace
 	[ "$(uname)" != Linux ] || has prometheus-alertmanager || echo alertmanager
+	[ "$(uname)" != Linux ] || has apprise || echo apprise
+	[ "$(uname)" != Linux ] || has swaks || echo swaks
 }
 
 say() { echo "install-test-deps: $*" >&2; }
@@ -82,6 +84,7 @@ deb_packages() {
 		redis) echo redis-server ;;
 		strace) echo strace ;;
 		alertmanager) echo prometheus-alertmanager ;;
+		apprise | swaks) echo "$name" ;;
 		chromium) echo chromium ;;
 		fonts) echo fonts-noto-cjk ;;
 		promtool) echo prometheus ;;

@@ -7,7 +7,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
+
+// Program is the path of a program that tests drive, such as prometheus-alertmanager; the package that brings it has the same name. A test
+// ends where it is missing, as it does where a server is.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	found := lookIn([]string{name}, searchPath())
+	if found[name] == "" {
+		require(t, &MissingError{Kind: Kind(name), Program: name, Install: name + " (apt)"})
+	}
+	return found[name]
+}
 
 // MissingError says that a server is not installed, and what to install.
 type MissingError struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/house"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -119,7 +120,7 @@ func (p pair) metric(t *testing.T, begin string) (sum float64) {
 // Two real Alertmanagers of a cluster tell of the same alerts. Each alert is one message, whatever happens to the server meanwhile.
 func TestAPairOfAlertmanagers(t *testing.T) {
 	t.Parallel()
-	program := installed(t, "prometheus-alertmanager")
+	program := dbtest.Program(t, "prometheus-alertmanager")
 	if path := os.Getenv("POSTHOUSE_ALERTMANAGER"); path != "" { // another version
 		program = path
 	}

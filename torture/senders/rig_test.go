@@ -104,21 +104,6 @@ func (y *yard) heldUp() {
 	})
 }
 
-// installed is a program that make test-deps or make fronts installs; where it is missing the test is left out, as those of a database are,
-// and with CI=true it fails.
-func installed(t *testing.T, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
-	}
-	return path
-}
-
 // run starts a program that ends with its test.
 func run(t *testing.T, program string, args ...string) {
 	t.Helper()

@@ -1,0 +1,142 @@
+package senders
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
+)
+
+// sender is a program of another maker, and how it is told of a front of a kind. In the words of command, HOST is the server's host and
+// port, URL that of the front, TOKEN its token and SAYS what the message says.
+type sender struct {
+	name, kind string
+	command    []string
+	// script is for Node.js instead, which has a, the arguments by name.
+	script string
+	// led says that the sender has a host built in, from which it is led to the server.
+	led  bool
+	note string
+}
+
+var senders = []sender{
+	{name: "apprise json://", kind: "json", command: []string{"apprise", "-t", "try", "-b", "SAYS", "json://HOST/in/json/TOKEN"}},
+	{name: "apprise gotify://", kind: "gotify", command: []string{"apprise", "-t", "try", "-b", "SAYS", "gotify://HOST/in/gotify/TOKEN"}},
+	{name: "shoutrrr generic://", kind: "json", command: []string{"shoutrrr", "send", "-u", "generic://HOST/in/json/TOKEN?disabletls=yes&template=json", "-m", "SAYS"}},
+	{name: "shoutrrr bark://", kind: "bark", command: []string{"shoutrrr", "send", "-u", "bark://:TOKEN@HOST/in/bark?scheme=http", "-m", "SAYS"}},
+	{name: "shoutrrr ntfy://", kind: "ntfy", command: []string{"shoutrrr", "send", "-u", "ntfy://:TOKEN@HOST/in/ntfy/disks?scheme=http", "-m", "SAYS"}},
+	{name: "push-all-in-one Ntfy", kind: "ntfy", script: `send(new (require('push-all-in-one').Ntfy)({NTFY_URL: a.url + '/', NTFY_TOPIC: 'disks', NTFY_AUTH: 'Bearer ' + a.token}), {})`},
+	{name: "push-all-in-one Dingtalk", kind: "dingtalk", script: `send(new (require('push-all-in-one').Dingtalk)({DINGTALK_ACCESS_TOKEN: a.token}), {msgtype: 'text'})`, led: true},
+	{name: "push-all-in-one WechatRobot", kind: "wecom", script: `send(new (require('push-all-in-one').WechatRobot)({WECHAT_ROBOT_KEY: a.token}), {msgtype: 'text'})`, led: true},
+	{name: "push-all-in-one PushPlus", kind: "pushplus", script: `send(new (require('push-all-in-one').PushPlus)({PUSH_PLUS_TOKEN: a.token}), {})`, led: true},
+	{name: "push-all-in-one ServerChanTurbo", kind: "serverchan", script: `send(new (require('push-all-in-one').ServerChanTurbo)({SERVER_CHAN_TURBO_SENDKEY: a.token}), {})`, led: true},
+	{name: "serverchan-sdk", kind: "serverchan", script: `require('serverchan-sdk').scSend(a.token, 'try', a.says).then(r => { console.log(JSON.stringify(r)); process.exit(r.code === 0 ? 0 : 1) })`, led: true},
+}
+
+// prelude is what each script begins with.
+const prelude = `const a = {url: process.env.FRONT, token: process.env.TOKEN, says: process.env.SAYS};
+const send = (s, o) => s.send('try', a.says, o).then(r => {
+  console.log(JSON.stringify(r.data));
+  process.exit(r.status === 200 && !r.data.errcode && (!r.data.code || r.data.code === 200) ? 0 : 1);
+});
+`
+
+// folder is where make fronts has installed senders, empty without it.
+func folder() string { return os.Getenv("POSTHOUSE_SENDERS") }
+
+// program is the command of a sender at a front; nil where the sender is not installed.
+func (s sender) program(ctx context.Context, host, token, says string) *exec.Cmd {
+	base := "http://" + host + "/in/" + s.kind
+	if s.script != "" {
+		if _, err := os.Stat(filepath.Join(folder(), "node_modules")); err != nil || folder() == "" {
+			return nil
+		}
+		lead, err := filepath.Abs("testdata/lead.cjs")
+		if err != nil {
+			return nil
+		}
+		cmd := exec.CommandContext(ctx, "node", "-r", lead, "-e", prelude+s.script)
+		cmd.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(folder(), "node_modules"), "NO_PROXY=true", "FRONT="+base, "TOKEN="+token, "SAYS="+says)
+		if s.led {
+			cmd.Env = append(cmd.Env, "LEAD="+base)
+		}
+		return cmd
+	}
+	fill := strings.NewReplacer("HOST", host, "URL", base, "TOKEN", token, "SAYS", says)
+	words := slices.Clone(s.command)
+	for i := range words {
+		words[i] = fill.Replace(words[i])
+	}
+	path := filepath.Join(folder(), words[0])
+	if _, err := os.Stat(path); err != nil || folder() == "" {
+		if path, err = exec.LookPath(words[0]); err != nil {
+			return nil
+		}
+	}
+	return exec.CommandContext(ctx, path, words[1:]...)
+}
+
+// Every sender that is installed has a message taken by the front of its kind, and learns that a wrong token is refused. make fronts
+// installs them and prints the table.
+func TestEverySender(t *testing.T) {
+	t.Parallel()
+	if folder() == "" {
+		dbtest.Program(t, "apprise")
+	}
+	y := openYard(t)
+	tokens := map[string]string{}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	line := func(words ...string) { _, _ = w.Write([]byte(strings.Join(words, "\t") + "\n")) }
+	line("sender", "front", "a message", "a wrong token", "note")
+	for _, s := range senders {
+		note := s.note
+		if s.led {
+			note = strings.TrimPrefix(note+"; its host is built in, and led to the server", "; ")
+		}
+		if s.program(t.Context(), "", "", "") == nil {
+			line(s.name, s.kind, "not installed", "", note)
+			continue
+		}
+		if tokens[s.kind] == "" {
+			tokens[s.kind] = y.front(s.kind).Token
+		}
+		says := "says" + posthouse.NewID()
+		good := y.drive(s, tokens[s.kind], says)
+		if n := len(y.messages(s.kind, says)); n != 1 {
+			good = strings.TrimSpace("FAILED " + good)
+			t.Errorf("%s: %d messages, want one", s.name, n)
+		}
+		says = "wrong" + posthouse.NewID()
+		wrong := y.drive(s, strings.Repeat("0", 64), says)
+		if n := len(y.messages(s.kind, says)); n != 0 || wrong == "sent" {
+			t.Errorf("%s: with a wrong token it was told %s, and there are %d messages", s.name, wrong, n)
+		}
+		line(s.name, s.kind, good, wrong, note)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", &table)
+}
+
+// drive has a sender send, and says how it ended.
+func (y *yard) drive(s sender, token, says string) string {
+	y.Helper()
+	ctx, cancel := context.WithTimeout(y.Context(), 2*time.Minute)
+	defer cancel()
+	said, err := s.program(ctx, y.member().Addr, token, says).CombinedOutput()
+	y.Logf("%s: %.1000s", s.name, said)
+	if err != nil {
+		return "an error"
+	}
+	return "sent"
+}
