@@ -96,6 +96,8 @@ var guides = []guide{
 			"INSERT INTO posthouse_outbox (draft) VALUES ('{\"channel": channelsOf("oa"), "INSERT INTO posthouse_outbox (draft) VALUES ('{\"job": defaultTexts, "$ posthouse outbox list": rejected,
 		},
 	},
+	{file: "../docs/guide/monitoring.md", untyped: map[string]string{"scrape_configs:": isAFile}, meet: locally},
+	{file: "../docs/guide/monitoring.zh-CN.md", untyped: map[string]string{"scrape_configs:": isAFile}, meet: locally},
 	{file: "../docs/guide/production.md", starts: true, untyped: ofProduction, meet: pair},
 	{file: "../docs/guide/production.zh-CN.md", starts: true, untyped: ofProduction, meet: pair},
 	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
@@ -114,7 +116,7 @@ var guides = []guide{
 // ofProduction are a picture, and files of other programs: TestFilesOfProductionSayWhatTheServerTakes reads those.
 var ofProduction = map[string]string{" ": isAPicture, "addr:": isAFile, "upstream posthouse": isAFile, "apiVersion": isAFile}
 
-const isAFile = "a file of systemd, nginx or Kubernetes"
+const isAFile = "a file of systemd, nginx, Kubernetes or Prometheus"
 
 const (
 	changesAll = "changes the machine: packaging/try.sh does it in a root of its own"
@@ -155,6 +157,11 @@ func production(r *guideReader) map[string]string {
 func machines(r *guideReader) map[string]string {
 	r.dsn = dbtest.Durable(r.T, dbtest.KindPostgres)
 	return map[string]string{"10.0.0.11:8080": r.addr(), "10.0.0.12:8080": freeAddr(r.T), "10.0.0.13:8080": freeAddr(r.T)}
+}
+
+// locally has a health check ask where the test's server listens.
+func locally(r *guideReader) map[string]string {
+	return map[string]string{"posthouse healthy --ready": "posthouse healthy --ready --addr " + r.addr()}
 }
 
 // pair are the two servers of the guide to production, their database and their keyring.
