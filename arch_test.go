@@ -65,6 +65,7 @@ var floors = map[string]floor{
 	"internal/render":          {layer: 1},
 	"internal/table":           {layer: 1, beside: []string{"channel"}}, // lists as CSV
 	"internal/phone":           {layer: 1},
+	"internal/fronttext":       {layer: 1}, // the settings of fronts as people type them
 	"internal/expression":      {layer: 1}, // what users write to choose and to fill
 	"internal/sms":             {layer: 1, beside: []string{"internal/render"}},
 	"internal/secret":          {layer: 1},
@@ -149,6 +150,7 @@ var floors = map[string]floor{
 	"internal/console":            {layer: 3, beside: []string{"internal/read", "internal/console/*"}, never: []string{"internal/store"}},
 	"internal/console/host":       {layer: 3, beside: []string{"internal/console/words"}, never: []string{"internal/store"}},                          // what the console and groups of pages hand to each other
 	"internal/console/gallery":    {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of presets
+	"internal/console/fronts":     {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of fronts
 	"internal/console/rosters":    {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of who is on duty
 	"simulator":                   {layer: 3, never: []string{"internal/store", "internal/engine"}},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"github.com/posthouse/posthouse/internal/console/fronts"
 	"github.com/posthouse/posthouse/internal/console/gallery"
 	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/internal/console/rosters"
@@ -11,7 +12,7 @@ import (
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages(), gallery.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages()}
 }
 
 // groupRoutes are their routes.

@@ -36,6 +36,8 @@ var least = map[string]posthouse.Role{
 	"GET channels/{name}/accounts/{account}/edit": posthouse.RoleAdmin, "POST channels/{name}/accounts/{account}/edit": posthouse.RoleAdmin, "POST channels/{name}/accounts/{account}/delete": posthouse.RoleAdmin,
 	"POST channels/{name}/accounts/{account}/test": posthouse.RoleOperator, "POST channels/{name}/accounts/{account}/pause": posthouse.RoleOperator, "POST channels/{name}/accounts/{account}/resume": posthouse.RoleOperator,
 	"GET presets": posthouse.RoleViewer, "GET presets/{name}": posthouse.RoleViewer, "POST presets/{name}": posthouse.RoleAdmin,
+	"GET fronts": posthouse.RoleViewer, "GET fronts/{name}": posthouse.RoleViewer, "POST fronts": posthouse.RoleAdmin, "POST fronts/{name}": posthouse.RoleAdmin,
+	"POST fronts/{name}/token": posthouse.RoleAdmin, "POST fronts/{name}/delete": posthouse.RoleAdmin, "POST fronts/{name}/calls/{id}/reveal": posthouse.RoleAdmin,
 	"GET rosters": posthouse.RoleViewer, "GET rosters/{name}": posthouse.RoleViewer, "GET rosters/{name}/file": posthouse.RoleViewer,
 	"POST deliveries/{id}/reveal":  posthouse.RoleAdmin,
 	"POST rosters/{name}/override": posthouse.RoleOperator,

@@ -116,7 +116,7 @@ type entry struct {
 // menu are the pages that the menu leads to: those of the table that show a list.
 func menu() []entry {
 	var list []entry
-	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "presets", "campaigns", "templates", "rosters", "directory", "phones", "tasks", "reminders", "outbox", "audit", "keys", "people", "system"} {
+	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "presets", "fronts", "campaigns", "templates", "rosters", "directory", "phones", "tasks", "reminders", "outbox", "audit", "keys", "people", "system"} {
 		path := name
 		if name == "overview" {
 			path = "{$}"

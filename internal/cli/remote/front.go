@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/fronttext"
 	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -91,17 +92,17 @@ address:TEXT is where the channel reaches somebody.`,
 
 // read turns flags into settings.
 func (f *frontFlags) read() error {
-	f.in.To = recipientsOf(f.recipients)
+	f.in.To = fronttext.Recipients(f.recipients)
 	f.in.Format = posthouse.ContentType(f.format)
 	for _, text := range f.formulas {
-		name, source, ok := strings.Cut(text, "=")
-		if !ok {
+		name, source, err := fronttext.Pair(text)
+		if err != nil {
 			return shell.Usagef("--expression %.80q: want NAME=EXPRESSION, such as 'title=build.name'", text)
 		}
 		if f.in.Expressions == nil {
 			f.in.Expressions = map[string]string{}
 		}
-		f.in.Expressions[strings.TrimSpace(name)] = source
+		f.in.Expressions[name] = source
 	}
 	for word, p := range f.priorities {
 		if f.in.Priorities == nil {
@@ -110,50 +111,13 @@ func (f *frontFlags) read() error {
 		f.in.Priorities[word] = posthouse.Priority(p)
 	}
 	for _, text := range f.matches {
-		m, err := matchOf(text)
+		m, err := fronttext.Match(text)
 		if err != nil {
-			return err
+			return shell.Usagef("--match has %v", err)
 		}
 		f.in.Match = append(f.in.Match, m)
 	}
 	return nil
-}
-
-// recipientsOf reads recipients: users, or others by a word before a colon.
-func recipientsOf(list []string) []posthouse.Recipient {
-	out := make([]posthouse.Recipient, len(list))
-	for i, text := range list {
-		switch kind, rest, _ := strings.Cut(text, ":"); kind {
-		case "roster":
-			out[i].Roster = rest
-		case "role":
-			out[i].Role = rest
-		case "address":
-			out[i].Address = rest
-		default:
-			out[i].User = text
-		}
-	}
-	return out
-}
-
-// matchOf reads a line of the table: words of the form NAME=VALUE.
-func matchOf(text string) (posthouse.FrontMatch, error) {
-	m := posthouse.FrontMatch{If: map[string]string{}}
-	for _, word := range strings.Fields(text) {
-		name, value, ok := strings.Cut(word, "=")
-		switch {
-		case !ok:
-			return m, shell.Usagef("--match has the word %q: want NAME=VALUE, to-channel=CHANNEL or recipients=LIST", word)
-		case name == "to-channel":
-			m.Channel = value
-		case name == "recipients":
-			m.To = recipientsOf(strings.Split(value, ","))
-		default:
-			m.If[name] = value
-		}
-	}
-	return m, nil
 }
 
 // showFront prints what to paste, and beside it where it goes.
@@ -179,18 +143,7 @@ func showFront(sh *shell.Shell, made wire.NewFront) {
 }
 
 func recipientText(list []posthouse.Recipient) string {
-	var parts []string
-	for _, r := range list {
-		switch {
-		case r.Roster != "":
-			parts = append(parts, "roster:"+r.Roster)
-		case r.Role != "":
-			parts = append(parts, "role:"+r.Role)
-		default:
-			parts = append(parts, cmp.Or(r.User, r.Address))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(fronttext.OfRecipients(list), ", ")
 }
 
 func frontList(sh *shell.Shell) *cobra.Command {

@@ -1,0 +1,121 @@
+package fronts_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/consoletest"
+	"github.com/posthouse/posthouse/wire"
+)
+
+const at = "/console/t/default/fronts"
+
+// A front is made by the form, shown with what to paste this once, changed, given another token and deleted, each with its role and in the
+// audit log.
+func TestAFrontIsMadeAndChanged(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.Shows(h.Page("viewer", at), "There is no front yet", "posthouse front add alertmanager")
+	if strings.Contains(h.Page("viewer", at), "New front") {
+		t.Error("a viewer is offered a form")
+	}
+	form := url.Values{"kind": {"alertmanager"}, "channel": {"out"}, "recipients": {"li.na\nrole:dba"}, "each": {"alert"}, "match": {"team=db recipients=wang"}, "priorities": {"warning=high"}, "dedup_window": {"10m"}}
+	if got := h.Ask("operator", at, form); got.Status != http.StatusForbidden {
+		t.Errorf("an operator makes a front: %d", got.Status)
+	}
+	for field, bad := range map[string]string{"channel": "none", "match": "team", "priorities": "warning=loud", "dedup_window": "soon", "kind": "fax"} {
+		wrong := url.Values{}
+		for name, v := range form {
+			wrong[name] = v
+		}
+		wrong.Set(field, bad)
+		if got := h.Ask("admin", at, wrong); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "<code>"+field) {
+			t.Errorf("%s=%s: %d", field, bad, got.Status)
+		}
+	}
+	made := h.Ask("admin", at, form)
+	h.Shows(made.Body, "webhook_configs", "The token in it is shown this once", "Nothing came yet", "role:dba", "team=db recipients=wang", "warning=high", "10m")
+	token := regexp.MustCompile("[0-9a-f]{64}").FindString(made.Body)
+	if token == "" || strings.Contains(h.Page("admin", at+"/alertmanager"), token) {
+		t.Fatalf("the token is %q, and stays on the page", token)
+	}
+	if got := h.Ask("admin", at, form); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "There is a front of this name already") {
+		t.Errorf("a second of the name: %d", got.Status)
+	}
+	form.Set("recipients", "roster:sre")
+	form.Set("each", "")
+	if got := h.Ask("admin", at+"/alertmanager", form); got.To() != at+"/alertmanager?said=stored" {
+		t.Errorf("a change: %d %s", got.Status, got.Body)
+	}
+	var f posthouse.Front
+	h.API("GET", "/v1/fronts/alertmanager", "", &f)
+	if len(f.To) != 1 || f.To[0].Roster != "sre" || f.Each != "" || len(f.Match) != 1 || f.DedupWindow.Std() != 10*time.Minute {
+		t.Errorf("the front is %+v", f)
+	}
+	again := h.Ask("admin", at+"/alertmanager/token", url.Values{"note": {"it leaked"}})
+	if other := regexp.MustCompile("[0-9a-f]{64}").FindString(again.Body); other == "" || other == token {
+		t.Errorf("another token: %d, %q", again.Status, other)
+	}
+	h.Shows(h.Page("viewer", at, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "alertmanager", "从未", "接收人")
+	for _, role := range []string{"viewer", "operator", "sender"} {
+		for _, do := range []string{"", "/token", "/delete"} {
+			if got := h.Ask(role, at+"/alertmanager"+do, form); got.Status != http.StatusForbidden {
+				t.Errorf("a %s does %q: %d", role, do, got.Status)
+			}
+		}
+	}
+	if got := h.Ask("admin", at+"/alertmanager/delete", url.Values{}); got.To() != at+"?said=front_deleted_said" {
+		t.Errorf("deleting: %d", got.Status)
+	}
+	var log struct{ Items []wire.AuditEntry }
+	h.API("GET", "/v1/audit?key=person:admin", "", &log)
+	if len(log.Items) != 4 || log.Items[1].Note != "it leaked" {
+		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// The page of a front has what came last, masked, and what it became; an administrator sees it whole for a reason.
+func TestThePageOfAFrontHasWhatCame(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	var made wire.NewFront
+	h.API("PUT", "/v1/fronts/builds", `{"kind":"json","channel":"out","to":[{"user":"u1"}]}`, &made)
+	for _, body := range []string{`{"title":"Shop build","message":"it was <b>broken</b> by somebody"}`, `{"number":1}`} {
+		w := httptest.NewRecorder()
+		h.Serve.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/in/json/"+made.Token, strings.NewReader(body)))
+	}
+	page := ""
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(page, "<td>refused</td>"); {
+		if page = h.Page("viewer", at+"/builds"); time.Now().After(deadline) {
+			t.Fatalf("what came is not on the page: %s", page)
+		}
+	}
+	h.Shows(page, "<td>accepted</td>", "/console/t/default/messages/0", "it***", "the expressions make neither a title")
+	if strings.Contains(page, "somebody") || strings.Contains(page, "/reveal") {
+		t.Error("a viewer sees a text whole, or is offered it")
+	}
+	h.Shows(h.Page("viewer", at), ">builds</a>", "<td>refused</td>", `<td class="warn">1</td>`)
+	var calls wire.Page[posthouse.FrontCall]
+	h.API("GET", "/v1/fronts/builds/calls", "", &calls)
+	one := at + "/builds/calls/" + calls.Items[1].ID + "/reveal"
+	if got := h.Ask("operator", one, url.Values{"reason": {"x"}}); got.Status != http.StatusForbidden {
+		t.Errorf("an operator sees it: %d", got.Status)
+	}
+	if got := h.Ask("admin", one, url.Values{}); strings.Contains(got.Body, "somebody") {
+		t.Errorf("it is shown without a reason: %d", got.Status)
+	}
+	h.Shows(h.Ask("admin", one, url.Values{"reason": {"a complaint"}}).Body, "it was &lt;b&gt;broken&lt;/b&gt; by somebody")
+	var log struct{ Items []wire.AuditEntry }
+	h.API("GET", "/v1/audit?action=fronts.reveal", "", &log)
+	if len(log.Items) != 1 || log.Items[0].Key != "person:admin" || !strings.Contains(string(log.Items[0].Detail), "a complaint") {
+		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
