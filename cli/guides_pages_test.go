@@ -107,6 +107,8 @@ var guides = []guide{
 	{file: "../docs/guide/templates.zh-CN.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
 	{file: "../docs/guide/templates.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
 	{file: "../docs/guide/verify.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
+	{file: "../docs/guide/troubleshooting.md"},
+	{file: "../docs/guide/troubleshooting.zh-CN.md"},
 	{file: "../docs/guide/upgrade.md"},
 	{file: "../docs/guide/upgrade.zh-CN.md"},
 	{file: "../docs/guide/workflow.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
