@@ -209,6 +209,8 @@ type Type struct {
 	Limits []posthouse.Limit
 	// AccountLimits are those of one account, and RecipientLimits those of one recipient.
 	AccountLimits, RecipientLimits []posthouse.Limit
+	// RecipientLimitsOf answers RecipientLimits for a driver where they depend on the configuration. Defaults to RecipientLimits.
+	RecipientLimitsOf func(Config) []posthouse.Limit
 	// Check finds what no single field can show: fields that exclude each other, a template
 	// that does not parse. Paths are relative to the configuration ("body", "headers.X-Key").
 	Check func(Config) []posthouse.Problem

@@ -48,11 +48,15 @@ const (
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
 
+var ofSMS = map[string]string{"name: sms": isAForm, `{"channel": "sms"`: isAForm}
+
 var guides = []guide{
 	{file: "../README.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: readmeBefore, meet: production},
 	{file: "../README.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo}, before: readmeBefore, meet: production},
 	{file: "../docs/guide/email.md", untyped: ofMail},
 	{file: "../docs/guide/email.zh-CN.md", untyped: ofMail},
+	{file: "../docs/guide/cloud-sms.md", untyped: ofSMS},
+	{file: "../docs/guide/cloud-sms.zh-CN.md", untyped: ofSMS},
 	{file: "../docs/guide/agents.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/agents.zh-CN.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},

@@ -42,8 +42,22 @@ const (
 	callInterval = 500 * time.Millisecond
 )
 
+// manner is how a provider calls back.
+type manner struct {
+	// check looks whether the address is the customer's, before anything is told; nil for a provider that does not look.
+	check func(t *Callback, ctx context.Context) error
+	post  func(t *Callback, ctx context.Context, event string) error
+}
+
+// The manners of WeChat and WeCom, and of those who sign nothing and post JSON.
+var (
+	inSignedXML = manner{(*Callback).check, (*Callback).post}
+	inPlainJSON = manner{post: (*Callback).postJSON}
+)
+
 // caller calls back for one provider.
 type caller struct {
+	manner
 	gone  context.Context // ends with the simulator
 	slots chan struct{}
 	under sync.WaitGroup
@@ -52,14 +66,14 @@ type caller struct {
 	to Callback
 }
 
-func newCaller(gone context.Context) *caller {
-	return &caller{gone: gone, slots: make(chan struct{}, callsAtOnce)}
+func newCaller(gone context.Context, by manner) *caller {
+	return &caller{manner: by, gone: gone, slots: make(chan struct{}, callsAtOnce)}
 }
 
 // set looks whether the address is the customer's, as the providers do, and keeps it; one without URL ends the calls.
 func (c *caller) set(ctx context.Context, to Callback) error {
-	if to.URL != "" {
-		if err := to.check(ctx); err != nil {
+	if to.URL != "" && c.check != nil {
+		if err := c.check(&to, ctx); err != nil {
 			return posthouse.Errorf(posthouse.CodeInvalid, "the callback cannot be used: %w", err)
 		}
 	}
@@ -92,7 +106,7 @@ func (c *caller) tellAfter(wait time.Duration, event string) {
 		c.slots <- struct{}{}
 		defer func() { <-c.slots }()
 		for try := range callTries {
-			if to.post(c.gone, event) == nil {
+			if c.post(&to, c.gone, event) == nil {
 				return
 			}
 			c.rest(callInterval << try)
@@ -144,14 +158,24 @@ func (t *Callback) post(ctx context.Context, event string) error {
 	return err
 }
 
+// postJSON posts an event as it is.
+func (t *Callback) postJSON(ctx context.Context, event string) error {
+	_, err := t.send(ctx, http.MethodPost, t.URL, event, http.Header{"Content-Type": {"application/json"}})
+	return err
+}
+
 func (t *Callback) call(ctx context.Context, method string, query url.Values, body string) (string, error) {
+	return t.send(ctx, method, t.URL+"?"+query.Encode(), body, http.Header{"Content-Type": {"text/xml"}})
+}
+
+func (t *Callback) send(ctx context.Context, method, to, body string, header http.Header) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, t.URL+"?"+query.Encode(), strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, to, strings.NewReader(body))
 	if err != nil {
 		return "", err
 	}
-	req.Header.Set("Content-Type", "text/xml")
+	req.Header = header
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return "", err
@@ -194,8 +218,8 @@ func (t *Callback) seal(text string) (string, error) {
 	return base64.StdEncoding.EncodeToString(plain), nil
 }
 
-// CallBack has a provider tell what becomes of messages from now on, after a look at the address: wechat whether they arrived, wecom
-// what members press on template cards (Press).
+// CallBack has a provider tell what becomes of messages from now on, after a look at the address where the provider makes one: wechat,
+// sms_aliyun and sms_tencent whether they arrived, wecom what members press on template cards (Press).
 func (s *Simulator) CallBack(ctx context.Context, provider string, to Callback) error {
 	f, err := s.fake(provider)
 	if err != nil {

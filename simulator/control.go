@@ -21,6 +21,9 @@ func (p panel) routes() *http.ServeMux {
 			for pattern, handler := range f.more.paths {
 				mux.HandleFunc(pattern, handler)
 			}
+			for _, host := range f.more.hosts {
+				mux.HandleFunc(host+"/", p.exchange(f))
+			}
 		}
 	}
 	for pattern, handler := range map[string]func(http.ResponseWriter, *http.Request) error{

@@ -123,7 +123,18 @@
 //
 //	40003 unknown_user   47003 refused_content   47001 malformed   45009 too_fast   -1 busy   40014, 41001, 42001 token   40037 template
 //
-// DingTalk's and WeCom's find the deliveries' keys in the header X-Posthouse-Keys, which our driver sends.
+// DingTalk's, WeCom's and those of SMS find the deliveries' keys in the header X-Posthouse-Keys, which our driver sends.
+//
+// sms_aliyun, 阿里云短信与语音: POST /sms_aliyun/, or at any path by the host dysmsapi.aliyuncs.com or dyvmsapi.aliyuncs.com, takes SendSms,
+// SingleCallByTts and SingleCallByVoice signed by ACS3-HMAC-SHA256, and sms_tencent, 腾讯云短信: POST /sms_tencent/, or by the host
+// sms.tencentcloudapi.com, SendSms signed by TC3-HMAC-SHA256. Host, scope and signed headers are read from the request. Any access key has
+// the secret of Options.SMSSecret; keys, signs and templates that begin with "wrong" are not known. Aliyun's templates begin with SMS_ and
+// TTS_; of those that begin with SMS_CODE a number gets 1 a minute, 5 an hour and 10 a day. A clock that is off by more than 15 minutes, or
+// 5 at Tencent, is refused. Both tell what became of a message (PUT /callbacks/…), without a signature: 13900000021 did not get it, of
+// 13900000022 nothing is told, of 13900000023 twice, of 13900000024 late. Numbers act as they do on phones.
+//
+//	isv.MOBILE_NUMBER_ILLEGAL unknown_user   isv.SMS_CONTENT_ILLEGAL refused_content   Throttling.User too_fast   isp.SYSTEM_ERROR busy
+//	by number: InvalidParameterValue.IncorrectPhoneNumber   FailedOperation.ContainSensitiveWord   LimitExceeded.DeliveryFrequencyLimit   InternalError.OtherError
 //
 // phones, 手机短信: POST /phones/{agent}/sms is the phone of a sender app, which tells it to send an SMS. It
 // remembers no keys, as phones do not: what is sent twice arrives twice. GET on the same path answers what

@@ -107,6 +107,8 @@ type more struct {
 	token func(w http.ResponseWriter, r *http.Request, body []byte) bool
 	// back calls its customer; nil for a provider that calls nobody.
 	back *caller
+	// hosts are the provider's own names: what is called by one of them arrives here, below any path.
+	hosts []string
 	// paths are its other paths, where nothing arrives, by their pattern.
 	paths map[string]http.HandlerFunc
 }
@@ -129,11 +131,13 @@ func table(gone context.Context, o Options, phones *phones) []provider {
 		dingtalkGateway(),
 		dingtalkRobot(o),
 		dingtalkWork(),
-		wecomApp(newCaller(gone)),
+		wecomApp(newCaller(gone, inSignedXML)),
 		wecomRobot(),
-		wechatTemplate(newCaller(gone)),
+		wechatTemplate(newCaller(gone, inSignedXML)),
 		wechatSubscribe(),
 		mailProvider(),
+		smsAliyun(o, newCaller(gone, inPlainJSON)),
+		smsTencent(o, newCaller(gone, inPlainJSON)),
 		phones.provider(),
 	}
 }

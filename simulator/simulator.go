@@ -39,6 +39,8 @@ type Options struct {
 	// RobotSecret is the secret that posts to the DingTalk robot are signed with, and RobotKeyword a word
 	// that they must hold. Both default to none: neither is checked.
 	RobotSecret, RobotKeyword string
+	// SMSSecret is the secret of every access key at Aliyun and Tencent Cloud. Defaults to the constant of that name.
+	SMSSecret string
 	// Presets are NAME.yaml with NAME.shapes that are played beside those that ship. Defaults to none.
 	Presets fs.FS
 	// PlainRecipients makes the magic recipients ordinary ones. Defaults to false.

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/channel/email"
 	"github.com/posthouse/posthouse/channel/httpapi"
 	"github.com/posthouse/posthouse/channel/pull"
+	"github.com/posthouse/posthouse/channel/sms"
 	"github.com/posthouse/posthouse/channel/webhook"
 	"github.com/posthouse/posthouse/channel/wechat"
 	"github.com/posthouse/posthouse/channel/wecom"
@@ -27,6 +28,7 @@ func Types() []channel.Type {
 		wechat.Template(),
 		wechat.Subscribe(),
 		email.Type(),
+		sms.Type(),
 		webhook.Type(),
 		pull.Type(),
 		console.Type(),

@@ -95,6 +95,9 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 			return append(t.Content(config, content), p.unreached(egress, content.Media)...)
 		}
 	}
+	if t.RecipientLimitsOf != nil {
+		opened.RecipientLimits = t.RecipientLimitsOf(config)
+	}
 	if t.BatchSize != nil {
 		opened.MaxBatch = max(t.BatchSize(config), 1)
 	}

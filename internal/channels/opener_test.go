@@ -41,6 +41,9 @@ func probeType(d *probe, env *channel.Env, config *channel.Config) channel.Type 
 	return channel.Type{
 		Name: "probe", Timeout: 30 * time.Second, MaxBatch: 7,
 		Fields: []channel.Field{{Name: "key", Kind: channel.KindSecret}},
+		RecipientLimitsOf: func(c channel.Config) []posthouse.Limit {
+			return []posthouse.Limit{{Max: len(c.String("key")), Per: posthouse.Duration(time.Hour)}}
+		},
 		Open: func(c channel.Config, e channel.Env) (channel.Driver, error) {
 			*env, *config = e, c
 			return d, nil
@@ -84,6 +87,9 @@ func TestAStoredChannelOpensWithWhatItsSettingsSay(t *testing.T) {
 			}
 			if env.Tenant != "bank" || env.Channel != "hook" || len(env.Codes) != len(c.settings.Codes) || config.String("key") != "a secret" {
 				t.Errorf("the driver got %+v", env)
+			}
+			if len(o.RecipientLimits) != 1 || o.RecipientLimits[0].Max != len("a secret") {
+				t.Errorf("the limits of a recipient are %+v, want what the driver says of its configuration", o.RecipientLimits)
 			}
 			if p.Close(o); d.closed != 1 {
 				t.Errorf("closed %d times", d.closed)
