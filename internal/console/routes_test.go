@@ -19,6 +19,7 @@ func TestWhoReachesWhat(t *testing.T) {
 	id := h.waiting("hello")
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["u1"]}}`, nil)
+	h.api("PUT", "/v1/fronts/alerts", `{"kind":"alertmanager","channel":"later","to":[{"user":"u1"}]}`, nil)
 	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${name}"}`, nil)
 	h.phone("phone-1")
 	h.api("PUT", "/v1/channels/fleet", `{"driver":"discard","accounts":true}`, nil)
@@ -32,7 +33,7 @@ func TestWhoReachesWhat(t *testing.T) {
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","dry_run":true}`, &count)
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","confirm":"`+count.Confirm+`"}`, &decision)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "decisions": decision.ID}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

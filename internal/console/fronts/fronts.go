@@ -299,7 +299,25 @@ func change(v *host.Visit) error {
 	return v.GoTo(v.At("fronts", s.Name) + "?said=stored")
 }
 
+// still is an error where a front has changed since the page was drawn: a second click decides nothing.
+func still(v *host.Visit) error {
+	f, err := v.API.Fronts.Get(v.Ctx(), v.R.PathValue("name"))
+	if err == nil && v.Form("state") != stateOf(f) {
+		err = posthouse.Errorf(posthouse.CodeConflict, "the front has changed meanwhile: load the page again")
+	}
+	return err
+}
+
+// stateOf tells a front from what it was before.
+func stateOf(f posthouse.Front) string { return f.UpdatedAt.UTC().Format(time.RFC3339Nano) }
+
+// State is that of the front that the page shows.
+func (s *sheet) State() string { return stateOf(s.Front) }
+
 func rotate(v *host.Visit) error {
+	if err := still(v); err != nil {
+		return err
+	}
 	made, err := v.API.Fronts.Rotate(v.Noted(), v.R.PathValue("name"))
 	if err != nil {
 		return err
@@ -308,6 +326,9 @@ func rotate(v *host.Visit) error {
 }
 
 func remove(v *host.Visit) error {
+	if err := still(v); err != nil {
+		return err
+	}
 	if err := v.API.Fronts.Delete(v.Noted(), v.R.PathValue("name")); err != nil {
 		return err
 	}
