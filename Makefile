@@ -18,8 +18,6 @@ AT_ONCE := 2
 # The packages whose goroutines share memory: tested again with the race detector,
 # all but the C of SQLite, which has none of our memory and would take most of the time.
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false
-# Short, and without hours of virtual time, which the detector makes minutes of: nothing is in memory there that others do not share too.
-RACE_SKIP := TestTransientFailuresFollow|TestWhenThereIsRoomAgain|TestASlowQueryKeeps|TestProcessesWithoutRoom|TestAnAccountThatIsGone|TestAccountRefusalsBurn|TestNotBeforeAndDeadline|TestABaseHolds|TestAHeldUnknownEnds|TestARetryPastTheDeadline|TestUnknownFollowsThePolicy|TestFinalRefusalsEndAtOnce|TestEachClassOfFailure|TestAnUnknownIsAskedAbout|TestARepeatThatWasHeldUp|TestTooManyCallsAtOnceAreLearned|TestCancel$$|TestResumingAChannelReleases|TestCallsAreFilled|TestWhatSharesNoCall|TestAPauseIsNoPart|TestAJobStaysOneCall|TestAMessageOverrides|TestARestoredDatabase|TestAfterLostResults|TestAGateStands
 RACE := ./channel/... ./internal/engine/... ./internal/intake/... ./internal/pull/... ./internal/content/... ./internal/life/... ./internal/limit/... ./simulator/...
 
 # Outside of go.mod, so that no tool's dependencies become ours.
@@ -84,7 +82,7 @@ test: test-deps ## install what the tests need, and run them all: about 20 minut
 	@$(GOTEST) -p $(AT_ONCE) -count=1 -timeout=20m ./...
 	@if command -v gcc >/dev/null || command -v clang >/dev/null; then \
 		echo 'Once more with the race detector:'; \
-		CGO_ENABLED=1 $(GOTEST) -p $(AT_ONCE) $(RACE_FLAGS) -short -count=1 -timeout=15m -skip '$(RACE_SKIP)' $(RACE); \
+		CGO_ENABLED=1 $(GOTEST) -p $(AT_ONCE) $(RACE_FLAGS) -short -count=1 -timeout=15m $(RACE); \
 	else \
 		echo 'No C compiler, so no race detector.'; \
 	fi

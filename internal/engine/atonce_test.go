@@ -51,6 +51,7 @@ func (p *crowdedProvider) counts() (served, refused int) {
 // FLEET-5: how many calls at once a provider bears is learned from what it refuses: by one account, and by twenty of one
 // corporation together. Nothing is parked for it.
 func TestTooManyCallsAtOnceAreLearned(t *testing.T) {
+	hours(t)
 	const bears = 10
 	for name, accounts := range map[string]int{"one account": 0, "twenty accounts": 20} {
 		t.Run(name, func(t *testing.T) {

@@ -93,6 +93,7 @@ func (d *drive) movedAway(got wire.Campaign, refused map[string]bool, class post
 // CAMP-7: members who were refused when a quota had ended are sent to as soon as a person resumes the channel, and not at midnight: it is
 // the account's gate that waits, not they.
 func TestResumingAChannelReleasesTheMembersItsQuotaRefused(t *testing.T) {
+	hours(t)
 	for _, profile := range []string{"", "wecom"} {
 		t.Run("profile "+profile, func(t *testing.T) {
 			campaigning(t, posthouse.ChannelSettings{Profile: profile, MaxInflight: 8}, func(d *drive) {

@@ -547,6 +547,7 @@ func TestACampaignSaysWhyNobodyIsSentTo(t *testing.T) {
 
 // CAMP-11: a pause is no part of the rate.
 func TestAPauseIsNoPartOfTheRate(t *testing.T) {
+	hours(t)
 	campaigning(t, posthouse.ChannelSettings{Limits: []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Second)}}}, func(d *drive) {
 		d.make(600, wire.CampaignDraft{})
 		d.act(campaign.Start)

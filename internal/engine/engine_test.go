@@ -56,6 +56,7 @@ func TestAMessageReachesEachRecipientOnce(t *testing.T) {
 }
 
 func TestTransientFailuresFollowTheBackoffAndEnd(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.provider.answer = fail(posthouse.ClassTransient)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
@@ -86,6 +87,7 @@ func TestTransientFailuresFollowTheBackoffAndEnd(t *testing.T) {
 }
 
 func TestFinalRefusalsEndAtOnce(t *testing.T) {
+	hours(t)
 	for _, class := range []posthouse.Class{posthouse.ClassRecipient, posthouse.ClassContent, posthouse.ClassRequest} {
 		t.Run(string(class), func(t *testing.T) {
 			virtual(t, func(r *rig) {
@@ -103,6 +105,7 @@ func TestFinalRefusalsEndAtOnce(t *testing.T) {
 }
 
 func TestUnknownFollowsThePolicy(t *testing.T) {
+	hours(t)
 	once := func(out channel.Outgoing) channel.Result {
 		if out.Attempt == 1 {
 			return channel.Result{Class: posthouse.ClassUnknown, Code: "API_TIMEOUT", Error: "timed out"}
@@ -143,6 +146,7 @@ func TestUnknownFollowsThePolicy(t *testing.T) {
 }
 
 func TestAMessageOverridesThePolicy(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.provider.answer = fail(posthouse.ClassUnknown)
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry}, idempotent)
@@ -155,6 +159,7 @@ func TestAMessageOverridesThePolicy(t *testing.T) {
 }
 
 func TestAHeldUnknownEndsWithItsTimer(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.provider.answer = fail(posthouse.ClassUnknown)
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, HoldTimeout: posthouse.Duration(time.Hour)}, idempotent)
@@ -181,6 +186,7 @@ func (a *asking) Query(context.Context, channel.Outgoing) (channel.Finding, chan
 }
 
 func TestAnUnknownIsAskedAbout(t *testing.T) {
+	hours(t)
 	for _, c := range []struct {
 		name     string
 		findings []channel.Finding
@@ -216,6 +222,7 @@ func TestAnUnknownIsAskedAbout(t *testing.T) {
 }
 
 func TestAccountRefusalsBurnNothingAndParkTheChannel(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		broken := true
 		r.provider.answer = func(channel.Outgoing) channel.Result {
@@ -294,6 +301,7 @@ func TestARateLimitWaitsAsLongAsTheProviderSays(t *testing.T) {
 }
 
 func TestNotBeforeAndDeadline(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.open("paused", posthouse.ChannelSettings{}, idempotent)
@@ -327,6 +335,7 @@ func TestNothingStartsAFractionOfAMicrosecondEarly(t *testing.T) {
 }
 
 func TestARetryPastTheDeadlineExpires(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.provider.answer = fail(posthouse.ClassTransient)
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
@@ -339,6 +348,7 @@ func TestARetryPastTheDeadlineExpires(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.provider.answer = func(out channel.Outgoing) channel.Result {
 			time.Sleep(5 * time.Second) // under way, in virtual time
@@ -616,6 +626,7 @@ func TestOneCallForManyRecipientsOfOneMessage(t *testing.T) {
 
 // FLOW-11: each job is one call, also behind others, and again one call when it is tried again.
 func TestAJobStaysOneCallBehindOthersAndWhenRetried(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider, class: posthouse.ClassTransient}
 		r.open("c", posthouse.ChannelSettings{Tries: 2}, state.Opened{Driver: b, MaxBatch: 500})
@@ -643,6 +654,7 @@ func TestAJobStaysOneCallBehindOthersAndWhenRetried(t *testing.T) {
 
 // Room is not split between priorities where a call wants all of it.
 func TestAJobStaysOneCallBesideOtherPriorities(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		b := &batching{provider: r.provider}
 		r.open("c", posthouse.ChannelSettings{}, state.Opened{Driver: b, MaxBatch: 500})
@@ -799,6 +811,7 @@ func TestATemplateIsRenderedOnceAndValuesAreNotExpanded(t *testing.T) {
 }
 
 func TestARestoredDatabaseSendsNothingAgainByItself(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		r.pause("c")

@@ -86,6 +86,7 @@ func TestADraftWithoutContentUsesTheTemplateOfItsKind(t *testing.T) {
 }
 
 func TestADraftsDedupWindowOverridesTheChannels(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{DedupWindow: posthouse.Duration(5 * time.Minute)}, idempotent)
 		d := text("c", "u1")

@@ -63,6 +63,7 @@ func TestAPinnedMessageGoesByItsAccount(t *testing.T) {
 
 // An account with a base of its own goes that fast and no faster; its sibling takes what it cannot.
 func TestAnAccountKeepsToItsOwnBase(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		slow, quick := by("slow", r.provider), by("quick", r.provider)
 		slow.BaseRate = 2
@@ -147,6 +148,7 @@ func TestAConversationStaysOnOneAccount(t *testing.T) {
 
 // An account that is removed keeps what is pinned to it, which says so; one that was paused until a time goes on by itself.
 func TestAnAccountThatIsGoneOrPausedIsNamed(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.twoAccounts(posthouse.ChannelSettings{})
 		paused := by("a", r.provider)
@@ -175,6 +177,7 @@ func TestAnAccountThatIsGoneOrPausedIsNamed(t *testing.T) {
 // FLEET-5: messages of a refused account move to another one where the channel allows it, visibly, and never after an attempt
 // that may have arrived.
 func TestMessagesFailOverButNotWhatMayHaveArrived(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		a, b := r.twoAccounts(posthouse.ChannelSettings{Failover: true, OnUnknown: posthouse.Retry, Backoff: []posthouse.Duration{posthouse.Duration(time.Minute)}})
 		a.answer = func(out channel.Outgoing) channel.Result {

@@ -71,6 +71,7 @@ func crew(r *rig, st *fullStore) (one, other *Engine) {
 // Two processes that cannot write their results leave each other's leases alone: to take them would be
 // to send again.
 func TestProcessesWithoutRoomForResultsTakeNobodysLease(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		st := &fullStore{Whole: storetest.All(r.store), results: true}
 		one, other := crew(r, st)
@@ -98,6 +99,7 @@ func TestProcessesWithoutRoomForResultsTakeNobodysLease(t *testing.T) {
 // A process whose leases were taken while it could not write results has learnt nothing of the database:
 // it tries with one send, not with all it may.
 func TestAfterLostResultsOneSendTellsWhetherThereIsRoom(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		st := &fullStore{Whole: storetest.All(r.store), results: true}
 		one, _ := crew(r, st) // the other one has nothing to send, and rescues
@@ -145,6 +147,7 @@ func TestEvidenceThatFoundNoRoomIsWrittenBeforeAnotherSend(t *testing.T) {
 }
 
 func TestWhenThereIsRoomAgainResultsComeBeforeTheirLeasesAreGivenUp(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.stop()
 		st := &fullStore{Whole: storetest.All(r.store)}

@@ -30,6 +30,7 @@ func (s gateless) SetGate(ctx context.Context, now time.Time, g work.Gate, wait 
 
 // A provider that says when to come again is obeyed also where that cannot be told to others.
 func TestAGateStandsThatIsNotStored(t *testing.T) {
+	hours(t)
 	for name, set := range map[string]func() error{
 		"yet":    func() error { <-time.After(12 * time.Second); return nil }, // in virtual time
 		"at all": func() error { return errors.New("no answer") },
@@ -84,6 +85,7 @@ func TestAGateIsStoredAgain(t *testing.T) {
 
 // A message that was refused when a quota had ended goes as soon as a person resumes the channel, and not at midnight.
 func TestResumingAChannelReleasesWhatItsQuotaRefused(t *testing.T) {
+	hours(t)
 	for _, profile := range []string{"", "wecom"} {
 		t.Run("profile "+profile, func(t *testing.T) {
 			virtual(t, func(r *rig) {
@@ -150,6 +152,7 @@ func TestANewConfigIsTriedAtOnce(t *testing.T) {
 // FLEET-5: an account that its provider has punished is not punished again by a process that starts later, or by one that
 // sent beside it: the gate remembers what it bears.
 func TestAPunishmentIsRemembered(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		var taken []time.Time
 		var punished []time.Time

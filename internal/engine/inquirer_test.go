@@ -49,6 +49,7 @@ func TestADriverThatMisbehavesWhenAskedGivesNoAnswer(t *testing.T) {
 
 // A provider that takes its time to say what it has must not keep others' leases.
 func TestASlowQueryKeepsNobodysLease(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		slow := odd{nobodyKnows, func(ctx context.Context) channel.Finding { <-ctx.Done(); return channel.NoAnswer }}
 		r.open("slow", posthouse.ChannelSettings{OnUnknown: posthouse.Query}, state.Opened{Driver: slow, Timeout: time.Hour})

@@ -15,6 +15,7 @@ import (
 // FLEET-7: each class of failure has a ladder of its own, which goes on where it stood when another class came between; a refused
 // account counts in by what is tried of it; what would come too late is not tried.
 func TestEachClassOfFailureHasItsOwnLadder(t *testing.T) {
+	hours(t)
 	const (
 		busy    = posthouse.ClassTransient
 		limited = posthouse.ClassRate
@@ -69,6 +70,7 @@ func TestEachClassOfFailureHasItsOwnLadder(t *testing.T) {
 
 // FLEET-7: an unknown of which the provider says that it has not arrived goes on the ladder of unknowns, whatever failed otherwise.
 func TestWhatHasNotArrivedGoesOnTheLadderOfUnknowns(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		calls := 0
 		r.provider.decide(func(channel.Outgoing) channel.Result {

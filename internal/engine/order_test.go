@@ -72,6 +72,7 @@ func TestMessagesOfOneOrderingKeyGoInOrder(t *testing.T) {
 
 // What nobody knows the end of holds its line up until a person says; what is cancelled in line is passed over.
 func TestALineWaitsForAnUnknownHead(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Hold}, state.Opened{Window: channel.Forever})
 		r.provider.answer = func(out channel.Outgoing) channel.Result {

@@ -57,6 +57,7 @@ func (h *hidden) since(at time.Time) (accepted, refused int) {
 
 // FLEET-5: an account finds its provider's limit by itself and keeps to it, and says of what its rate is made.
 func TestAnAccountFindsItsRate(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		h := &hidden{most: 20}
 		r.provider.answer = h.answer
@@ -93,6 +94,7 @@ func TestAnAccountFindsItsRate(t *testing.T) {
 
 // A configured base is never exceeded, and outside of working hours an account goes slower.
 func TestABaseHoldsAndTheHoursSlowItDown(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) { // virtual time begins on a Saturday
 		roster := posthouse.Roster{Tenant: r.tenant, Name: "workdays", Overrides: map[string][]string{"2000-01-01": {"everybody"}}}
 		if _, err := r.store.Rosters.PutRoster(context.Background(), time.Now(), roster); err != nil {
@@ -149,6 +151,7 @@ func TestANewChannelKeepsItsHoursFromTheFirstCallOn(t *testing.T) {
 
 // FLEET-5: how fast an account could go is kept once a minute with all that made it up, while it calls; one that does not costs no row.
 func TestRatesAreKeptByTheMinute(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		h := &hidden{most: 20}
 		r.provider.answer = h.answer

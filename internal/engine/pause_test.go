@@ -9,6 +9,7 @@ import (
 
 // A channel that is paused until a time says so, and goes on by itself.
 func TestAPauseEndsByItself(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{}, idempotent)
 		old := r.engine.Routes.route(r.tenant, "c")

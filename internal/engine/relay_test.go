@@ -181,6 +181,7 @@ func TestRelaySendsWhatWasCommittedUnderItsOwnID(t *testing.T) {
 }
 
 func TestRejectedRowBlocksNobodyAndIsAcceptedOnceItsChannelExists(t *testing.T) {
+	hours(t)
 	virtualOutbox(t, func(m *mailbox) {
 		ids := m.post(text("later", "early bird"), text("open", "u1"))
 		m.pass(3 * time.Second)
@@ -205,6 +206,7 @@ func TestRejectedRowBlocksNobodyAndIsAcceptedOnceItsChannelExists(t *testing.T) 
 }
 
 func TestRejectedRowIsNotTriedAtEveryPoll(t *testing.T) {
+	hours(t)
 	virtualOutbox(t, func(m *mailbox) {
 		m.post(text("nowhere", "u1"))
 		m.pass(15 * time.Minute)

@@ -78,6 +78,7 @@ const min15 = posthouse.Duration(15 * time.Minute)
 
 // FLOW-7: an hour before, each 15 minutes, until it is there.
 func TestACountdownTellsWhatIsLeft(t *testing.T) {
+	hours(t)
 	reminding(t, func(r *rig) {
 		begin := time.Now()
 		got := r.remind(posthouse.Reminder{Countdown: &posthouse.Countdown{To: begin.Add(70 * time.Minute), Before: 4 * min15, Every: min15}})
@@ -124,6 +125,7 @@ func TestAnOutageInTheMiddleOfACountdown(t *testing.T) {
 
 // A channel that stands still is an outage too: what waits in it expires when the next one comes.
 func TestAPausedChannelHoldsOneMessageOfAReminder(t *testing.T) {
+	hours(t)
 	reminding(t, func(r *rig) {
 		begin := time.Now()
 		r.remind(posthouse.Reminder{Countdown: &posthouse.Countdown{To: begin.Add(time.Hour), Before: 4 * min15, Every: min15}})
@@ -165,6 +167,7 @@ func TestARepeatComesUntilItsBound(t *testing.T) {
 
 // FLOW-16: whoever ends a reminder while its message waits takes that back too, and no other comes.
 func TestEndingAReminderTakesItsMessageBack(t *testing.T) {
+	hours(t)
 	reminding(t, func(r *rig) {
 		id := r.remind(posthouse.Reminder{Draft: posthouse.Draft{Kind: "order", Ref: "7"}, Repeat: &posthouse.Repeat{Every: min15}}).ID
 		r.pass(time.Minute)

@@ -103,6 +103,15 @@ func (p *provider) gaps() []time.Duration {
 	return gaps
 }
 
+// hours marks a test of hours of virtual time, of which the race detector makes minutes: with it such a test runs where tests are not
+// short. Nothing is in memory then that other tests do not share too.
+func hours(t *testing.T) {
+	t.Helper()
+	if raced && testing.Short() {
+		t.Skip("hours of virtual time: the race detector takes minutes for them")
+	}
+}
+
 // virtual runs a test in virtual time on an engine that has started.
 func virtual(t *testing.T, test func(r *rig)) {
 	t.Parallel()

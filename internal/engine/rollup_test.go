@@ -18,6 +18,7 @@ import (
 // FLEET-11: what is accepted and attempts are counted by account, content type, outcome and minute, also those of a process that stops; the
 // success rate is that of the last hour.
 func TestAttemptsAreCountedByTheMinute(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.open("chat", posthouse.ChannelSettings{Accounts: true, Backoff: []posthouse.Duration{posthouse.Duration(time.Minute)}}, state.Opened{
 			Content: func(posthouse.Content) []posthouse.Problem { return nil }, Accounts: []*state.Account{by("a", r.provider)},

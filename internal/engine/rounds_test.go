@@ -64,6 +64,7 @@ func TestFLEET_12_AccountsAreClaimedForAtOnce(t *testing.T) {
 // A claim of several accounts is of those that were granted permits. What the others' calls could have taken is nobody's: it was
 // started for an account without a name, and lost its lease.
 func TestNothingIsClaimedForAccountsWithoutPermits(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.senders = admission.Senders{Min: 4, Max: 256}
 		r.stop()

@@ -128,6 +128,7 @@ func TestASharedCallHasBounds(t *testing.T) {
 
 // What may have arrived is repeated alone, since its provider knows the call again by what it was.
 func TestWhatMayHaveArrivedSharesNoCall(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		b := r.sharing(posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Tries: 2}, 100)
 		b.class = posthouse.ClassUnknown
@@ -198,6 +199,7 @@ func (r *rig) given(ids []string) (n int) {
 
 // FLEET-6: messages that say the same fill the calls that there are, however few those are and by however many accounts.
 func TestCallsAreFilled(t *testing.T) {
+	hours(t)
 	for _, accounts := range []int{0, 1, 4} {
 		t.Run(fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
 			virtual(t, func(r *rig) {
@@ -226,6 +228,7 @@ func TestCallsAreFilled(t *testing.T) {
 
 // What shares no call is claimed as before, and hardly anything of it in vain. What goes back is sent in its turn.
 func TestWhatSharesNoCallIsHardlyClaimedInVain(t *testing.T) {
+	hours(t)
 	for _, accounts := range []int{0, 1} {
 		t.Run(fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
 			virtual(t, func(r *rig) {

@@ -73,6 +73,7 @@ func TestAClaimThatIsAnsweredAfterTheDrainDoesNotHoldUpStop(t *testing.T) {
 // A repeat was due while the provider still knew the key, and then the channel was paused: it started
 // after the pause, whatever the provider had forgotten meanwhile, and the recipient was told twice.
 func TestARepeatThatWasHeldUpForTooLongDoesNotStart(t *testing.T) {
+	hours(t)
 	for _, c := range []struct {
 		name    string
 		classes []posthouse.Class // of the attempts before the pause

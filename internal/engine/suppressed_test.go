@@ -60,6 +60,7 @@ func TestNothingStartsForASuppressedAddress(t *testing.T) {
 
 // A repeat that may have been reached stays unknown when its address was suppressed meanwhile.
 func TestASuppressedRepeatStaysUnknown(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.open("c", posthouse.ChannelSettings{OnUnknown: posthouse.Retry, Backoff: []posthouse.Duration{posthouse.Duration(time.Minute)}}, state.Opened{Window: channel.Forever})
 		r.provider.answer = func(channel.Outgoing) channel.Result { return channel.Result{Class: posthouse.ClassUnknown} }

@@ -42,6 +42,7 @@ func (r *rig) window(w posthouse.Limit, of string, match func(out channel.Outgoi
 
 // FLEET-9: channel, account, account and content type, recipient, template and tenant hold at once.
 func TestEveryTierHolds(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		r.engine.Routes.tenantLimits = map[string][]posthouse.Limit{"*": {per(30, time.Minute)}}
 		r.open("fleet", posthouse.ChannelSettings{

@@ -64,6 +64,7 @@ func (c *courier) accepts(task string, wait time.Duration) {
 }
 
 func TestReceiptsDecideWhatArrived(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		c := &courier{track: func(to []posthouse.Recipient) ([]channel.Receipt, error) {
 			var list []channel.Receipt
@@ -180,6 +181,7 @@ func TestNobodyAsksWhereThereIsNothingToAskFor(t *testing.T) {
 }
 
 func TestLateProofIsAskedAboutToo(t *testing.T) {
+	hours(t)
 	virtual(t, func(r *rig) {
 		c := &courier{track: func([]posthouse.Recipient) ([]channel.Receipt, error) {
 			return []channel.Receipt{{Known: true, Delivered: true}}, nil
