@@ -253,6 +253,9 @@ func add(v *host.Visit) error {
 	}
 	l.New.read(v)
 	l.New.Name = cmp.Or(l.New.Name, l.New.Kind)
+	if l.New.Kind == "" {
+		l.New.Problems = append(l.New.Problems, posthouse.Problem{Path: "kind", Message: v.Say("front_of_no_kind")})
+	}
 	for i := range l.Fronts {
 		if l.Fronts[i].Name == l.New.Name {
 			l.New.Problems = append(l.New.Problems, posthouse.Problem{Path: "name", Message: v.Say("front_taken")})

@@ -24,6 +24,7 @@ func texts() map[string]words.Word {
 		"new_front":          {"New front", "新建接入端"},
 		"front_name":         {"Name (the kind where it is left out)", "名称（不填则与格式同名）"},
 		"front_taken":        {"There is a front of this name already.", "已有同名接入端。"},
+		"front_of_no_kind":   {"Choose what sends to it.", "请选择由哪种系统接入。"},
 		"front_to":           {"Recipients, a line each: users, roster:NAME, role:NAME or address:TEXT", "接收人，每行一个：用户、roster:值班表、role:角色 或 address:地址"},
 		"front_more":         {"More settings", "更多设置"},
 		"front_template":     {"Template, in place of the front's own text", "模板（代替接入端自带的正文）"},

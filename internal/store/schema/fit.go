@@ -154,6 +154,7 @@ func raiseFloor(ctx context.Context, db *sql.DB, floor int64) error {
 	if n, err := done.RowsAffected(); err != nil || n > 0 {
 		return err
 	}
-	_, err = db.ExecContext(ctx, fmt.Sprintf("INSERT INTO posthouse_meta (name, value) VALUES ('works_with', '%d')", floor))
+	// Another process that migrates may have come first: an insert that finds the row there makes nothing.
+	_, err = db.ExecContext(ctx, fmt.Sprintf("INSERT INTO posthouse_meta (name, value) SELECT 'works_with', '%d' FROM (SELECT 1 AS one) first WHERE NOT EXISTS (SELECT 1 FROM posthouse_meta WHERE name = 'works_with')", floor))
 	return err
 }
