@@ -21,7 +21,7 @@ var (
 	withLabels = regexp.MustCompile(`([a-z][a-z0-9_]*_[a-z0-9_]+)\{[a-z_]+[,}=]`) // as Prometheus and our tables write them
 	inTable    = regexp.MustCompile("(?m)^\\| `(posthouse_[a-z_]+)(?:\\{|`)")
 	inTicks    = regexp.MustCompile("`([a-z_]+)`")
-	counted    = regexp.MustCompile(`_(?:total|seconds|depth|rows|size)$`)
+	counted    = regexp.MustCompile(`_(?:total|seconds|depth|rows|size|waiting)$`)
 )
 
 // metricsThereAre are the names of all metrics of a server.
