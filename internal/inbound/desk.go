@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -110,22 +111,15 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in := &Request{Request: r, Zone: d.o.Zone, Now: time.Now()}
 	held := d.o.Bodies.Hold(web.AddressOf(r))
 	defer held.Free()
-	out, outcome := d.take(w, form, in, parts, held)
-	d.requests.WithLabelValues(form.Kind, in.Front.Name, outcome).Inc()
-	if n := fresh(out.Accepted); n > 0 {
-		d.messages.WithLabelValues(form.Kind, in.Front.Name).Add(float64(n))
-	}
-	if in.Front.Name != "" {
-		d.keep(in, out, posthouse.FrontOutcome(outcome))
-	}
-	if out.Status != Accepted {
-		d.refusals.Note("kind", form.Kind, "tenant", in.Front.Tenant, "front", in.Front.Name, "outcome", outcome, "from", web.AddressOf(r), "why", out.Reason)
-	}
+	out := d.take(form, in, held.Reader(http.MaxBytesReader(w, r.Body, d.most(form))), func() (bool, error) { return d.find(form, in, parts) })
 	if out.Status == Unavailable {
 		w.Header().Set("Retry-After", "5")
 	}
 	form.Answer(w, in, out)
 }
+
+// most bounds a body of a form in bytes.
+func (d *Desk) most(form *Form) int64 { return min(cmp.Or(form.MaxBody, d.o.MaxBody), 2*d.o.MaxBody) }
 
 // formOf finds whose form a path means, and the parts behind its kind.
 func (d *Desk) formOf(at *url.URL) (form *Form, parts []string) {
@@ -147,19 +141,36 @@ func (d *Desk) formOf(at *url.URL) (form *Form, parts []string) {
 // unauthorized is the outcome of calls that are nobody's: they are counted and not kept.
 const unauthorized = "unauthorized"
 
-// take does all of a call but its answer.
-func (d *Desk) take(w http.ResponseWriter, form *Form, in *Request, parts []string, held *web.Held) (out Result, outcome string) {
+// take does all of a call but its answer: it counts it, keeps it for the page of its front, and tells the log of one that was not taken.
+// find fills in the front of the caller, and reports whether there is one.
+func (d *Desk) take(form *Form, in *Request, body io.Reader, find func() (bool, error)) Result {
+	out, outcome := d.become(form, in, body, find)
+	d.requests.WithLabelValues(form.Kind, in.Front.Name, outcome).Inc()
+	if n := fresh(out.Accepted); n > 0 {
+		d.messages.WithLabelValues(form.Kind, in.Front.Name).Add(float64(n))
+	}
+	if in.Front.Name != "" {
+		d.keep(in, out, posthouse.FrontOutcome(outcome))
+	}
+	if out.Status != Accepted {
+		d.refusals.Note("kind", form.Kind, "tenant", in.Front.Tenant, "front", in.Front.Name, "outcome", outcome, "from", web.AddressOf(in.Request), "why", out.Reason)
+	}
+	return out
+}
+
+// become makes messages of a call.
+func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool, error)) (out Result, outcome string) {
 	var b bytes.Buffer
-	_, err := b.ReadFrom(held.Reader(http.MaxBytesReader(w, in.Request.Body, min(cmp.Or(form.MaxBody, d.o.MaxBody), 2*d.o.MaxBody))))
+	_, err := b.ReadFrom(body)
 	in.Body = b.Bytes()
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return Result{Status: TooLarge, Reason: fmt.Sprintf("the body is larger than the %d bytes that are allowed", large.Limit)}, d.whose(form, in, parts, string(posthouse.FrontRefused))
+		return Result{Status: TooLarge, Reason: fmt.Sprintf("the body is larger than the %d bytes that are allowed", large.Limit)}, whose(in, find, string(posthouse.FrontRefused))
 	case err != nil:
-		return Result{Status: Unavailable, Reason: "the body could not be read"}, d.whose(form, in, parts, string(posthouse.FrontUnavailable))
+		return Result{Status: Unavailable, Reason: "the body could not be read"}, whose(in, find, string(posthouse.FrontUnavailable))
 	}
-	found, err := d.find(form, in, parts)
+	found, err := find()
 	switch {
 	case err != nil:
 		return Result{Status: Unavailable, Reason: "the token cannot be looked up now"}, string(posthouse.FrontUnavailable)
@@ -188,9 +199,9 @@ func (d *Desk) take(w http.ResponseWriter, form *Form, in *Request, parts []stri
 }
 
 // whose fills in the front of a call that is refused in any case, for its page; the outcome stays, unless the caller is nobody.
-func (d *Desk) whose(form *Form, in *Request, parts []string, outcome string) string {
+func whose(in *Request, find func() (bool, error), outcome string) string {
 	in.Body = nil
-	if found, err := d.find(form, in, parts); err == nil && found {
+	if found, err := find(); err == nil && found {
 		return outcome
 	}
 	return unauthorized
