@@ -51,8 +51,11 @@ var floors = map[string]floor{
 	"channel/internal/access":  {layer: 1, beside: []string{"channel"}}, // what drivers of one kind share
 	"channel/internal/batch":   {layer: 1, beside: []string{"channel"}},
 	"channel/internal/errcode": {layer: 1, beside: []string{"channel"}},
+	"channel/internal/clock":   {layer: 1, beside: []string{"channel"}},
 	"channel/internal/mailbox": {layer: 1},
+	"channel/internal/push":    {layer: 1, beside: []string{"channel", "channel/internal/errcode"}},
 	"channel/internal/signed":  {layer: 1, beside: []string{"channel"}},
+	"channel/internal/trusted": {layer: 1, tests: true},
 	"rule":                     {layer: 1},
 	"internal/work":            {layer: 1},
 	"internal/draft":           {layer: 1}, // what engine and outbox both check

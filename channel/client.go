@@ -25,19 +25,23 @@ type ClientOptions struct {
 	Excerpt int
 	// Secrets are masked wherever they occur in what the client reports. Defaults to none.
 	Secrets []string
+	// HTTP2 has requests with a body leave over HTTP/2 where the URL is one of https and the provider speaks it: for one that speaks
+	// nothing else, such as Apple's. Defaults to HTTP/1.1.
+	HTTP2 bool
 }
 
 // Client makes HTTP calls to a provider, each at most once. It follows no redirect, uses no
 // proxy, calls only what the Egress allows, dials only what the Network allows, bounds time and size, and knows after a failure
-// whether the request can have arrived. It speaks HTTP/1.1: only there does one connection carry
+// whether the request can have arrived. It speaks HTTP/1.1, unless its options say otherwise: only there does one connection carry
 // one request, so that a written byte is a byte of this request.
 type Client struct {
-	wire      *wire
-	transport *http.Transport // for TLS and what else the wire does not carry
-	options   ClientOptions
-	redactor  *Redactor
-	egress    *Egress
-	keeps     bool // an excerpt of what was answered
+	wire        *wire
+	transport   *http.Transport // for TLS and what else the wire does not carry
+	multiplexed *http.Transport // nil without HTTP/2
+	options     ClientOptions
+	redactor    *Redactor
+	egress      *Egress
+	keeps       bool // an excerpt of what was answered
 }
 
 const (
@@ -62,7 +66,7 @@ func NewClient(env Env, options ClientOptions) *Client {
 		MinVersion:         tls.VersionTLS12,
 		ClientSessionCache: tls.NewLRUClientSessionCache(64),
 	}}
-	return &Client{options: options, redactor: NewRedactor(options.Secrets...), egress: env.Egress, keeps: env.KeepAnswers, wire: newWire(dial), transport: &http.Transport{
+	c := &Client{options: options, redactor: NewRedactor(options.Secrets...), egress: env.Egress, keeps: env.KeepAnswers, wire: newWire(dial), transport: &http.Transport{
 		DialContext:            dial.plain,
 		DialTLSContext:         dial.secure,
 		DisableCompression:     true, // an answer cannot grow while it is read
@@ -70,6 +74,10 @@ func NewClient(env Env, options ClientOptions) *Client {
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
 	}}
+	if options.HTTP2 {
+		c.multiplexed = multiplexed(dial)
+	}
+	return c
 }
 
 func defaultTo[T ~int | ~int64](v *T, value T) {
@@ -85,6 +93,9 @@ func (c *Client) Redactor() *Redactor { return c.redactor }
 func (c *Client) Close() error {
 	c.wire.close()
 	c.transport.CloseIdleConnections()
+	if c.multiplexed != nil {
+		c.multiplexed.CloseIdleConnections()
+	}
 	return nil
 }
 
@@ -120,6 +131,9 @@ func (c *Client) Do(ctx context.Context, req Request) Reply {
 
 // send tries a second connection when a pooled one proves dead before a byte was written.
 func (c *Client) send(ctx context.Context, req *Request) (response *http.Response, written bool, err error) {
+	if c.multiplexed != nil && req.URL.Scheme == "https" && len(req.Body) > 0 {
+		return c.overHTTP2(ctx, req)
+	}
 	until, _ := ctx.Deadline()
 	for range 2 {
 		t := track{until: until}

@@ -22,6 +22,11 @@ import (
 // request's time is looked at right before each write: by then another worker may hold the delivery.
 type conn struct {
 	net.Conn
+	gate
+}
+
+// gate is what a request's bytes leave through: until its time is over, or it is sealed.
+type gate struct {
 	until time.Time // of the request; zero for ever
 	state atomic.Int32
 }
@@ -36,26 +41,38 @@ const (
 var errSealed = errors.New("the request was given up before it was written")
 
 func (c *conn) Write(p []byte) (int, error) {
-	if !c.until.IsZero() && !time.Now().Before(c.until) {
-		c.seal()
-		return 0, errSealed
-	}
-	if !c.state.CompareAndSwap(clean, writing) && c.state.Load() == sealed {
+	if !c.open() {
 		return 0, errSealed
 	}
 	n, err := c.Conn.Write(p)
-	if n > 0 {
-		c.state.Store(wrote)
-	} else if err != nil {
-		c.state.CompareAndSwap(writing, clean)
+	if n > 0 || err != nil {
+		c.passed(n > 0)
 	}
 	return n, err
 }
 
+// open reports whether something may leave now.
+func (g *gate) open() bool {
+	if !g.until.IsZero() && !time.Now().Before(g.until) {
+		g.seal()
+		return false
+	}
+	return g.state.CompareAndSwap(clean, writing) || g.state.Load() != sealed
+}
+
+// passed notes whether something has left, after open.
+func (g *gate) passed(left bool) {
+	if left {
+		g.state.Store(wrote)
+	} else {
+		g.state.CompareAndSwap(writing, clean)
+	}
+}
+
 // seal makes sure that nothing leaves from now on if nothing has left so far, and reports whether
 // something has, or may have.
-func (c *conn) seal() bool {
-	return !c.state.CompareAndSwap(clean, sealed) && c.state.Load() != sealed
+func (g *gate) seal() bool {
+	return !g.state.CompareAndSwap(clean, sealed) && g.state.Load() != sealed
 }
 
 // track follows one request to the connection it goes out on.

@@ -28,7 +28,7 @@ func TestNothingLeavesAfterTheEndOfARequest(t *testing.T) {
 					b, _ := io.ReadAll(far)
 					arrived <- string(b)
 				}()
-				request := track{conn: &conn{Conn: near, until: time.Now().Add(time.Second)}}
+				request := track{conn: &conn{Conn: near, gate: gate{until: time.Now().Add(time.Second)}}}
 				if c.early != "" {
 					if _, err := io.WriteString(request.conn, c.early); err != nil {
 						t.Fatal(err)

@@ -24,6 +24,15 @@ func (d dialer) plain(ctx context.Context, network, address string) (net.Conn, e
 }
 
 func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
+	secured, err := d.handshake(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: secured}, nil
+}
+
+// handshake opens a connection with TLS.
+func (d dialer) handshake(ctx context.Context, network, address string) (*tls.Conn, error) {
 	raw, err := d.dial(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -37,7 +46,7 @@ func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, 
 		raw.Close()
 		return nil, &handshakeError{err}
 	}
-	return &conn{Conn: secured}, nil
+	return secured, nil
 }
 
 func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {

@@ -52,6 +52,9 @@ type Result struct {
 	AtOnce Scope
 	// Delivered is set where the answer itself proves the arrival, so that no receipt is to come.
 	Delivered bool
+	// Gone is set where the provider says that the recipient's address reaches nobody any more, such as the token of an app that was
+	// removed: from then on nothing is sent to it. The class is recipient then.
+	Gone bool
 	// Await is when a Tracker is first to be asked what became of it, 0 for never.
 	Await time.Duration
 	// Request and Response are excerpts for the log, bounded and redacted.

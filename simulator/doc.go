@@ -136,6 +136,14 @@
 //	isv.MOBILE_NUMBER_ILLEGAL unknown_user   isv.SMS_CONTENT_ILLEGAL refused_content   Throttling.User too_fast   isp.SYSTEM_ERROR busy
 //	by number: InvalidParameterValue.IncorrectPhoneNumber   FailedOperation.ContainSensitiveWord   LimitExceeded.DeliveryFrequencyLimit   InternalError.OtherError
 //
+// fcm, FCM 推送: POST /fcm/v1/projects/posthouse-simulator/messages:send, or by the host fcm.googleapis.com, pushes to one device. Its service account
+// is GET /fcm/service-account.json, with a key that each start makes anew; POST /fcm/token, or by the host oauth2.googleapis.com, gives tokens for its
+// assertions, and DELETE /fcm/tokens takes them back. apns, 苹果推送: POST /apns/3/device/…, or by Apple's hosts, with a token signed by the key of
+// GET /apns/AuthKey.p8 (SIMULATED1, of the team SIMULATED2), for any topic. huawei, 华为推送: POST /huawei/v3/100000001/messages:send, with the
+// account of GET /huawei/service-account.json. Tokens older than an hour are refused. Tokens of devices act as users do.
+//
+//	UNREGISTERED, Unregistered, 80300007 unknown_user   INVALID_ARGUMENT, PayloadEmpty, 80100016 refused_content   QUOTA_EXCEEDED, TooManyRequests, 80300013 too_fast
+//
 // phones, 手机短信: POST /phones/{agent}/sms is the phone of a sender app, which tells it to send an SMS. It
 // remembers no keys, as phones do not: what is sent twice arrives twice. GET on the same path answers what
 // the phone sent last.

@@ -118,6 +118,8 @@ type reply struct {
 	kind string // media type
 	body string
 	wait int // seconds for Retry-After, 0 for none
+	// header are further headers.
+	header map[string]string
 }
 
 // table lists the providers, in the order pages show them.
@@ -138,6 +140,9 @@ func table(gone context.Context, o Options, phones *phones) []provider {
 		mailProvider(),
 		smsAliyun(o, newCaller(gone, inPlainJSON)),
 		smsTencent(o, newCaller(gone, inPlainJSON)),
+		fcm(),
+		apns(),
+		huaweiPush(),
 		phones.provider(),
 	}
 }
@@ -184,6 +189,9 @@ func inJSON(body string) reply { return reply{kind: "application/json", body: bo
 func (a reply) send(w http.ResponseWriter, status int) {
 	h := w.Header()
 	h["Content-Type"] = []string{a.kind}
+	for name, value := range a.header {
+		h.Set(name, value)
+	}
 	if a.wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(a.wait))
 	}

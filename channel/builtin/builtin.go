@@ -4,11 +4,14 @@ package builtin
 
 import (
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/apns"
 	"github.com/posthouse/posthouse/channel/console"
 	"github.com/posthouse/posthouse/channel/dingtalk"
 	"github.com/posthouse/posthouse/channel/discard"
 	"github.com/posthouse/posthouse/channel/email"
+	"github.com/posthouse/posthouse/channel/fcm"
 	"github.com/posthouse/posthouse/channel/httpapi"
+	"github.com/posthouse/posthouse/channel/huawei"
 	"github.com/posthouse/posthouse/channel/pull"
 	"github.com/posthouse/posthouse/channel/sms"
 	"github.com/posthouse/posthouse/channel/webhook"
@@ -29,6 +32,9 @@ func Types() []channel.Type {
 		wechat.Subscribe(),
 		email.Type(),
 		sms.Type(),
+		apns.Type(),
+		fcm.Type(),
+		huawei.Type(),
 		webhook.Type(),
 		pull.Type(),
 		console.Type(),

@@ -3,23 +3,14 @@ package email_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log"
 	"log/slog"
 	"maps"
-	"math/big"
 	"net"
 	"net/mail"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -31,38 +22,13 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/email"
+	"github.com/posthouse/posthouse/channel/internal/trusted"
 )
 
 var certificate tls.Certificate
 
-// TestMain makes a certificate for 127.0.0.1, which the process trusts.
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "email")
-	if err != nil {
-		log.Fatal(err)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		log.Fatal(err)
-	}
-	is := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, is, is, &key.PublicKey, key)
-	if err != nil {
-		log.Fatal(err)
-	}
-	certificate = tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-	file := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		log.Fatal(err)
-	}
-	os.Setenv("SSL_CERT_FILE", file)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+// TestMain has the process trust the mail servers of the tests.
+func TestMain(m *testing.M) { trusted.Run(m, func(c tls.Certificate) { certificate = c }) }
 
 // arrival is a mail that a server has taken.
 type arrival struct {

@@ -2,13 +2,13 @@ package sms
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/internal/clock"
 	"github.com/posthouse/posthouse/channel/internal/errcode"
 )
 
@@ -145,9 +145,9 @@ func meaningOf(table errcode.Table, code string, own map[string]posthouse.Class)
 
 // failure is the verdict on a code of a provider's.
 func failure(provider string, table errcode.Table, r *channel.Reply, code, message string, own map[string]posthouse.Class, now time.Time) channel.Verdict {
-	for _, clock := range clockCodes {
-		if _, overridden := own[code]; !overridden && strings.HasPrefix(code, clock) {
-			return channel.Verdict{Class: posthouse.ClassLocal, Code: codeClock, Message: clockMessage(provider, code, r, now)}
+	for _, prefix := range clockCodes {
+		if _, overridden := own[code]; !overridden && strings.HasPrefix(code, prefix) {
+			return channel.Verdict{Class: posthouse.ClassLocal, Code: clock.Code, Message: provider + " refuses the time of the signature (" + code + "): " + cmp.Or(clock.Off(r, now), "set this machine's clock, and keep it by NTP")}
 		}
 	}
 	m := meaningOf(table, code, own)
@@ -156,19 +156,6 @@ func failure(provider string, table errcode.Table, r *channel.Reply, code, messa
 		v.After = waitOf(code, message, now)
 	}
 	return v
-}
-
-// clockMessage says how far this machine's clock is from the provider's, as far as its answer tells.
-func clockMessage(provider, code string, r *channel.Reply, now time.Time) string {
-	text := provider + " refuses the time of the signature (" + code + ")"
-	if theirs, err := time.Parse(time.RFC1123, r.Header.Get("Date")); err == nil {
-		off, where := now.Sub(theirs), "ahead of"
-		if off < 0 {
-			off, where = -off, "behind"
-		}
-		return fmt.Sprintf("%s: this machine's clock is %s %s its: set the clock, and keep it by NTP", text, posthouse.Duration(off.Round(time.Second)), where)
-	}
-	return text + ": set this machine's clock, and keep it by NTP"
 }
 
 // beijing is the time zone of the providers' days.

@@ -20,7 +20,6 @@ import (
 const (
 	codeNoAddress  = "NO_ADDRESS"  // the recipient has no number
 	codeNoTemplate = "NO_TEMPLATE" // neither the message nor the channel names a template
-	codeClock      = "CLOCK_OFF"   // this machine's time is not the provider's, which refuses our signature for it
 )
 
 // awaited is how long a report is waited for: the providers keep what no phone has taken for a day or two.

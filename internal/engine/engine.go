@@ -290,7 +290,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 
 // sieve finds those among whom something has started to whom nothing is sent.
 func (e *Engine) sieve() *suppress.Sieve {
-	return &suppress.Sieve{Asked: e.o.Stores.Suppressed, Now: e.life.Now}
+	return &suppress.Sieve{Asked: e.o.Stores.Suppressed, Kept: e.o.Stores.Suppressed, Now: e.life.Now}
 }
 
 // sendCampaigns makes the roles that campaigns need besides.

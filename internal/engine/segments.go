@@ -187,7 +187,7 @@ func (s *segments) sift(ctx context.Context, r *route, account string, st *segme
 
 // settle writes down how members were sent to.
 func (s *segments) settle(ctx context.Context, batch []unit, insist insist) error {
-	list := make([]segment.Ended, len(batch))
+	list, lost := make([]segment.Ended, len(batch)), gone{}
 	for i, u := range batch {
 		p := u.(*part)
 		list[i] = segment.Ended{Of: p.in, Size: p.is.size, Places: p.places, Bad: p.bad, Barred: p.barred, Account: p.is.account}
@@ -197,10 +197,17 @@ func (s *segments) settle(ctx context.Context, batch []unit, insist insist) erro
 		if p.sent() {
 			list[i].Results, list[i].Spares = p.ended.results, p.is.route.admission.Spares(time.Now(), p.is.account, "")
 			_, list[i].Hears = p.is.route.Opened.By(p.is.account).(channel.Receiver)
+			for k, r := range p.ended.results {
+				lost.note(p.is.route.Key, p.outs[k].Recipient.Address, r)
+			}
 		}
 		p.count()
 	}
-	return s.holder.Settle(ctx, list, insist)
+	err := s.holder.Settle(ctx, list, insist)
+	if err == nil {
+		lost.suppress(ctx, s.sieve, s.log)
+	}
+	return err
 }
 
 // termsOf are by which the members of a campaign are tried on a channel.

@@ -64,9 +64,11 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 	if len(late) > 0 {
 		ds.reconsider(ctx, list, refused, insist)
 	}
+	lost := gone{}
 	for i, d := range list {
 		if d.left() {
 			ds.rollup.Add(d.minute(), took[i])
+			lost.note(d.route.Key, d.route.Addressed(d.item.Delivery.Recipient).Address, d.result)
 		}
 		if late[d.item.Delivery.ID] {
 			continue
@@ -79,6 +81,7 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 			ds.stands(line)
 		}
 	}
+	lost.suppress(ctx, ds.sieve, ds.log)
 	return nil
 }
 

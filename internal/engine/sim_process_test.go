@@ -597,6 +597,10 @@ func (p *process) Suppressed(ctx context.Context, now time.Time, tenant, channel
 	return found, err
 }
 
+func (p *process) Suppress(ctx context.Context, now time.Time, list []posthouse.Suppression) error {
+	return p.do("suppress", func() error { return p.w.store.Suppressions.Suppress(ctx, now.Add(-p.skew), list) })
+}
+
 // AddMinutes and the others leave the counts out, and the rates: nothing that is judged follows from them.
 func (p *process) AddMinutes(context.Context, time.Time, []work.Minute) error   { return nil }
 func (p *process) Minutes(context.Context, time.Time) ([]work.Minute, error)    { return nil, nil }

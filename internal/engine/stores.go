@@ -37,13 +37,19 @@ type Stores struct {
 	Minutes   Minutes
 	Lines     usher.Lines
 	// Suppressed has the addresses to which nothing is sent.
-	Suppressed suppress.Asked
+	Suppressed Suppressed
 }
 
 // complete reports whether nothing is missing.
 func (s *Stores) complete() bool {
 	return s.Intake != nil && s.Outbox != nil && s.Plans != nil && s.Reminders != nil && s.Contents != nil && s.HandOuts != nil &&
 		s.Held != nil && s.Words != nil && s.Queue != nil && s.Receipts != nil && s.Gates != nil && s.Depths != nil && s.Old != nil && s.Epochs != nil && s.Minutes != nil && s.Lines != nil && s.Suppressed != nil
+}
+
+// Suppressed has the addresses to which nothing is sent, and takes those that providers say are gone.
+type Suppressed interface {
+	suppress.Asked
+	suppress.Kept
 }
 
 // Queue is what dispatcher, recorder and rescuer do to deliveries.

@@ -5,7 +5,6 @@ import (
 	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/pull"
-	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/usher"
 )
@@ -28,7 +27,7 @@ type database interface {
 	upkeep.Epochs
 	Minutes
 	usher.Lines
-	suppress.Asked
+	Suppressed
 }
 
 // parts hands one database to all roles.

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -16,10 +18,16 @@ type Asked interface {
 	Suppressed(ctx context.Context, now time.Time, tenant, channel string, addresses []string) (map[string]string, error)
 }
 
+// Kept keeps suppressions.
+type Kept interface {
+	Suppress(ctx context.Context, now time.Time, list []posthouse.Suppression) error
+}
+
 // Sieve reports which started recipients are suppressed. It asks the database after the start is
 // stored, each time: a suppression that was stored before the start is always found, whichever process stored it.
 type Sieve struct {
 	Asked Asked
+	Kept  Kept
 	Now   func() time.Time // the database's clock
 }
 
@@ -58,4 +66,19 @@ func (s *Sieve) Addresses(ctx context.Context, ch *state.Channel, addresses []st
 		}
 	}
 	return found, nil
+}
+
+// Gone suppresses addresses of a channel that reach nobody any more, as its provider has answered; reasons are the provider's codes by
+// address. What cannot be stored is said again by the next answer.
+func (s *Sieve) Gone(ctx context.Context, key state.Key, reasons map[string]string) error {
+	if len(reasons) == 0 {
+		return nil
+	}
+	var list []posthouse.Suppression
+	for _, address := range slices.Sorted(maps.Keys(reasons)) {
+		list = append(list, posthouse.Suppression{
+			Tenant: key.Tenant, Channel: key.Channel, Address: address, Reason: reasons[address], Source: posthouse.SuppressedByCallback,
+		})
+	}
+	return s.Kept.Suppress(ctx, s.Now(), list)
 }

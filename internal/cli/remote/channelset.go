@@ -108,7 +108,7 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
 	flags.StringVar(&s.codes, "codes", "", "the classes of some of the provider's codes, a `LIST` such as 500=transient,E02=recipient; E02= forgets one. They stand in the config, as channel show prints it")
 	flags.StringVarP(&s.file, "file", "f", "", "a `FILE` with the whole channel, or -")
 	flags.StringVar(&s.preset, "preset", "", "make it of what is known of a provider, by `NAME`: posthouse preset list. Fields that are not given stay as they were; --secret and --field without it change nothing else")
-	flags.StringArrayVar(&s.secrets, "secret", nil, "a secret field of the preset, `NAME=VALUE`; NAME=@FILE reads it from a file, NAME=- from standard input. May be repeated")
+	flags.StringArrayVar(&s.secrets, "secret", nil, "a secret field of the preset or the driver, `NAME=VALUE`; NAME=@FILE reads it from a file, NAME=- from standard input. May be repeated")
 	flags.StringArrayVar(&s.fields, "field", nil, "another field of the preset, `NAME=VALUE`. May be repeated")
 	for _, f := range channelFlags {
 		flags.String(f.name, "", f.help)
@@ -236,31 +236,41 @@ func (s *setChannel) madeOf(ch posthouse.Channel) (posthouse.Channel, error) {
 		return ch, nil
 	}
 	switch {
+	case s.preset == "" && len(s.fields) == 0 && (s.driver != "" || ch.Preset == ""):
+		if ch.Config == nil {
+			ch.Config = map[string]any{}
+		}
+		return ch, s.fill(ch.Config)
 	case s.driver != "" || s.config != "" || s.codes != "":
-		return ch, shell.Usagef("--preset, --secret and --field stand for --driver, --config and --codes: give either")
+		return ch, shell.Usagef("--preset and --field stand for --driver, --config and --codes: give either")
 	case s.preset == "" && ch.Preset == "":
-		return ch, shell.Usagef("--secret and --field are of a preset: --preset says which")
+		return ch, shell.Usagef("--field is of a preset: --preset says which; a driver's fields go in --config")
 	case s.preset != "":
 		ch.Preset, ch.PresetVersion = s.preset, 0 // what it is now
 	}
 	ch.Driver, ch.Config = "", map[string]any{}
+	return ch, s.fill(ch.Config)
+}
+
+// fill sets what --secret and --field say.
+func (s *setChannel) fill(config map[string]any) error {
 	for _, list := range [][]string{s.secrets, s.fields} {
 		for _, one := range list {
 			name, text, ok := strings.Cut(one, "=")
 			if !ok || name == "" {
-				return ch, shell.Usagef("--secret and --field want NAME=VALUE")
+				return shell.Usagef("--secret and --field want NAME=VALUE")
 			}
 			if text == "-" || strings.HasPrefix(text, "@") {
 				b, err := s.Input(text)
 				if err != nil {
-					return ch, err
+					return err
 				}
 				text = strings.TrimRight(string(b), "\r\n")
 			}
-			ch.Config[name] = text
+			config[name] = text
 		}
 	}
-	return ch, nil
+	return nil
 }
 
 // setFields sets what a JSON object says of settings, and refuses a name that they do not know.
