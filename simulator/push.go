@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,7 +87,7 @@ func (k *pushKey) claims(text, id string, now time.Time) (map[string]any, error)
 }
 
 // errStale is an assertion that is older than an hour, or of a clock that is ahead.
-var errStale = fmt.Errorf("the token must be of the last hour")
+var errStale = errors.New("the token must be of the last hour")
 
 // download hands out a file, as a provider's console does.
 func download(name string, text func() string) http.HandlerFunc {
@@ -135,7 +136,7 @@ func fcm() provider {
 // account is the file of the service account.
 func (g *google) account() string {
 	g.key.make()
-	return jsonLine(map[string]string{
+	return jsonLine(map[string]string{ //nolint:gosec // a key that each start makes anew
 		"type": "service_account", "project_id": pushProject, "private_key_id": pushKeyID, "private_key": g.key.text, "client_email": pushEmail,
 		"token_uri": "https://oauth2.googleapis.com/token",
 	})
@@ -246,7 +247,7 @@ func apns() provider {
 func (a *apple) read(r *http.Request, body []byte) (order, *refusal) {
 	claims, err := a.key.claims(bearer(r), pushKeyID, time.Now())
 	switch {
-	case err == errStale:
+	case errors.Is(err, errStale):
 		return order{}, &refusal{code: Unauthorized, own: "ExpiredProviderToken", text: err.Error()}
 	case err != nil || claims["iss"] != pushTeam:
 		return order{}, &refusal{code: Unauthorized, text: "the token is not of the team"}
@@ -318,7 +319,7 @@ func (h *huawei) account() string {
 func (h *huawei) read(r *http.Request, body []byte) (order, *refusal) {
 	claims, err := h.key.claims(bearer(r), pushKeyID, time.Now())
 	switch {
-	case err == errStale:
+	case errors.Is(err, errStale):
 		return order{}, &refusal{code: Unauthorized, own: "80200003", text: err.Error()}
 	case err != nil || claims["iss"] != huaweiSub:
 		return order{}, &refusal{code: Unauthorized, text: "the token is not of the service account"}
