@@ -55,6 +55,8 @@ var guides = []guide{
 	{file: "../README.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo}, before: readmeBefore, meet: production},
 	{file: "../docs/guide/email.md", untyped: ofMail},
 	{file: "../docs/guide/email.zh-CN.md", untyped: ofMail},
+	{file: "../docs/guide/feishu.md"},
+	{file: "../docs/guide/feishu.zh-CN.md"},
 	{file: "../docs/guide/push.md"},
 	{file: "../docs/guide/push.zh-CN.md"},
 	{file: "../docs/guide/cloud-sms.md", untyped: ofSMS},

@@ -136,6 +136,12 @@
 //	isv.MOBILE_NUMBER_ILLEGAL unknown_user   isv.SMS_CONTENT_ILLEGAL refused_content   Throttling.User too_fast   isp.SYSTEM_ERROR busy
 //	by number: InvalidParameterValue.IncorrectPhoneNumber   FailedOperation.ContainSensitiveWord   LimitExceeded.DeliveryFrequencyLimit   InternalError.OtherError
 //
+// feishu, 飞书应用消息: POST /feishu/open-apis/im/v1/messages, or by the hosts open.feishu.cn and open.larksuite.com, tells one person or chat, and is known by
+// its uuid; POST /feishu/open-apis/message/v4/batch_send/ tells up to 200 people. Tokens are given by POST
+// /feishu/open-apis/auth/v3/tenant_access_token/internal to any app id whose secret does not begin with "wrong", and taken back by DELETE /feishu/tokens.
+//
+//	230001 unknown_user   230028 refused_content   9499 malformed   99991400 too_fast, with x-ogw-ratelimit-reset   99991663 token   10014 secret
+//
 // fcm, FCM 推送: POST /fcm/v1/projects/posthouse-simulator/messages:send, or by the host fcm.googleapis.com, pushes to one device. Its service account
 // is GET /fcm/service-account.json, with a key that each start makes anew; POST /fcm/token, or by the host oauth2.googleapis.com, gives tokens for its
 // assertions, and DELETE /fcm/tokens takes them back. apns, 苹果推送: POST /apns/3/device/…, or by Apple's hosts, with a token signed by the key of

@@ -140,6 +140,7 @@ func table(gone context.Context, o Options, phones *phones) []provider {
 		mailProvider(),
 		smsAliyun(o, newCaller(gone, inPlainJSON)),
 		smsTencent(o, newCaller(gone, inPlainJSON)),
+		feishu(),
 		fcm(),
 		apns(),
 		huaweiPush(),

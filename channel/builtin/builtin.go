@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/channel/discard"
 	"github.com/posthouse/posthouse/channel/email"
 	"github.com/posthouse/posthouse/channel/fcm"
+	"github.com/posthouse/posthouse/channel/feishu"
 	"github.com/posthouse/posthouse/channel/httpapi"
 	"github.com/posthouse/posthouse/channel/huawei"
 	"github.com/posthouse/posthouse/channel/pull"
@@ -28,6 +29,7 @@ func Types() []channel.Type {
 		dingtalk.Work(),
 		wecom.App(),
 		wecom.Robot(),
+		feishu.Type(),
 		wechat.Template(),
 		wechat.Subscribe(),
 		email.Type(),
