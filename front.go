@@ -36,7 +36,7 @@ type FrontSettings struct {
 	Each string `json:"each,omitempty"`
 	// Priorities are those of the sender's words, such as critical. They stand before the kind's own.
 	Priorities map[string]Priority `json:"priorities,omitempty"`
-	// DedupWindow is how long the same is taken once. Defaults to 5m, and for kinds whose senders name what is the same.
+	// DedupWindow is how long the same is taken once. Defaults to 5m, of mail to 24h. It is for kinds whose senders name what is the same.
 	DedupWindow Duration `json:"dedup_window,omitempty"`
 	// Signed refuses what does not carry the sender's signature, whose secret is the token. It is for kinds that sign.
 	Signed bool `json:"signed,omitempty"`

@@ -41,12 +41,15 @@ const (
 	isAPart     = "a part of a channel's file"
 	needsMonths = "needs the messages of a month: TestArchiveHoldsWhatSettled writes and reads one"
 	isToldThere = "what a subscriber is told: the tests of server compare it"
+	bySenders   = "is for senders, which torture/senders drives at a server that takes mail"
 	needsAnEnd  = "wants an address of the reader's own: the tests of server have one"
 	neverEnds   = "goes on until it is stopped: the tests of server read the same stream"
 	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs and compares it"
 )
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
+
+var ofMailIn = map[string]string{"posthouse serve --smtp-listen": bySenders, "account default": bySenders, `echo "`: bySenders}
 
 var ofSMS = map[string]string{"name: sms": isAForm, `{"channel": "sms"`: isAForm}
 
@@ -83,8 +86,8 @@ var guides = []guide{
 	{file: "../docs/guide/follow.zh-CN.md", untyped: map[string]string{"posthouse subscription add": needsAnEnd, "posthouse follow": neverEnds}},
 	{file: "../docs/guide/install.md", starts: true, untyped: ofInstallation},
 	{file: "../docs/guide/install.zh-CN.md", starts: true, untyped: ofInstallation},
-	{file: "../docs/guide/fronts.md"},
-	{file: "../docs/guide/fronts.zh-CN.md"},
+	{file: "../docs/guide/fronts.md", untyped: ofMailIn},
+	{file: "../docs/guide/fronts.zh-CN.md", untyped: ofMailIn},
 	{file: "../docs/guide/media.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/media.zh-CN.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/presets.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},

@@ -10,11 +10,11 @@ import (
 	"github.com/posthouse/posthouse/internal/web"
 )
 
-// openDoors makes what serves HTTP.
+// openDoors makes what serves HTTP and takes mail.
 func (s *Server) openDoors(ctx context.Context) (err error) {
 	o := s.o
 	s.doors = doors{log: o.Log, failed: s.failed, crowd: newCrowd(o.MaxConnections, o.MaxConnectionsPerAddress, o.TrustedProxies, o.Log, o.Registry)}
-	if s.doors.secure, err = secured(o); err != nil {
+	if s.doors.secure, err = secured("", o.TLSCert, o.TLSKey, o.Log); err != nil {
 		return err
 	}
 	s.proxies = &web.Proxies{Trusted: o.TrustedProxies, Log: o.Log}
@@ -44,7 +44,10 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 		only.Handle("GET /metrics", metricsHandler(o))
 		s.scrapes = s.doors.open("the metrics: ", o.MetricsAddr, only)
 	}
-	return nil
+	if o.SMTP.Addr == "" {
+		return nil
+	}
+	return openMail(s)
 }
 
 // openSMS makes the SMS front door, beside the API and at an address of its own where it has one. There is nothing else

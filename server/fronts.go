@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/front/alertmanager"
 	"github.com/posthouse/posthouse/internal/front/anyjson"
 	"github.com/posthouse/posthouse/internal/front/bark"
@@ -12,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/fronts"
 	"github.com/posthouse/posthouse/internal/front/gotify"
 	"github.com/posthouse/posthouse/internal/front/grafana"
+	"github.com/posthouse/posthouse/internal/front/mail"
 	"github.com/posthouse/posthouse/internal/front/messagepusher"
 	"github.com/posthouse/posthouse/internal/front/ntfy"
 	"github.com/posthouse/posthouse/internal/front/pushplus"
@@ -22,18 +24,18 @@ import (
 )
 
 // forms are the languages that fronts speak.
-func forms() []inbound.Form {
+func (s *Server) forms() []inbound.Form {
 	return []inbound.Form{
 		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(), anyjson.Form(),
-		messagepusher.Form(), pushplus.Form(),
+		messagepusher.Form(), pushplus.Form(), mail.Form(s.mailReach),
 	}
 }
 
 // openFronts puts the fronts beside the API.
 func openFronts(s *Server) {
 	s.fronts = inbound.New(inbound.Options{
-		Forms: forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,
-		MaxBody: s.o.MaxBody, Markdown: s.sendsMarkdown, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
+		Forms: s.forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,
+		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
 	})
 	both := http.NewServeMux()
 	both.Handle("/", s.handler)
@@ -41,15 +43,18 @@ func openFronts(s *Server) {
 	s.handler = both
 }
 
-// sendsMarkdown reports whether the driver of a channel says that it sends Markdown.
-func (s *Server) sendsMarkdown(tenant, channel string) bool {
-	ch := s.engine.Routes.Channel(tenant, channel)
-	return ch != nil && ch.Opened.Content != nil && len(ch.Opened.Content(posthouse.Content{Type: posthouse.MarkdownContent, Title: "x", Text: "x"})) == 0
+// refuses says what of a content the driver of a channel does not send.
+func (s *Server) refuses(tenant, name string, c posthouse.Content) []posthouse.Problem {
+	ch := s.engine.Routes.Channel(tenant, name)
+	if ch == nil || ch.Opened.Content == nil {
+		return channel.PlainText(c)
+	}
+	return ch.Opened.Content(c)
 }
 
 // frontRoutes are the resource of fronts.
 func (s *Server) frontRoutes() []web.Route {
 	return fronts.Routes(fronts.Options{
-		Store: s.store.Fronts, Forms: forms(), Channel: s.channels.Get, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
+		Store: s.store.Fronts, Forms: s.forms(), Channel: s.channels.Get, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
 	})
 }

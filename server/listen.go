@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// doors are the addresses at which HTTP is served.
+// doors are the addresses at which the server is reached.
 type doors struct {
 	list   []*address
 	crowd  *crowd
@@ -21,19 +21,42 @@ type doors struct {
 	failed chan error // the end of a listener, if it was not ours
 }
 
-// address serves one handler. A nil one is served nowhere.
+// address is served by one server. A nil one is served nowhere.
 type address struct {
 	what, addr string // what is served, for errors; empty for the API
-	server     *http.Server
+	server     answerer
 	at         net.Listener
 }
 
+// answerer answers at a listener until it is shut, which is no error or http.ErrServerClosed.
+type answerer interface {
+	Serve(at net.Listener) error
+	Shutdown(ctx context.Context) error
+	Close() error
+}
+
+// overTLS answers HTTP over TLS.
+type overTLS struct{ *http.Server }
+
+// Serve answers at a listener.
+func (s overTLS) Serve(at net.Listener) error { return s.ServeTLS(at, "", "") }
+
 // open has a handler served at an address, from listen on.
 func (d *doors) open(what, addr string, h http.Handler) *address {
-	a := &address{what: what, addr: addr, server: &http.Server{
+	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, WriteTimeout: 120 * time.Second,
 		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 32 << 10, ConnState: d.crowd.changed, ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
-	}}
+	}
+	if d.secure == nil {
+		return d.add(what, addr, s)
+	}
+	s.TLSConfig = d.secure.Clone()
+	return d.add(what, addr, overTLS{s})
+}
+
+// add has an address served, from listen on.
+func (d *doors) add(what, addr string, by answerer) *address {
+	a := &address{what: what, addr: addr, server: by}
 	d.list = append(d.list, a)
 	return a
 }
@@ -64,7 +87,7 @@ func (d *doors) close() {
 func (d *doors) serve(done *sync.WaitGroup) {
 	for _, a := range d.list {
 		done.Go(func() {
-			if err := a.serve(d.secure); !errors.Is(err, http.ErrServerClosed) {
+			if err := a.server.Serve(a.at); err != nil && !errors.Is(err, http.ErrServerClosed) {
 				select {
 				case d.failed <- err:
 				default: // another one has failed already
@@ -72,14 +95,6 @@ func (d *doors) serve(done *sync.WaitGroup) {
 			}
 		})
 	}
-}
-
-func (a *address) serve(secure *tls.Config) error {
-	if secure == nil {
-		return a.server.Serve(a.at)
-	}
-	a.server.TLSConfig = secure.Clone()
-	return a.server.ServeTLS(a.at, "", "")
 }
 
 // url is where an address is, once it listens; else empty.

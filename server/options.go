@@ -104,6 +104,8 @@ type Options struct {
 	// WorkflowResolverURL is asked over HTTP who has which role, with WorkflowResolverSecret in the header
 	// X-Posthouse-Secret. Defaults to none.
 	WorkflowResolverURL, WorkflowResolverSecret string
+	// SMTP takes mail for fronts. Defaults to nowhere.
+	SMTP SMTP
 	// SMS opens the front door for SMS senders and phones. Defaults to none.
 	SMS SMS
 	// Poll is how often the database is asked for work. Defaults to 250ms.

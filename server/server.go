@@ -68,6 +68,8 @@ type Server struct {
 	doors      doors
 	api        *address // nil with Options.NoListen
 	sms        *address // the SMS front door at an address of its own; nil without
+	mail       *address // where mail is taken; nil without
+	mailTLS    bool     // STARTTLS is answered there
 	scrapes    *address // the metrics at an address of their own; nil without
 
 	name  string    // of this process in leases
@@ -304,6 +306,9 @@ func (s *Server) Start(ctx context.Context) error {
 	s.o.Log.Info("posthouse serves", "url", s.URL(), "database", s.store.DB.Database(), "version", s.o.Version)
 	if s.o.SMS.on() {
 		s.o.Log.Info("the SMS front door is open", "channel", s.o.SMS.channel(), "also_at", s.SMSURL())
+	}
+	if at := s.SMTPAddr(); at != "" {
+		s.o.Log.Info("mail is taken", "at", at, "starttls", s.mailTLS)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -31,15 +30,15 @@ type stamp struct {
 // certificateEvery is the time between two looks at the files.
 const certificateEvery = time.Second
 
-// secured is what listeners serve TLS by, nil without.
-func secured(o Options) (*tls.Config, error) {
-	if o.TLSCert == "" && o.TLSKey == "" {
+// secured is what listeners serve TLS by, nil without. setting is what comes before the names of the two settings.
+func secured(setting, cert, key string, log *slog.Logger) (*tls.Config, error) {
+	if cert == "" && key == "" {
 		return nil, nil
 	}
-	if o.TLSCert == "" || o.TLSKey == "" {
-		return nil, errors.New("TLS needs a certificate and its key: give tls_cert and tls_key, or neither")
+	if cert == "" || key == "" {
+		return nil, fmt.Errorf("TLS needs a certificate and its key: give %[1]stls_cert and %[1]stls_key, or neither", setting)
 	}
-	c := &certificate{cert: o.TLSCert, key: o.TLSKey, log: o.Log}
+	c := &certificate{cert: cert, key: key, log: log}
 	if err := c.load(time.Now()); err != nil {
 		return nil, err
 	}

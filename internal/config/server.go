@@ -66,6 +66,22 @@ var serverSettings = []setting[Config]{{
 	help:  "its key, a `FILE` in PEM",
 	parse: func(c *Config, v string) error { return text(&c.Server.TLSKey, v) },
 }, {
+	name:  "smtp_listen",
+	help:  "where mail is taken for fronts of the kind mail, `HOST:PORT` such as :2525 (default none)",
+	parse: func(c *Config, v string) error { return hostPort(&c.Server.SMTP.Addr, v) },
+}, {
+	name:  "smtp_tls_cert",
+	help:  "answer STARTTLS there by this certificate, a `FILE` in PEM (default tls_cert)",
+	parse: func(c *Config, v string) error { return text(&c.Server.SMTP.TLSCert, v) },
+}, {
+	name:  "smtp_tls_key",
+	help:  "its key, a `FILE` in PEM (default tls_key)",
+	parse: func(c *Config, v string) error { return text(&c.Server.SMTP.TLSKey, v) },
+}, {
+	name: "smtp_allow_plain", toggle: true,
+	help:  "take mail and the tokens of fronts from other machines without TLS",
+	parse: func(c *Config, v string) error { return boolean(&c.Server.SMTP.AllowPlain, v) },
+}, {
 	name:  "max_connections",
 	help:  "the most connections of callers, a `NUMBER`; an idle one makes room for a new one (default half of the files the process may open, at most 10000)",
 	parse: func(c *Config, v string) error { return count(&c.Server.MaxConnections, v) },

@@ -55,3 +55,8 @@ func (d *Desk) Take(ctx context.Context, c Call) Result {
 func (d *Desk) of(ctx context.Context, c *Call) *Request {
 	return &Request{Request: c.request(ctx), Zone: d.o.Zone, Now: time.Now()}
 }
+
+// Unreadable is why a body cannot be read, however often it comes: the error of the reader of a call.
+type Unreadable string
+
+func (u Unreadable) Error() string { return string(u) }

@@ -115,7 +115,7 @@ func Mask(in *Request) string {
 	if query := in.URL.Query(); len(query) > 0 {
 		parts = append(parts, "?"+maskValues(query, in.Token))
 	}
-	if body := maskBody(in.Body[:min(len(in.Body), maxKept)]); body != "" {
+	if body := maskAs(in.Header.Get("Content-Type"), in.Body[:min(len(in.Body), maxKept)]); body != "" {
 		parts = append(parts, body)
 	}
 	return Cut(Clean(strings.Join(parts, "\n")), maxShown)
@@ -136,6 +136,29 @@ func maskValues(values url.Values, token string) string {
 		return shown.Encode()
 	}
 	return text
+}
+
+// maskAs masks a body of a media type.
+func maskAs(kind string, body []byte) string {
+	if kind == Letter {
+		return maskLetter(body)
+	}
+	return maskBody(body)
+}
+
+// Letter is the media type of mails.
+const Letter = "message/rfc822"
+
+// maskLetter shows the names of a mail's header.
+func maskLetter(body []byte) string {
+	head, text, _ := strings.Cut(strings.ReplaceAll(string(body), "\r\n", "\n"), "\n\n")
+	var out strings.Builder
+	for line := range strings.Lines(head) {
+		if name, value, ok := strings.Cut(line, ":"); ok && !strings.ContainsAny(name, " \t") {
+			out.WriteString(name + ": " + hint(strings.TrimSpace(value)) + "\n")
+		}
+	}
+	return strings.TrimSpace(out.String() + "\n" + hint(strings.TrimSpace(text)))
 }
 
 func maskBody(body []byte) string {

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -53,8 +54,10 @@ type Options struct {
 	Bodies *web.Bodies
 	// MaxBody bounds a body in bytes, where a form has no bound of its own. Defaults to 4 MiB.
 	MaxBody int64
-	// Markdown reports whether a channel sends Markdown. Defaults to never.
-	Markdown func(tenant, channel string) bool
+	// Refuses says what of a content a channel does not send. Defaults to all but a title and a text.
+	Refuses func(tenant, channel string, c posthouse.Content) []posthouse.Problem
+	// Files keeps what is attached to messages. Defaults to none: it is named in the text and left out.
+	Files Files
 	// Zone is that of times in texts. Defaults to UTC.
 	Zone *time.Location
 	// Registry takes the metrics. Defaults to one of its own.
@@ -83,8 +86,8 @@ func New(o Options) *Desk {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	if o.Markdown == nil {
-		o.Markdown = func(string, string) bool { return false }
+	if o.Refuses == nil {
+		o.Refuses = func(_, _ string, c posthouse.Content) []posthouse.Problem { return channel.PlainText(c) }
 	}
 	d := &Desk{
 		o: o, forms: map[string]*Form{}, known: newKnown(o.Fronts), calls: make(chan kept, maxWaiting),
@@ -164,9 +167,12 @@ func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool
 	_, err := b.ReadFrom(body)
 	in.Body = b.Bytes()
 	var large *http.MaxBytesError
+	var bad Unreadable
 	switch {
 	case errors.As(err, &large):
 		return Result{Status: TooLarge, Reason: fmt.Sprintf("the body is larger than the %d bytes that are allowed", large.Limit)}, whose(in, find, string(posthouse.FrontRefused))
+	case errors.As(err, &bad):
+		return Result{Status: Refused, Reason: bad.Error()}, whose(in, find, string(posthouse.FrontRefused))
 	case err != nil:
 		return Result{Status: Unavailable, Reason: "the body could not be read"}, whose(in, find, string(posthouse.FrontUnavailable))
 	}
@@ -226,7 +232,7 @@ func (d *Desk) find(form *Form, in *Request, parts []string) (bool, error) {
 
 // is reports whether a text is the token of a front of a kind, and makes the request its.
 func (d *Desk) is(form *Form, in *Request, shown string) (bool, error) {
-	if !isToken(shown) {
+	if !IsToken(shown) {
 		return false, nil
 	}
 	f, found, err := d.known.find(in.Context(), HashToken(shown), in.Now)

@@ -28,6 +28,8 @@ type Form struct {
 	Setup func(s Setup) []Snippet
 	// MaxBody bounds a body in bytes. Defaults to that of the API.
 	MaxBody int64
+	// Window is how long the same is taken once, where a front does not say it. Defaults to 5m.
+	Window time.Duration
 	// Priorities are those of the words for how bad something is. Words are small letters.
 	Priorities map[string]posthouse.Priority
 	// Groups says that a request may bring several things at once, so that Each of a front has a meaning. Signs says that its senders
@@ -77,6 +79,8 @@ type Message struct {
 	// Ref is what the message is about, in the sender's words.
 	Ref       string
 	NotBefore time.Time
+	// Files are attached to it. Those that its channel sends are messages of their own; the others are named in its text.
+	Files []File
 }
 
 // One is the message of a request that brings one. A message without a title and a text is refused.

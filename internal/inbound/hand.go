@@ -32,13 +32,20 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		messages = messages[:MaxMessages]
 	}
 	drafts := make([]posthouse.Draft, len(messages))
+	var files []posthouse.Draft
 	for i := range messages {
+		beside, err := d.attach(form, in, &messages[i])
+		if err != nil {
+			return Result{Status: Unavailable, Reason: reasonOf(err)}
+		}
 		drafts[i] = d.draftOf(form, in, &messages[i], in.Front.Template)
+		files = append(files, beside...)
 	}
+	drafts = append(drafts, files...)
 	answer, err := d.accept(in, drafts)
 	if in.Front.Template != "" && posthouse.CodeOf(err) == posthouse.CodeInvalid && err != nil {
 		for i, why := range failures(err) {
-			if i < len(drafts) {
+			if i < len(messages) {
 				in.Note(fmt.Sprintf("message %d is told without the template %s: %s", i+1, in.Front.Template, why))
 				drafts[i] = d.draftOf(form, in, &messages[i], "")
 			}
@@ -96,7 +103,7 @@ func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) pos
 	}
 	if m.Key != "" {
 		sum := sha256.Sum256([]byte(f.Name + "\x00" + out.Channel + "\x00" + m.Key))
-		out.DedupKey, out.DedupWindow = "front:"+hex.EncodeToString(sum[:]), cmp.Or(f.DedupWindow, posthouse.Duration(dedupWindow))
+		out.DedupKey, out.DedupWindow = "front:"+hex.EncodeToString(sum[:]), cmp.Or(f.DedupWindow, posthouse.Duration(form.Window), posthouse.Duration(dedupWindow))
 	}
 	if template != "" {
 		out.Template, out.Payload = template, payloadOf(m)
@@ -109,13 +116,17 @@ func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) pos
 // contentOf is the front's own text, in the form that the channel has for it.
 func (d *Desk) contentOf(f *posthouse.Front, m *Message, channel string) *posthouse.Content {
 	c := &posthouse.Content{Title: Cut(OneLine(m.Title), 250), Text: Cut(Clean(m.Text), maxText)}
-	if m.Markdown != "" && (f.Format == posthouse.MarkdownContent || f.Format == "" && d.o.Markdown(f.Tenant, channel)) {
+	if m.Markdown != "" && (f.Format == posthouse.MarkdownContent || f.Format == "" && d.sendsMarkdown(f.Tenant, channel)) {
 		c.Type, c.Text = posthouse.MarkdownContent, Cut(Clean(m.Markdown), maxText)
 	}
 	if c.Text == "" {
 		c.Text = c.Title
 	}
 	return c
+}
+
+func (d *Desk) sendsMarkdown(tenant, channel string) bool {
+	return len(d.o.Refuses(tenant, channel, posthouse.Content{Type: posthouse.MarkdownContent, Title: "x", Text: "x"})) == 0
 }
 
 // maxText bounds a text in bytes. The smallest of the channels behind, WeCom's Markdown, takes 4,096.

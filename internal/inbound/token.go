@@ -30,7 +30,8 @@ func HashToken(token string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func isToken(text string) bool {
+// IsToken reports whether a text has the form of a token.
+func IsToken(text string) bool {
 	if len(text) != 2*tokenBytes {
 		return false
 	}

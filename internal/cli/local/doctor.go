@@ -94,6 +94,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	if weak := c.Server.SMS.Weak(); weak != "" {
 		out = append(out, finding{"front door", false, weak})
 	}
+	out = append(out, examineMail(ctx, c.Server)...)
 	out = append(out, examineSettings(ctx, s)...)
 	out = append(out, examineFile(ctx, s, full)...)
 	schema, whole := examineSchema(ctx, s)

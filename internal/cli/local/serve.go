@@ -155,6 +155,9 @@ func announce(sh *shell.Shell, s *server.Server, database string, made first, sm
 	if sms != "" {
 		said["sms_url"] = sms
 	}
+	if at := s.SMTPAddr(); at != "" {
+		said["smtp"] = at
+	}
 	if made.link != "" {
 		said["first_link"] = url + made.link
 	}
@@ -164,6 +167,9 @@ func announce(sh *shell.Shell, s *server.Server, database string, made first, sm
 		sh.Printf("  docs     %s/docs\n  metrics  %s\n", url, metrics)
 		if sms != "" {
 			sh.Printf("  SMS      %s\n", sms)
+		}
+		if at := s.SMTPAddr(); at != "" {
+			sh.Printf("  SMTP     %s\n", at)
 		}
 		if made.key != "" {
 			sh.Printf("  API key  %s\n           shown this once: keep it, and export POSTHOUSE_API_KEY for the other commands\n", made.key)
@@ -197,6 +203,9 @@ func risks(c config.Config) []string {
 	}
 	if sms := c.Server.SMS; c.Server.TLSCert == "" && sms.Username != "" && sms.Addr != "" && public(sms.Addr) {
 		out = append(out, "the SMS front door at "+sms.Addr+" can be reached from other machines, with passwords in plain HTTP: put a proxy with TLS in front")
+	}
+	if why := c.Server.PlainMail(); why != "" && c.Server.SMTP.AllowPlain {
+		out = append(out, why)
 	}
 	if public(c.Server.Addr) && c.Server.MetricsAddr == server.MetricsOpen && c.Server.MetricsToken == "" {
 		out = append(out, "the metrics at "+c.Server.Addr+" name all tenants' channels to anybody: give metrics_token, or metrics_addr")

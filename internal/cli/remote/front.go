@@ -84,7 +84,7 @@ address:TEXT is where the channel reaches somebody.`,
 	cmd.Flags().StringVar(&f.format, "format", "", "the `FORMAT` of the front's own text: text or markdown (default markdown where the channel sends it)")
 	cmd.Flags().StringVar(&f.in.Each, "each", "", "`WHAT` becomes a message: group or alert (default group)")
 	cmd.Flags().StringToStringVar(&f.priorities, "priority", nil, "the priorities of the sender's words, as `WORD=PRIORITY`, such as warning=high")
-	cmd.Flags().TextVar(&f.in.DedupWindow, "dedup-window", &f.in.DedupWindow, "how long the same is taken once, a `DURATION` up to 24h (default 5m)")
+	cmd.Flags().TextVar(&f.in.DedupWindow, "dedup-window", &f.in.DedupWindow, "how long the same is taken once, a `DURATION` up to 24h (default 5m, of mail 24h)")
 	cmd.Flags().BoolVar(&f.in.Signed, "signed", false, "refuse what does not carry the sender's signature, whose secret is the token")
 	cmd.Flags().StringArrayVar(&f.formulas, "expression", nil, "what makes a part of a message of a body, as `NAME=EXPRESSION`, of the kind json; may be repeated")
 	return cmd

@@ -1,0 +1,145 @@
+package inbound
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// File is something attached to a message.
+type File struct {
+	Name, Type string
+	Body       []byte
+}
+
+// Files keeps what is to be sent beside texts.
+type Files interface {
+	Add(ctx context.Context, tenant, name, kind string, from io.Reader) (stored work.Media, created bool, err error)
+}
+
+// maxFiles bounds the files of one message that are sent, and maxNamed those that are named as left out.
+const (
+	maxFiles = 20
+	maxNamed = 20
+)
+
+// attach makes messages of the files of a message that its channel sends, and names the others in its text. An error says that they
+// cannot be kept now.
+func (d *Desk) attach(form *Form, in *Request, m *Message) (beside []posthouse.Draft, err error) {
+	if len(m.Files) == 0 {
+		return nil, nil
+	}
+	var left []string
+	for i := range m.Files {
+		f := &m.Files[i]
+		out := d.draftOf(form, in, m, "")
+		why := fmt.Sprintf("there are more than %d files", maxFiles)
+		if len(beside) < maxFiles {
+			if out.Content, why, err = d.carry(in, out.Channel, m, f); err != nil {
+				return nil, err
+			}
+		}
+		if why != "" {
+			left = append(left, fmt.Sprintf("%s (%s)", Cut(OneLine(f.Name), 100), bytesOf(len(f.Body))))
+			in.Note(fmt.Sprintf("the file %s is left out: %s", Cut(OneLine(f.Name), 100), why))
+			continue
+		}
+		if out.DedupKey != "" {
+			out.DedupKey += fmt.Sprint(".", i+1)
+		}
+		beside = append(beside, out)
+	}
+	nameLeft(in, m, left)
+	return beside, nil
+}
+
+// carry is the content that has a file, or why a channel does not send it.
+func (d *Desk) carry(in *Request, channel string, m *Message, f *File) (c *posthouse.Content, why string, err error) {
+	tenant := in.Front.Tenant
+	if d.o.Files == nil {
+		return nil, "no files are kept here", nil
+	}
+	kind, why := d.kindOf(tenant, channel, m, f, posthouse.Media{Upload: "x"})
+	if kind == "" {
+		return nil, why, nil
+	}
+	stored, _, err := d.o.Files.Add(in.Context(), tenant, fileName(f.Name), f.Type, bytes.NewReader(f.Body))
+	if posthouse.CodeOf(err) == posthouse.CodeInvalid && err != nil { // it is not of the type that its sender says
+		stored, _, err = d.o.Files.Add(in.Context(), tenant, fileName(f.Name), "", bytes.NewReader(f.Body))
+	}
+	switch code := posthouse.CodeOf(err); {
+	case err == nil:
+	case code == posthouse.CodeInvalid, code == posthouse.CodeTooLarge, code == posthouse.CodeQuota:
+		return nil, Cut(err.Error(), 300), nil
+	default:
+		return nil, "", err
+	}
+	at := posthouse.Media{Upload: stored.ID, Size: stored.Size, Type: stored.Type}
+	if kind, why = d.kindOf(tenant, channel, m, f, at); kind == "" {
+		return nil, why, nil
+	}
+	return content(kind, m, f, posthouse.Media{Upload: stored.ID}), "", nil
+}
+
+// kindOf is as what a channel sends a file: as what it is, or else as any file. It is empty where it sends neither.
+func (d *Desk) kindOf(tenant, channel string, m *Message, f *File, at posthouse.Media) (kind posthouse.ContentType, why string) {
+	kinds := []posthouse.ContentType{posthouse.FileContent}
+	major, _, _ := strings.Cut(cmp.Or(at.Type, f.Type), "/")
+	if is := map[string]posthouse.ContentType{"image": posthouse.ImageContent, "audio": posthouse.VoiceContent, "video": posthouse.VideoContent}[major]; is != "" {
+		kinds = []posthouse.ContentType{is, posthouse.FileContent}
+	}
+	for _, kind := range kinds {
+		problems := d.o.Refuses(tenant, channel, *content(kind, m, f, at))
+		if len(problems) == 0 {
+			return kind, ""
+		}
+		why = problems[0].Path + " " + problems[0].Message
+	}
+	return "", why
+}
+
+func content(kind posthouse.ContentType, m *Message, f *File, at posthouse.Media) *posthouse.Content {
+	return &posthouse.Content{Type: kind, Title: Cut(OneLine(m.Title+": "+f.Name), 250), Media: []posthouse.Media{at}}
+}
+
+// fileName is a name under which a file can be kept.
+func fileName(name string) string {
+	return Cut(strings.ReplaceAll(OneLine(name), `"`, ""), 200)
+}
+
+// nameLeft names in the text of a message what is left out of it.
+func nameLeft(in *Request, m *Message, left []string) {
+	if len(left) == 0 {
+		return
+	}
+	if m.Payload == nil {
+		m.Payload = map[string]any{}
+	}
+	m.Payload["left_out"] = strings.Join(left, ", ")
+	if n := len(left) - maxNamed; n > 0 {
+		left = append(left[:maxNamed:maxNamed], fmt.Sprintf("+%d", n))
+	}
+	line := "Left out, since the channel does not send it: " + strings.Join(left, ", ")
+	if in.Chinese() {
+		line = "该渠道发不了，附件未转发：" + strings.Join(left, "、")
+	}
+	text := Cut(Clean(m.Text), maxText-len(line)-len("\n\n"))
+	m.Text = strings.TrimPrefix(text+"\n\n"+line, "\n\n")
+}
+
+// bytesOf is a size in words.
+func bytesOf(n int) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
