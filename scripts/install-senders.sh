@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the senders by which make fronts drives fronts: apprise and swaks by apt, shoutrrr and a newer Alertmanager
+# Installs the senders by which make fronts drives fronts: apprise, swaks and msmtp by apt, shoutrrr and a newer Alertmanager
 # from their sources by Go, the others by npm, these into bin/senders. What cannot be installed is named, and make fronts
 # says in its table that it was not there.
 set -u
@@ -7,7 +7,7 @@ place=$PWD/bin/senders
 mkdir -p "$place"
 say() { echo "install-senders: $*" >&2; }
 
-for program in apprise swaks; do
+for program in apprise swaks msmtp; do
 	command -v $program >/dev/null && continue
 	command -v apt-get >/dev/null || { say "no apt-get for $program"; continue; }
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $program >/dev/null || say "$program could not be installed"

@@ -16,10 +16,12 @@ import (
 )
 
 // sender is a program of another maker, and how it is told of a front of a kind. In the words of command, HOST is the server's host and
-// port, URL that of the front, TOKEN its token and SAYS what the message says.
+// port, SMTP and PORT where it takes mail, URL that of the front, TOKEN its token and SAYS what the message says.
 type sender struct {
 	name, kind string
 	command    []string
+	// stdin is what it reads, with the same words in it.
+	stdin string
 	// script is for Node.js instead, which has a, the arguments by name.
 	script string
 	// led says that the sender has a host built in, from which it is led to the server.
@@ -33,6 +35,11 @@ var senders = []sender{
 	{name: "shoutrrr generic://", kind: "json", command: []string{"shoutrrr", "send", "-u", "generic://HOST/in/json/TOKEN?disabletls=yes&template=json", "-m", "SAYS"}},
 	{name: "shoutrrr bark://", kind: "bark", command: []string{"shoutrrr", "send", "-u", "bark://:TOKEN@HOST/in/bark?scheme=http", "-m", "SAYS"}},
 	{name: "shoutrrr ntfy://", kind: "ntfy", command: []string{"shoutrrr", "send", "-u", "ntfy://:TOKEN@HOST/in/ntfy/disks?scheme=http", "-m", "SAYS"}},
+	{name: "swaks, AUTH PLAIN", kind: "mail", command: []string{"swaks", "--server", "SMTP", "--auth", "PLAIN", "--auth-user", "mail", "--auth-password", "TOKEN", "--from", "cron@db1", "--to", "ops@example.com", "--header", "Subject: try", "--body", "SAYS"}},
+	{name: "swaks, AUTH LOGIN", kind: "mail", command: []string{"swaks", "--server", "SMTP", "--auth", "LOGIN", "--auth-user", "TOKEN", "--auth-password", "x", "--from", "cron@db1", "--to", "ops@example.com", "--body", "SAYS", "--attach", "@/etc/hostname"}},
+	{name: "swaks, the recipient", kind: "mail", command: []string{"swaks", "--server", "SMTP", "--from", "cron@db1", "--to", "disks+TOKEN@post", "--body", "SAYS", "--pipeline"}},
+	{name: "msmtp", kind: "mail", command: []string{"msmtp", "--file=/dev/null", "--host=127.0.0.1", "--port=PORT", "--auth=plain", "--user=mail", "--passwordeval=echo TOKEN", "--tls=off", "--from=cron@db1", "ops@example.com"}, stdin: "Subject: try\n\nSAYS\n"},
+	{name: "nodemailer", kind: "mail", script: `require('nodemailer').createTransport({host: '127.0.0.1', port: +a.port, auth: {user: 'mail', pass: a.token}, tls: {rejectUnauthorized: false}}).sendMail({from: 'cron@db1', to: 'ops@example.com', subject: '磁盘', text: a.says, attachments: [{filename: '报告.txt', content: '满了'}]}).then(r => { console.log(r.response); process.exit(0) }, e => { console.log(e.message); process.exit(1) })`},
 	{name: "push-all-in-one Ntfy", kind: "ntfy", script: `send(new (require('push-all-in-one').Ntfy)({NTFY_URL: a.url + '/', NTFY_TOPIC: 'disks', NTFY_AUTH: 'Bearer ' + a.token}), {})`},
 	{name: "push-all-in-one Dingtalk", kind: "dingtalk", script: `send(new (require('push-all-in-one').Dingtalk)({DINGTALK_ACCESS_TOKEN: a.token}), {msgtype: 'text'})`, led: true},
 	{name: "push-all-in-one WechatRobot", kind: "wecom", script: `send(new (require('push-all-in-one').WechatRobot)({WECHAT_ROBOT_KEY: a.token}), {msgtype: 'text'})`, led: true},
@@ -42,7 +49,7 @@ var senders = []sender{
 }
 
 // prelude is what each script begins with.
-const prelude = `const a = {url: process.env.FRONT, token: process.env.TOKEN, says: process.env.SAYS};
+const prelude = `const a = {url: process.env.FRONT, token: process.env.TOKEN, port: process.env.SMTP_PORT, says: process.env.SAYS};
 const send = (s, o) => s.send('try', a.says, o).then(r => {
   console.log(JSON.stringify(r.data));
   process.exit(r.status === 200 && !r.data.errcode && (!r.data.code || r.data.code === 200) ? 0 : 1);
@@ -53,8 +60,9 @@ const send = (s, o) => s.send('try', a.says, o).then(r => {
 func folder() string { return os.Getenv("POSTHOUSE_SENDERS") }
 
 // program is the command of a sender at a front; nil where the sender is not installed.
-func (s sender) program(ctx context.Context, host, token, says string) *exec.Cmd {
+func (s sender) program(ctx context.Context, host, smtp, token, says string) *exec.Cmd {
 	base := "http://" + host + "/in/" + s.kind
+	port := smtp[strings.LastIndexByte(smtp, ':')+1:]
 	if s.script != "" {
 		if _, err := os.Stat(filepath.Join(folder(), "node_modules")); err != nil || folder() == "" {
 			return nil
@@ -64,13 +72,13 @@ func (s sender) program(ctx context.Context, host, token, says string) *exec.Cmd
 			return nil
 		}
 		cmd := exec.CommandContext(ctx, "node", "-r", lead, "-e", prelude+s.script)
-		cmd.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(folder(), "node_modules"), "NO_PROXY=true", "FRONT="+base, "TOKEN="+token, "SAYS="+says)
+		cmd.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(folder(), "node_modules"), "NO_PROXY=true", "FRONT="+base, "TOKEN="+token, "SAYS="+says, "SMTP_PORT="+port)
 		if s.led {
 			cmd.Env = append(cmd.Env, "LEAD="+base)
 		}
 		return cmd
 	}
-	fill := strings.NewReplacer("HOST", host, "URL", base, "TOKEN", token, "SAYS", says)
+	fill := strings.NewReplacer("HOST", host, "SMTP", smtp, "PORT", port, "URL", base, "TOKEN", token, "SAYS", says)
 	words := slices.Clone(s.command)
 	for i := range words {
 		words[i] = fill.Replace(words[i])
@@ -81,7 +89,9 @@ func (s sender) program(ctx context.Context, host, token, says string) *exec.Cmd
 			return nil
 		}
 	}
-	return exec.CommandContext(ctx, path, words[1:]...)
+	cmd := exec.CommandContext(ctx, path, words[1:]...)
+	cmd.Stdin = strings.NewReader(fill.Replace(s.stdin))
+	return cmd
 }
 
 // Every sender that is installed has a message taken by the front of its kind, and learns that a wrong token is refused. make fronts
@@ -102,7 +112,7 @@ func TestEverySender(t *testing.T) {
 		if s.led {
 			note = strings.TrimPrefix(note+"; its host is built in, and led to the server", "; ")
 		}
-		if s.program(t.Context(), "", "", "") == nil {
+		if s.program(t.Context(), "", "", "", "") == nil {
 			line(s.name, s.kind, "not installed", "", note)
 			continue
 		}
@@ -133,7 +143,7 @@ func (y *yard) drive(s sender, token, says string) string {
 	y.Helper()
 	ctx, cancel := context.WithTimeout(y.Context(), 2*time.Minute)
 	defer cancel()
-	said, err := s.program(ctx, y.member().Addr, token, says).CombinedOutput()
+	said, err := s.program(ctx, y.member().Addr, y.smtp, token, says).CombinedOutput()
 	y.Logf("%s: %.1000s", s.name, said)
 	if err != nil {
 		return "an error"

@@ -25,6 +25,7 @@ var calls = []call{
 	{kind: "serverchan", method: http.MethodGet, path: "/TOKEN.send?title=Disk&desp=Kept"},
 	{kind: "message-pusher", path: "/push/root", body: `{"title":"Disk","content":"Kept","token":"TOKEN"}`},
 	{kind: "pushplus", path: "/send", body: `{"title":"Disk","content":"Kept","token":"TOKEN"}`},
+	{kind: "mail", path: "/TOKEN", body: "Message-ID: <1@db1>\r\nSubject: Disk\r\n\r\nKept\r\n"},
 	{kind: "json", path: "/TOKEN", body: `{"title":"Disk","message":"Kept"}`},
 }
 

@@ -25,15 +25,17 @@ import (
 type yard struct {
 	*testing.T
 	*house.House
-	db *sql.DB
+	db   *sql.DB
+	smtp string // where mail is taken
 }
 
 func openYard(t *testing.T) *yard {
 	t.Helper()
 	dsn := house.Postgres.DSN(t)
-	h := house.Open(t, house.Options{DSN: dsn})
+	smtp := house.FreeAddr(t)
+	h := house.Open(t, house.Options{DSN: dsn, Env: []string{"POSTHOUSE_SMTP_LISTEN=" + smtp}})
 	h.PutChannel(t, posthouse.Channel{Name: "out", Driver: "discard"})
-	return &yard{T: t, House: h, db: dbtest.SQL(t, dsn)}
+	return &yard{T: t, House: h, db: dbtest.SQL(t, dsn), smtp: smtp}
 }
 
 func (y *yard) member() *house.Member { return y.Members[0] }
