@@ -89,6 +89,8 @@ type capture struct {
 	pattern *regexp.Regexp
 	names   []string
 	whole   bool // the leaf is a value of its own, which may be any JSON
+	// untitled is the leaf of a message without a title, where that has a line of its own before the text; nil for others.
+	untitled *regexp.Regexp
 }
 
 // mark stands for a value. It is like nothing that a preset says.
@@ -179,6 +181,10 @@ func captureOf(value string, found [][]int) (c capture) {
 	}
 	c.whole = len(found) == 1 && value == `"`+value[found[0][0]:found[0][1]]+`"`
 	c.pattern = regexp.MustCompile(`(?s)^` + pattern + regexp.QuoteMeta(value[at:]) + `$`)
+	if _, line, has := strings.Cut(pattern, "(.*?)\n"); has && c.names[0] == "title" {
+		before, _, _ := strings.Cut(pattern, `(.*?)`)
+		c.untitled = regexp.MustCompile(`(?s)^` + before + line + regexp.QuoteMeta(value[at:]) + `$`)
+	}
 	return c
 }
 
@@ -273,11 +279,14 @@ func (r reading) find(got leaves, body []byte, separator string) (values map[str
 				continue
 			}
 		}
-		m := c.pattern.FindStringSubmatch(got[path])
+		m, names := c.pattern.FindStringSubmatch(got[path]), c.names
+		if m == nil && c.untitled != nil {
+			m, names = c.untitled.FindStringSubmatch(got[path]), c.names[1:]
+		}
 		if m == nil {
 			continue
 		}
-		for i, name := range c.names {
+		for i, name := range names {
 			if path == "url" {
 				m[i+1], _ = url.PathUnescape(m[i+1]) // it was escaped well, or it differs
 			}
@@ -285,7 +294,7 @@ func (r reading) find(got leaves, body []byte, separator string) (values map[str
 				values[name] = m[i+1]
 			}
 		}
-		if name := c.names[0]; len(c.names) == 1 && slices.Contains(listed, name) {
+		if name := names[0]; len(c.names) == 1 && slices.Contains(listed, name) {
 			several[name] = c.all(path, got, m[1], separator)
 		}
 	}

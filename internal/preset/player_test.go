@@ -1,9 +1,12 @@
 package preset
 
 import (
+	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/httpapi"
 )
 
@@ -35,4 +38,34 @@ func TestTokensLastFromNow(t *testing.T) {
 	if tokens < 3 {
 		t.Errorf("%d presets give tokens", tokens)
 	}
+}
+
+// A message without a title is read where its title has a line of its own before the text.
+func TestAMessageWithoutATitleIsPlayed(t *testing.T) {
+	t.Parallel()
+	list, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if p.Name != "slack_hook" {
+			continue
+		}
+		pl, err := NewPlayer(p, "/presets/slack_hook")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := url.Parse(PlayedAt + "/presets/slack_hook/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for body, want := range map[string][2]string{`{"text":"disk full"}`: {"", "disk full"}, `{"text":"db-1\ndisk\nfull"}`: {"db-1", "disk\nfull"}} {
+			outs, _, err := pl.Message(channel.Request{Method: "POST", URL: at, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)})
+			if err != nil || len(outs) != 1 || outs[0].Content.Title != want[0] || outs[0].Content.Text != want[1] {
+				t.Errorf("%s: got %+v, %v", body, outs, err)
+			}
+		}
+		return
+	}
+	t.Fatal("there is no preset slack_hook")
 }
