@@ -22,7 +22,7 @@ type lark struct{ tokens tokens }
 func feishu() provider {
 	l := new(lark)
 	return provider{
-		name: "feishu", title: "Feishu application", titleZH: "飞书应用消息", path: "/feishu/open-apis/", prefix: "om_",
+		name: "feishu", title: "Feishu application", titleZH: "飞书应用消息", path: "/feishu/open-apis/", prefix: "om",
 		read: l.read, status: feishuStatus, answer: answerFeishu,
 		more: &more{settle: func([]*refusal) {}, forget: func() {}, hosts: []string{"open.feishu.cn", "open.larksuite.com"}, paths: map[string]http.HandlerFunc{
 			"POST /feishu/open-apis/auth/v3/tenant_access_token/internal":            l.giveToken,

@@ -31,13 +31,19 @@ func followerFile() string {
 	return b.String()
 }
 
-// hearsBack has the official account tell the server what became of its messages.
+// hearsBack has the official account and the SMS provider tell the server what became of their messages.
 func hearsBack(ctx context.Context, c *client.Client, sim *simulator.Simulator, api string) error {
 	address, err := c.Callbacks.Create(ctx, campaignChannel, "")
 	if err != nil {
 		return fmt.Errorf("make a callback address: %w", err)
 	}
-	return sim.CallBack(ctx, "wechat", simulator.Callback{URL: api + address.Path, Token: callbackToken, Receiver: "demo"})
+	if err := sim.CallBack(ctx, "wechat", simulator.Callback{URL: api + address.Path, Token: callbackToken, Receiver: "demo"}); err != nil {
+		return err
+	}
+	if address, err = c.Callbacks.Create(ctx, cloudChannel, ""); err != nil {
+		return fmt.Errorf("make a callback address: %w", err)
+	}
+	return sim.CallBack(ctx, "sms_aliyun", simulator.Callback{URL: api + address.Path})
 }
 
 // startCampaign makes the campaign, imports the file and starts it.

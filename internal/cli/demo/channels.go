@@ -9,9 +9,20 @@ import (
 	"github.com/posthouse/posthouse/client"
 )
 
+// provided is where the demo's providers are.
+type provided struct {
+	simulator, secret, smsSecret string
+	mailHost                     string
+	mailPort                     int
+}
+
+// cloudChannel is the channel of text messages whose arrival is told.
+const cloudChannel = "sms-cloud"
+
 // channels are the demo's channels. The first three differ in all an HTTP interface can differ
 // in, and are configuration only (DUTY-12); package simulator's documentation has their forms.
-func channels(simulator, secret string) []posthouse.Channel {
+func channels(at provided) []posthouse.Channel {
+	simulator, secret := at.simulator, at.secret
 	return []posthouse.Channel{{
 		Name: "tianyuan", Driver: "httpapi", ChannelSettings: duty(quick(3)), Config: map[string]any{
 			"url":              simulator + "/tianyuan/api/message/send",
@@ -79,6 +90,20 @@ func channels(simulator, secret string) []posthouse.Channel {
 			"url": simulator + "/wechat", "app_id": "demo", "secret": secret, "callback_token": callbackToken,
 		},
 	}, {
+		Name: "mail", Driver: "email", ChannelSettings: quick(3), Config: map[string]any{
+			"host": at.mailHost, "port": at.mailPort, "tls": "opportunistic", "from": "Duty Desk <desk@example.com>",
+		},
+	}, {
+		Name: "feishu", Driver: "feishu", ChannelSettings: quick(3), Config: map[string]any{
+			"url": simulator + "/feishu", "app_id": "cli_demo", "app_secret": "demo",
+		},
+	}, {
+		// The provider says later whether a text message has arrived.
+		Name: cloudChannel, Driver: "sms", ChannelSettings: cautious(quick(3)), Config: map[string]any{
+			"provider": "aliyun", "access_key": "DEMO", "secret": at.smsSecret, "sign": "驿站", "template_id": "SMS_154950909", "receipts": true,
+			"url": simulator + "/sms_aliyun",
+		},
+	}, {
 		// Phones fetch what goes over this one. What may have left is held for a person.
 		Name: phoneChannel, Driver: "pull", ChannelSettings: quick(3),
 	}, {
@@ -122,8 +147,8 @@ func staff() []posthouse.User {
 }
 
 // furnish configures everything by HTTP.
-func furnish(ctx context.Context, c *client.Client, simulator, secret string) error {
-	for _, ch := range channels(simulator, secret) {
+func furnish(ctx context.Context, c *client.Client, at provided) error {
+	for _, ch := range channels(at) {
 		if _, _, err := c.Channels.Put(ctx, ch); err != nil {
 			return fmt.Errorf("configure the channel %s: %w", ch.Name, err)
 		}

@@ -99,10 +99,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	h.places.Console = h.places.API + link.Path
-	if err := furnish(ctx, c, h.simulator.URL(), h.secret); err != nil {
+	if err := furnish(ctx, c, h.provided); err != nil {
 		return err
 	}
-	say.line(say.words.furnished, len(channels(h.simulator.URL(), h.secret)))
+	say.line(say.words.furnished, len(channels(h.provided)))
 	if err := h.startPhones(ctx, c); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -27,8 +28,8 @@ type house struct {
 	places    Places
 	phones    *phones
 	door      server.SMS // the SMS front door
-	secret    string     // of the webhook's signatures
-	printed   *screen    // what the console channel prints
+	provided  provided
+	printed   *screen // what the console channel prints
 	log       *os.File
 	dir       string
 	temporary bool
@@ -80,8 +81,8 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 func (h *house) openSimulator(ctx context.Context, o Options, log *slog.Logger) error {
 	random := make([]byte, 32)
 	rand.Read(random)
-	h.secret = "whsec_" + base64.StdEncoding.EncodeToString(random)
-	known, err := simulator.ParseSecret(h.secret)
+	h.provided.secret = "whsec_" + base64.StdEncoding.EncodeToString(random)
+	known, err := simulator.ParseSecret(h.provided.secret)
 	if err != nil {
 		return err
 	}
@@ -89,8 +90,18 @@ func (h *house) openSimulator(ctx context.Context, o Options, log *slog.Logger) 
 	if err := h.simulator.Start(ctx, orFree(o.SimulatorAddr)); err != nil {
 		return err
 	}
+	mail, err := h.simulator.StartMail(ctx, "")
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(mail)
+	if err != nil {
+		return err
+	}
+	h.provided.simulator, h.provided.smsSecret, h.provided.mailHost = h.simulator.URL(), simulator.SMSSecret, host
 	h.places.Simulator = h.simulator.URL()
-	return nil
+	h.provided.mailPort, err = strconv.Atoi(port)
+	return err
 }
 
 // makeDir makes the folder and opens the log in it.

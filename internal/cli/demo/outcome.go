@@ -73,7 +73,8 @@ func look(ctx context.Context, s *stage) (rows []Row, open int, err error) {
 			if err != nil {
 				return nil, 0, err
 			}
-			if !d.State.Settled(d.OnUnknown) {
+			// Of this channel's messages the provider says whether they arrived.
+			if !d.State.Settled(d.OnUnknown) || d.Channel == cloudChannel && d.State == posthouse.Sent {
 				open++
 			}
 			rows = append(rows, row)
@@ -106,7 +107,7 @@ func rowOf(ctx context.Context, c *client.Client, sc *scene, d posthouse.Deliver
 // because is a delivery's reason and last error in one line.
 func because(d posthouse.Delivery) string {
 	switch {
-	case d.State == posthouse.Sent:
+	case d.State == posthouse.Sent, d.State == posthouse.Delivered:
 		return ""
 	case d.Reason == "":
 		return d.Error

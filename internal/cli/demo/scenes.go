@@ -68,6 +68,9 @@ var scenes = []*scene{
 	{"step done: the next two", "工作流：节点完成，并行后继", playTask(posthouse.TaskEvent{Type: posthouse.NodeDone, Node: "confirm"})},
 	{"task finished: everyone", "工作流：任务完成，通知全体", playTask(posthouse.TaskEvent{Type: posthouse.TaskFinished})},
 	{"group robot", "钉钉群机器人", post(draft("robot", "ops-group"))},
+	{"mail", "邮件", post(addressed(draft("mail"), "li.na@example.org"))},
+	{"Feishu card", "飞书卡片", post(card(addressed(draft("feishu"), "ou_7d8a6e6d")))},
+	{"SMS by a cloud, receipt", "云短信，状态报告", post(withPayload(addressed(draft(cloudChannel), "13800138006", "13900000021"), `{"time": "18:00"}`))},
 	{"SMS, fetched by a phone", "短信：手机拉取发送", sms(nil, "13800138000", "+86 138-0013-8001")},
 	{"SMS, network busy twice", "短信：网络先忙两次", sms(nil, "13900000003")},
 	{"SMS, no such number", "短信：空号", sms(nil, "13900000001")},
@@ -86,6 +89,24 @@ func draft(channel string, users ...string) posthouse.Draft {
 	for _, u := range users {
 		d.To = append(d.To, posthouse.Recipient{User: u})
 	}
+	return d
+}
+
+func addressed(d posthouse.Draft, addresses ...string) posthouse.Draft {
+	for _, a := range addresses {
+		d.To = append(d.To, posthouse.Recipient{Address: a})
+	}
+	return d
+}
+
+// card makes a content a card with a button.
+func card(d posthouse.Draft) posthouse.Draft {
+	d.Content.Type, d.Content.Extra = posthouse.CardContent, json.RawMessage(`{"url": "https://duty.example.com/tonight", "button": "查看排班"}`)
+	return d
+}
+
+func withPayload(d posthouse.Draft, payload string) posthouse.Draft {
+	d.Payload = json.RawMessage(payload)
 	return d
 }
 
