@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Events of a task may come in any order: what is told follows from all that is known.
@@ -24,14 +25,14 @@ func ExampleTasks_Tell() {
 		fmt.Println(err)
 		return
 	}
-	done := posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1001", Node: "8881"}
-	created := posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{
-		Name: "Imaging", Creator: "zhang.san", Nodes: []posthouse.Node{
+	done := workflow.Event{Type: workflow.NodeDone, Task: "1001", Node: "8881"}
+	created := workflow.Event{Type: workflow.TaskCreated, Task: "1001", Created: &workflow.Task{
+		Name: "Imaging", Creator: "zhang.san", Nodes: []workflow.Node{
 			{ID: "8881", Name: "Receive", Users: []string{"zhang.san"}, Next: []string{"8882"}},
 			{ID: "8882", Name: "Plan", Roles: []string{"planner"}},
 		},
 	}}
-	for _, event := range []posthouse.TaskEvent{done, created, done} {
+	for _, event := range []workflow.Event{done, created, done} {
 		outcomes, err := c.Tasks.Tell(ctx, event)
 		if err != nil {
 			fmt.Println(err)

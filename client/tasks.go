@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Tasks are the tasks of workflows, of which events are told.
@@ -13,7 +14,7 @@ type Tasks struct{ api *caller }
 
 // Tell hands in events of tasks, 1 to 1000. They may come twice and in any order, so the call is
 // repeated where its answer is lost.
-func (c Tasks) Tell(ctx context.Context, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
+func (c Tasks) Tell(ctx context.Context, events ...workflow.Event) ([]wire.TaskOutcome, error) {
 	r, err := withBody(http.MethodPost, path("workflow", "events"), told{events})
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (c Tasks) Tell(ctx context.Context, events ...posthouse.TaskEvent) ([]wire.
 
 // told is a list of events as the domain has them.
 type told struct {
-	Events []posthouse.TaskEvent `json:"events"`
+	Events []workflow.Event `json:"events"`
 }
 
 // Get reads what is known of a task.

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // languages are what a browser asks for, with the words of the button that signs in and of the page of an address that is not there.
@@ -113,7 +114,7 @@ func (h *house) furnish() []string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	if _, err := h.api.Tasks.Tell(h.Context(), posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{Name: strings.Repeat("过境", 40), Creator: "li.na", Nodes: []posthouse.Node{{ID: "n1", Name: "n"}}}}); err != nil {
+	if _, err := h.api.Tasks.Tell(h.Context(), workflow.Event{Type: workflow.TaskCreated, Task: "1001", Created: &workflow.Task{Name: strings.Repeat("过境", 40), Creator: "li.na", Nodes: []workflow.Node{{ID: "n1", Name: "n"}}}}); err != nil {
 		h.Fatal(err)
 	}
 	h.settled(client.Filter{States: []posthouse.State{posthouse.Failed}})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Bounds of one call.
@@ -30,11 +31,11 @@ func (b *Box) encode(ctx context.Context, drafts []posthouse.Draft) ([]string, e
 }
 
 // encodeEvents does the same for events. Whether an event makes sense is the workflow's question.
-func encodeEvents(events []posthouse.TaskEvent) ([]string, error) {
+func encodeEvents(events []workflow.Event) ([]string, error) {
 	return encode("events", "events", len(events), func(i int, p *draft.Problems) any {
 		e := &events[i]
 		if e.Type == "" {
-			p.Add("event", "is required: what happened, such as %s", posthouse.TaskCreated)
+			p.Add("event", "is required: what happened, such as %s", workflow.TaskCreated)
 		}
 		if e.Task == "" {
 			p.Add("task_id", "is required")
@@ -45,7 +46,7 @@ func encodeEvents(events []posthouse.TaskEvent) ([]string, error) {
 
 // eventRow is a draft.Row with an event and nothing else.
 type eventRow struct {
-	TaskEvent posthouse.TaskEvent `json:"task_event"`
+	TaskEvent workflow.Event `json:"task_event"`
 }
 
 // encode writes n things as JSON, each as check gives it, or names all that is wrong with them.

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // An order and the message that tells of it are one transaction.
@@ -120,8 +121,8 @@ func ExampleBox_Report() {
 	}
 	defer tx.Rollback() // without effect after a commit
 	err = box.Report(ctx, tx,
-		posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "t1", Node: "review"},
-		posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "t1", Node: "approve", WorkItems: []posthouse.WorkItem{{Assignee: "ann", PhaseStatus: 1}}})
+		workflow.Event{Type: workflow.NodeDone, Task: "t1", Node: "review"},
+		workflow.Event{Type: workflow.NodeActivated, Task: "t1", Node: "approve", WorkItems: []workflow.WorkItem{{Assignee: "ann", PhaseStatus: 1}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/outbox"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // sqlxTx has the shape of sqlx's transaction.
@@ -95,8 +96,8 @@ func TestReportedEventIsAppliedIfItsTransactionCommits(t *testing.T) {
 			if err != nil {
 				h.Fatal(err)
 			}
-			err = h.box.Report(h.Context(), tx, posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: task, Node: "n1", At: at},
-				posthouse.TaskEvent{Type: posthouse.NodeDone, Task: task, Node: "n1"})
+			err = h.box.Report(h.Context(), tx, workflow.Event{Type: workflow.NodeActivated, Task: task, Node: "n1", At: at},
+				workflow.Event{Type: workflow.NodeDone, Task: task, Node: "n1"})
 			if err == nil && task == "committed" {
 				err = tx.Commit()
 			} else if err == nil {
@@ -107,18 +108,18 @@ func TestReportedEventIsAppliedIfItsTransactionCommits(t *testing.T) {
 			}
 		}
 		first, second := h.event(), h.event()
-		want := posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "committed", Node: "n1", At: at}
+		want := workflow.Event{Type: workflow.NodeActivated, Task: "committed", Node: "n1", At: at}
 		if diff := cmp.Diff(want, first); diff != "" {
 			h.Errorf("the first event (-want +got):\n%s", diff)
 		}
-		if off := time.Since(second.At).Abs(); second.Type != posthouse.NodeDone || off > time.Hour {
+		if off := time.Since(second.At).Abs(); second.Type != workflow.NodeDone || off > time.Hour {
 			h.Errorf("the second event is %+v, dated %v off", second, off)
 		}
 		h.relayed()
 	})
 }
 
-func (h *house) event() posthouse.TaskEvent {
+func (h *house) event() workflow.Event {
 	h.Helper()
 	select {
 	case e := <-h.events:
@@ -126,7 +127,7 @@ func (h *house) event() posthouse.TaskEvent {
 	case <-h.Context().Done():
 		h.Fatal("the test ended before the event was applied")
 	}
-	return posthouse.TaskEvent{}
+	return workflow.Event{}
 }
 
 func TestPlainInsertOfAnEventIsApplied(t *testing.T) {
@@ -136,7 +137,7 @@ func TestPlainInsertOfAnEventIsApplied(t *testing.T) {
 	}
 	eachDB(t, 1, func(h *house) {
 		h.exec(statement)
-		if e := h.event(); e.Type != posthouse.NodeDone || e.Task != "t1" || e.Node != "n1" || e.At.IsZero() {
+		if e := h.event(); e.Type != workflow.NodeDone || e.Task != "t1" || e.Node != "n1" || e.At.IsZero() {
 			h.Errorf("applied: %+v", e)
 		}
 	})
@@ -145,7 +146,7 @@ func TestPlainInsertOfAnEventIsApplied(t *testing.T) {
 func TestReportNamesEveryProblemAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	var l ledger
-	err := box(t, outbox.Options{Database: outbox.SQLite}).Report(t.Context(), &l, posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "t1"}, posthouse.TaskEvent{})
+	err := box(t, outbox.Options{Database: outbox.SQLite}).Report(t.Context(), &l, workflow.Event{Type: workflow.NodeDone, Task: "t1"}, workflow.Event{})
 	const want = "events[1].event: is required: what happened, such as task.created; events[1].task_id: is required"
 	if posthouse.CodeOf(err) != posthouse.CodeInvalid || err == nil || !contains(err, want) || len(l.queries) != 0 {
 		t.Errorf("Report = %v after %d statements; want %q and none", err, len(l.queries), want)

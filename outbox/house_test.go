@@ -28,6 +28,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // house is a database with Posthouse on it, and a business beside it that has a connection and a
@@ -40,7 +41,7 @@ type house struct {
 	business *sql.DB
 	box      *outbox.Box
 	arrivals chan channel.Outgoing
-	events   chan posthouse.TaskEvent
+	events   chan workflow.Event
 }
 
 var databases = []struct {
@@ -68,7 +69,7 @@ func eachOf(t *testing.T, kinds []outbox.Database, relays int, test func(h *hous
 		t.Run(string(db.kind), func(t *testing.T) {
 			t.Parallel()
 			dsn := db.dsn(t)
-			h := &house{T: t, kind: db.kind, dsn: dsn, arrivals: make(chan channel.Outgoing, 10000), events: make(chan posthouse.TaskEvent, 100)}
+			h := &house{T: t, kind: db.kind, dsn: dsn, arrivals: make(chan channel.Outgoing, 10000), events: make(chan workflow.Event, 100)}
 			h.store = openStore(t, dsn)
 			h.business = openBusiness(t, dsn)
 			h.exec("CREATE TABLE orders (id VARCHAR(100) PRIMARY KEY)")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Database is the kind of database that the caller and Posthouse share.
@@ -127,7 +128,7 @@ func (b *Box) Enqueue(ctx context.Context, tx Execer, drafts ...posthouse.Draft)
 //
 // Errors are as with Enqueue; what is wrong with an event beyond its type and task is found out after
 // the commit, and then it waits in the table.
-func (b *Box) Report(ctx context.Context, tx Execer, events ...posthouse.TaskEvent) error {
+func (b *Box) Report(ctx context.Context, tx Execer, events ...workflow.Event) error {
 	texts, err := encodeEvents(events)
 	if err != nil {
 		return err

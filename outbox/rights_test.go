@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/outbox/pgxbox"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // The rights that the guide lists are enough for each way in which it hands something in, within the transaction of a user who has a
@@ -77,7 +78,7 @@ func (h *house) ways(said map[string]string, on, dsn string, looks bool) map[str
 	ways := map[string]func(tx *sql.Tx) error{
 		"Enqueue": func(tx *sql.Tx) error { return enqueue(tx, text("u1")) },
 		"Report": func(tx *sql.Tx) error {
-			return b.Report(h.Context(), tx, posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "t1", Node: "n1"})
+			return b.Report(h.Context(), tx, workflow.Event{Type: workflow.NodeDone, Task: "t1", Node: "n1"})
 		},
 		"EnqueueJob": func(tx *sql.Tx) error {
 			return b.EnqueueJob(h.Context(), tx, outbox.Job{BizID: "1001", Channel: 1, Users: []string{"u1"}, DedupKey: "0_1001_1", Payload: json.RawMessage(`{"taskName":"x"}`)})

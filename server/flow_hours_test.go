@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // office is a server without its listener, in virtual time, with a console channel oa whose messages it keeps.
@@ -72,7 +73,7 @@ func openOffice(t *testing.T) (o *office, close func()) {
 	return o, func() { o.must(o.s.Stop(context.WithoutCancel(ctx))) }
 }
 
-func (o *office) tell(events ...posthouse.TaskEvent) {
+func (o *office) tell(events ...workflow.Event) {
 	o.Helper()
 	_, err := o.s.Flow().Apply(o.Context(), posthouse.DefaultTenant, events...)
 	o.must(err)
@@ -95,13 +96,13 @@ func TestFLOW_RemindersAndTimeoutsComeForHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, end := openOffice(t)
 		defer end()
-		begun := posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "1", Node: "11", WorkItems: []posthouse.WorkItem{{Assignee: "li.na", PhaseStatus: 1}}}
+		begun := workflow.Event{Type: workflow.NodeActivated, Task: "1", Node: "11", WorkItems: []workflow.WorkItem{{Assignee: "li.na", PhaseStatus: 1}}}
 		o.tell(
-			posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{Name: "成像", Creator: "boss", Nodes: []posthouse.Node{
+			workflow.Event{Type: workflow.TaskCreated, Task: "1", Created: &workflow.Task{Name: "成像", Creator: "boss", Nodes: []workflow.Node{
 				{ID: "11", Name: "受理", Users: []string{"li.na"}, MaxDuration: 80, TimeoutRemind: 30},
 			}}},
 			begun,
-			posthouse.TaskEvent{Type: posthouse.OrbitPlanChanged, Task: "1", Orbits: []posthouse.Orbit{{Number: 9, InTime: o.start.Add(70 * time.Minute)}}},
+			workflow.Event{Type: workflow.OrbitPlanChanged, Task: "1", Orbits: []workflow.Orbit{{Number: 9, InTime: o.start.Add(70 * time.Minute)}}},
 		)
 		pass := func(left string) []string {
 			return []string{`oa -> boss: "orbit_remind" "` + left + `"`, `oa -> li.na: "orbit_remind" "` + left + `"`}
@@ -118,9 +119,9 @@ func TestFLOW_RemindersAndTimeoutsComeForHours(t *testing.T) {
 		o.tell(begun)
 		o.after(141, `oa -> wang.fang: "node_timeout" "60 60 80"`)
 		o.after(201, `oa -> wang.fang: "node_timeout" "120 120 80"`, `oa -> wang.fang: "node_timeout" "90 90 80"`)
-		o.tell(posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1", Node: "11"})
+		o.tell(workflow.Event{Type: workflow.NodeDone, Task: "1", Node: "11"})
 		o.after(600)
-		o.tell(posthouse.TaskEvent{Type: posthouse.TaskFinished, Task: "1"})
+		o.tell(workflow.Event{Type: workflow.TaskFinished, Task: "1"})
 		o.after(601, `oa -> boss: "task_finished" "over"`, `oa -> li.na: "task_finished" "over"`)
 	})
 }
@@ -133,10 +134,10 @@ func TestFLOW_ANoticeIsToldOnceItHasATemplateWhateverOthersLack(t *testing.T) {
 		defer end()
 		o.must(o.s.store.Templates.DeleteTemplate(o.Context(), posthouse.DefaultTenant, "task_created"))
 		o.tell(
-			posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{Name: "成像", Creator: "boss", Nodes: []posthouse.Node{
+			workflow.Event{Type: workflow.TaskCreated, Task: "1", Created: &workflow.Task{Name: "成像", Creator: "boss", Nodes: []workflow.Node{
 				{ID: "11", Name: "受理", Users: []string{"li.na"}, Next: []string{"12"}}, {ID: "12", Name: "归档", Users: []string{"li.na"}},
 			}}},
-			posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1", Node: "11"},
+			workflow.Event{Type: workflow.NodeDone, Task: "1", Node: "11"},
 		)
 		o.after(5)
 		_, err := o.s.store.Templates.PutTemplate(o.Context(), time.Now(), posthouse.Template{Tenant: posthouse.DefaultTenant, Name: "task_created", Text: "new"})
@@ -157,13 +158,13 @@ func TestFLOW_WhatWasPrunedIsNotToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, end := openOffice(t)
 		defer end()
-		created := posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{Name: "成像", Creator: "boss", Nodes: []posthouse.Node{
+		created := workflow.Event{Type: workflow.TaskCreated, Task: "1", Created: &workflow.Task{Name: "成像", Creator: "boss", Nodes: []workflow.Node{
 			{ID: "11", Name: "受理", Users: []string{"li.na", "wang.fang"}},
 		}}}
 		o.tell(created)
 		o.after(1, `oa -> li.na: "task_created" "new"`, `oa -> wang.fang: "task_created" "new"`)
 		for i := range 2 { // one of both, then the other
-			o.tell(posthouse.TaskEvent{Type: posthouse.NodeActivated, Task: "1", Node: "11", Round: i + 1}) // the task itself is kept
+			o.tell(workflow.Event{Type: workflow.NodeActivated, Task: "1", Node: "11", Round: i + 1}) // the task itself is kept
 			_, err := o.s.store.Upkeep.Prune(o.Context(), time.Now(), work.KeepAll(30*time.Second), 1)
 			o.must(err)
 			created.Created.Name += "二"
@@ -181,8 +182,8 @@ func TestFLOW_SomebodyWithoutANumberKeepsNoTextFromTheOthers(t *testing.T) {
 		defer end()
 		_, err := o.s.PutChannel(o.Context(), posthouse.DefaultTenant, posthouse.Channel{Name: "phones", Driver: "pull"})
 		o.must(err)
-		out, err := o.s.Flow().Apply(o.Context(), posthouse.DefaultTenant, posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1", Created: &posthouse.Task{
-			Name: "成像", Creator: "boss", Channels: []string{"phones"}, Nodes: []posthouse.Node{{ID: "11", Name: "受理", Users: []string{"13800138000", "li.na", "13900139000"}}},
+		out, err := o.s.Flow().Apply(o.Context(), posthouse.DefaultTenant, workflow.Event{Type: workflow.TaskCreated, Task: "1", Created: &workflow.Task{
+			Name: "成像", Creator: "boss", Channels: []string{"phones"}, Nodes: []workflow.Node{{ID: "11", Name: "受理", Users: []string{"13800138000", "li.na", "13900139000"}}},
 		}})
 		o.must(err)
 		if len(out[0].Told) != 1 || len(out[0].Warnings) != 1 || out[0].Warnings[0].Code != flow.NoAddress || !strings.Contains(out[0].Warnings[0].Detail, `"li.na" cannot be told on phones`) {

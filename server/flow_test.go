@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // The tests of the requirement table FLOW over HTTP, on a whole server: here the acceptance list of the
@@ -46,9 +47,9 @@ func (h *house) bureau() {
 }
 
 // imaging is a task whose first node has two successors.
-func imaging(id string) posthouse.TaskEvent {
-	return posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: id, Created: &posthouse.Task{
-		Name: "应急成像", Code: "T" + id, Creator: "boss", Nodes: []posthouse.Node{
+func imaging(id string) workflow.Event {
+	return workflow.Event{Type: workflow.TaskCreated, Task: id, Created: &workflow.Task{
+		Name: "应急成像", Code: "T" + id, Creator: "boss", Nodes: []workflow.Node{
 			{ID: id + "1", Name: "受理", Roles: []string{"head"}, Next: []string{id + "2", id + "3"}},
 			{ID: id + "2", Name: "资源确认", Roles: []string{"planner"}, MaxDuration: 60, TimeoutRemind: 30},
 			{ID: id + "3", Name: "数据准备", Roles: []string{"operator"}, Users: []string{"guest"}},
@@ -56,11 +57,11 @@ func imaging(id string) posthouse.TaskEvent {
 	}}
 }
 
-func nodeEvent(kind posthouse.TaskEventType, task, node string) posthouse.TaskEvent {
-	return posthouse.TaskEvent{Type: kind, Task: task, Node: task + node}
+func nodeEvent(kind workflow.EventType, task, node string) workflow.Event {
+	return workflow.Event{Type: kind, Task: task, Node: task + node}
 }
 
-func (h *house) tell(events ...posthouse.TaskEvent) []wire.TaskOutcome {
+func (h *house) tell(events ...workflow.Event) []wire.TaskOutcome {
 	h.Helper()
 	out, err := h.api.Tasks.Tell(h.Context(), events...)
 	h.must(err)
@@ -118,9 +119,9 @@ func TestFLOW_ANewTaskIsToldToAllButTheInitiator(t *testing.T) {
 func TestFLOW_ANodeThatIsDoneIsToldToAllSuccessors(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
-		h.tell(imaging("7"), nodeEvent(posthouse.NodeActivated, "7", "1"), nodeEvent(posthouse.NodeDone, "7", "1"))
+		h.tell(imaging("7"), nodeEvent(workflow.NodeActivated, "7", "1"), nodeEvent(workflow.NodeDone, "7", "1"))
 		h.wantSent("node_done", "71", "guest", "o1", "p1", "p2")
-		h.tell(nodeEvent(posthouse.NodeDone, "7", "2")) // which has no successor
+		h.tell(nodeEvent(workflow.NodeDone, "7", "2")) // which has no successor
 		if users, _ := h.toldOf("node_done", "72", "oa"); len(users) != 0 {
 			h.Errorf("the end of the last node is told to %v", users)
 		}
@@ -133,7 +134,7 @@ func TestFLOW_EachPassHasFiveRemindersUntilTheTaskEnds(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
 		in := time.Now().Add(2 * time.Hour).Truncate(time.Minute)
-		plan := posthouse.TaskEvent{Type: posthouse.OrbitPlanChanged, Task: "7", At: time.Now(), Orbits: []posthouse.Orbit{{ID: "O-9", Number: 9, InTime: in}}}
+		plan := workflow.Event{Type: workflow.OrbitPlanChanged, Task: "7", At: time.Now(), Orbits: []workflow.Orbit{{ID: "O-9", Number: 9, InTime: in}}}
 		h.tell(imaging("7"), plan, plan)
 		task := h.task("7")
 		var slots []string
@@ -151,11 +152,11 @@ func TestFLOW_EachPassHasFiveRemindersUntilTheTaskEnds(t *testing.T) {
 			h.Errorf("the reminders are for %v: %v", users, states)
 		}
 
-		plan.At, plan.Orbits = time.Now(), []posthouse.Orbit{{ID: "O-9", Number: 9, InTime: in.Add(10 * time.Minute)}}
+		plan.At, plan.Orbits = time.Now(), []workflow.Orbit{{ID: "O-9", Number: 9, InTime: in.Add(10 * time.Minute)}}
 		if out := h.tell(plan); len(out[0].Withdrawn) != 10 || len(out[0].Told) != 10 {
 			h.Errorf("when the pass moved, %d were withdrawn and %d planned anew", len(out[0].Withdrawn), len(out[0].Told))
 		}
-		h.tell(posthouse.TaskEvent{Type: posthouse.TaskFinished, Task: "7"})
+		h.tell(workflow.Event{Type: workflow.TaskFinished, Task: "7"})
 		if _, states := h.toldOf("orbit_remind", "7", "oa"); states[posthouse.Cancelled] != 50 || len(states) != 1 {
 			h.Errorf("after the end the reminders are %v", states)
 		}
@@ -168,7 +169,7 @@ func TestFLOW_ASlotIsSentWhenItsTimeComes(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
 		in := time.Now().Add(15*time.Minute + 8*time.Second)
-		h.tell(imaging("7"), posthouse.TaskEvent{Type: posthouse.OrbitPlanChanged, Task: "7", Orbits: []posthouse.Orbit{{Number: 3, InTime: in}}})
+		h.tell(imaging("7"), workflow.Event{Type: workflow.OrbitPlanChanged, Task: "7", Orbits: []workflow.Orbit{{Number: 3, InTime: in}}})
 		h.eventually("the slot of 15 minutes is sent", func() bool {
 			_, states := h.toldOf("orbit_remind", "7", "oa")
 			return states[posthouse.Sent] == 5 && states[posthouse.Pending] == 5
@@ -202,8 +203,8 @@ func (h *house) task(id string) wire.TaskReport {
 func TestFLOW_TheEndIsToldToAllOnce(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
-		finished := posthouse.TaskEvent{Type: posthouse.TaskFinished, Task: "7"}
-		aborted := posthouse.TaskEvent{Type: posthouse.TaskAborted, Task: "8", Reason: "B节点决策为不执行"}
+		finished := workflow.Event{Type: workflow.TaskFinished, Task: "7"}
+		aborted := workflow.Event{Type: workflow.TaskAborted, Task: "8", Reason: "B节点决策为不执行"}
 		h.tell(imaging("7"), imaging("8"), finished, aborted)
 		for range 3 {
 			if out := h.tell(finished, aborted); out[0].Changed || out[1].Changed || len(out[0].Told)+len(out[1].Told) != 0 {
@@ -223,10 +224,10 @@ func TestFLOW_TheEndIsToldToAllOnce(t *testing.T) {
 func TestFLOW_ATimeoutRemindsWhoHasToActUntilTheNodeIsDone(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
-		begun := nodeEvent(posthouse.NodeActivated, "7", "2")
+		begun := nodeEvent(workflow.NodeActivated, "7", "2")
 		begun.At = time.Now().Add(-100 * time.Minute) // 40 minutes more than it may take
-		begun.WorkItems = []posthouse.WorkItem{{Assignee: "p2", PhaseStatus: 1}, {Assignee: "p1", PhaseStatus: 2}}
-		later := nodeEvent(posthouse.NodeActivated, "8", "2")
+		begun.WorkItems = []workflow.WorkItem{{Assignee: "p2", PhaseStatus: 1}, {Assignee: "p1", PhaseStatus: 2}}
+		later := nodeEvent(workflow.NodeActivated, "8", "2")
 		h.tell(imaging("7"), begun, imaging("8"), later)
 		h.wantSent("node_timeout", "72", "p2")
 		task := h.task("7")
@@ -244,7 +245,7 @@ func TestFLOW_ATimeoutRemindsWhoHasToActUntilTheNodeIsDone(t *testing.T) {
 		if next := time.Until(h.task("8").Reminders[0].NextAt); next > time.Hour || next < 59*time.Minute {
 			h.Errorf("a node that begins now is reminded of in %s, want 60m", next)
 		}
-		h.tell(nodeEvent(posthouse.NodeDone, "7", "2"), posthouse.TaskEvent{Type: posthouse.TaskCancelled, Task: "8"})
+		h.tell(nodeEvent(workflow.NodeDone, "7", "2"), workflow.Event{Type: workflow.TaskCancelled, Task: "8"})
 		for _, id := range []string{"7", "8"} {
 			for _, r := range h.task(id).Reminders {
 				if r.State != posthouse.ReminderEnded {
@@ -260,9 +261,9 @@ func TestFLOW_EventsAtOnceTellEverybodyOnce(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
 		now := time.Now()
-		events := []posthouse.TaskEvent{
-			imaging("7"), nodeEvent(posthouse.NodeActivated, "7", "1"), nodeEvent(posthouse.NodeDone, "7", "1"),
-			nodeEvent(posthouse.NodeActivated, "7", "2"), {Type: posthouse.TaskFinished, Task: "7"},
+		events := []workflow.Event{
+			imaging("7"), nodeEvent(workflow.NodeActivated, "7", "1"), nodeEvent(workflow.NodeDone, "7", "1"),
+			nodeEvent(workflow.NodeActivated, "7", "2"), {Type: workflow.TaskFinished, Task: "7"},
 		}
 		for i := range events {
 			events[i].At = now.Add(time.Duration(i) * time.Millisecond)
@@ -289,7 +290,7 @@ func TestFLOW_ATaskThatNobodyIsToldOfIsAWarning(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
 		e := imaging("7")
-		e.Created.Nodes = []posthouse.Node{{ID: "71", Name: "受理", Roles: []string{"nobody"}}}
+		e.Created.Nodes = []workflow.Node{{ID: "71", Name: "受理", Roles: []string{"nobody"}}}
 		h.tell(e)
 		h.said(line{"level": "WARN", "code": "ROLE_VACANT", "task": "7"})
 		h.said(line{"level": "WARN", "code": "NOBODY_TO_TELL", "task": "7"})
@@ -314,7 +315,7 @@ func TestFLOW_AMissingTemplateHoldsUpNothingElse(t *testing.T) {
 		h.bureau()
 		h.must(h.api.Templates.Delete(h.Context(), "task_created"))
 		told := time.Now()
-		out := h.tell(imaging("7"), nodeEvent(posthouse.NodeDone, "7", "1"))
+		out := h.tell(imaging("7"), nodeEvent(workflow.NodeDone, "7", "1"))
 		refused := time.Now()
 		if len(out[0].Warnings) != 2 || out[0].Warnings[0].Code != "NOTICE_REFUSED" || !strings.Contains(out[0].Warnings[0].Detail, "template") {
 			h.Errorf("the warnings are %+v", out[0].Warnings)
@@ -340,7 +341,7 @@ func TestFLOW_EventsOverHTTP(t *testing.T) {
 		h.bureau()
 		bad := imaging("8")
 		bad.Created.Channels = []string{"fax"}
-		_, err := h.api.Tasks.Tell(h.Context(), imaging("7"), bad, posthouse.TaskEvent{Type: "task.lost", Task: "9"})
+		_, err := h.api.Tasks.Tell(h.Context(), imaging("7"), bad, workflow.Event{Type: "task.lost", Task: "9"})
 		if got, want := paths(err), []string{"events[1].task.channels[0]", "events[2].event"}; !slices.Equal(got, want) {
 			h.Errorf("the problems are %v, want %v", got, want)
 		}
@@ -403,7 +404,7 @@ func TestFLOW_WhoCouldNotBeToldStandsWithTheTask(t *testing.T) {
 		settings.Tries, settings.Limits = 3, []posthouse.Limit{{Max: 20, Per: posthouse.Duration(time.Second)}}
 		h.flow(settings)
 		e := imaging("7")
-		e.Created.Nodes = []posthouse.Node{{ID: "71", Name: "受理", Users: []string{"reader", "always-busy", "fail-recipient"}}}
+		e.Created.Nodes = []workflow.Node{{ID: "71", Name: "受理", Users: []string{"reader", "always-busy", "fail-recipient"}}}
 		h.tell(e)
 		want := map[posthouse.State]int{posthouse.Sent: 1, posthouse.Failed: 2}
 		var got map[posthouse.State]int
@@ -430,7 +431,7 @@ func TestFLOW_WhoCouldNotBeToldStandsWithTheTask(t *testing.T) {
 func TestFLOW_AnEventComesThroughTheOutbox(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		h.bureau()
-		for _, e := range []posthouse.TaskEvent{nodeEvent(posthouse.NodeDone, "7", "1"), imaging("7"), imaging("7")} {
+		for _, e := range []workflow.Event{nodeEvent(workflow.NodeDone, "7", "1"), imaging("7"), imaging("7")} {
 			row, err := json.Marshal(map[string]any{"task_event": e})
 			h.must(err)
 			_, err = h.db.ExecContext(h.Context(), "INSERT INTO posthouse_outbox (draft) VALUES ('"+string(row)+"')")

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // openFlow makes what turns events of tasks into messages.
@@ -46,7 +47,7 @@ func resolverOf(o Options, network channel.Network, users registry.Users) (flow.
 
 // Resolver finds out who the handlers of a task's nodes are. An error puts the event off: its sender repeats it.
 type Resolver interface {
-	Resolve(ctx context.Context, q posthouse.TaskQuestion) (posthouse.TaskAudience, error)
+	Resolve(ctx context.Context, q workflow.Question) (workflow.Audience, error)
 }
 
 // Flow takes the events of tasks, for a program that embeds the server.
@@ -54,7 +55,7 @@ type Flow interface {
 	// Apply takes events in. Those without a time happened in their order. All of them are checked before anything is
 	// done; an error of code invalid names every problem, below "events[i]." where there are several. Other errors leave
 	// some done and some not: repeat the call, what is done already is not done again.
-	Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error)
+	Apply(ctx context.Context, tenant string, events ...workflow.Event) ([]wire.TaskOutcome, error)
 	// Task says what is known of a task. An error of code not_found says that no event has named it.
 	Task(ctx context.Context, tenant, id string) (wire.TaskStatus, error)
 	// Tasks lists the tasks of a tenant by id, a page at a time.

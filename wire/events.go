@@ -3,25 +3,25 @@ package wire
 import (
 	"encoding/json"
 
-	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
-// NewEvent is a posthouse.TaskEvent as senders write it: ids as numbers or texts, and times with their zone or in the
+// NewEvent is a workflow.Event as senders write it: ids as numbers or texts, and times with their zone or in the
 // server's.
 type NewEvent struct {
-	Type      posthouse.TaskEventType `json:"event"`
-	Task      Ident                   `json:"task_id" doc:"The task's id in the sender's system."`
-	At        string                  `json:"at,omitempty" doc:"When it happened, by the sender's clock, as 2025-08-02T13:15:00+08:00, or as 2025-08-02 13:15:00 in the server's time zone. Defaults to when it is received."`
-	Node      Ident                   `json:"node_id,omitempty" doc:"The node's id, with node.activated and node.done."`
-	Round     int                     `json:"round,omitempty" doc:"How often the node was begun. Defaults to 1."`
-	Created   *NewTask                `json:"task,omitempty" doc:"Describes the task, with task.created."`
-	WorkItems []NewWorkItem           `json:"work_items,omitempty" doc:"All of the node's, with node.activated."`
-	Orbits    []NewOrbit              `json:"orbits,omitempty" doc:"All passes there are now, with orbit_plan.changed."`
-	Reason    string                  `json:"reason,omitempty" doc:"Why, with task.aborted and task.cancelled."`
-	Payload   json.RawMessage         `json:"payload,omitempty" doc:"Adds to what templates are filled with for the messages that follow."`
+	Type      workflow.EventType `json:"event"`
+	Task      Ident              `json:"task_id" doc:"The task's id in the sender's system."`
+	At        string             `json:"at,omitempty" doc:"When it happened, by the sender's clock, as 2025-08-02T13:15:00+08:00, or as 2025-08-02 13:15:00 in the server's time zone. Defaults to when it is received."`
+	Node      Ident              `json:"node_id,omitempty" doc:"The node's id, with node.activated and node.done."`
+	Round     int                `json:"round,omitempty" doc:"How often the node was begun. Defaults to 1."`
+	Created   *NewTask           `json:"task,omitempty" doc:"Describes the task, with task.created."`
+	WorkItems []NewWorkItem      `json:"work_items,omitempty" doc:"All of the node's, with node.activated."`
+	Orbits    []NewOrbit         `json:"orbits,omitempty" doc:"All passes there are now, with orbit_plan.changed."`
+	Reason    string             `json:"reason,omitempty" doc:"Why, with task.aborted and task.cancelled."`
+	Payload   json.RawMessage    `json:"payload,omitempty" doc:"Adds to what templates are filled with for the messages that follow."`
 }
 
-// NewTask is a posthouse.Task.
+// NewTask is a workflow.Task.
 type NewTask struct {
 	Name        string    `json:"name"`
 	Code        string    `json:"code,omitempty"`
@@ -32,7 +32,7 @@ type NewTask struct {
 	Channels    []string  `json:"channels,omitempty" doc:"Where it is told. Defaults to those of oa and dingtalk that are configured."`
 }
 
-// NewNode is a posthouse.Node.
+// NewNode is a workflow.Node.
 type NewNode struct {
 	ID            Ident   `json:"id"`
 	Name          string  `json:"name"`
@@ -43,14 +43,14 @@ type NewNode struct {
 	TimeoutRemind int     `json:"timeout_remind,omitempty" doc:"Minutes after which they are told again. 0 is never."`
 }
 
-// NewWorkItem is a posthouse.WorkItem.
+// NewWorkItem is a workflow.WorkItem.
 type NewWorkItem struct {
 	ID          Ident `json:"id,omitempty"`
 	Assignee    Ident `json:"assignee_id"`
 	PhaseStatus int   `json:"phase_status" doc:"1 is open."`
 }
 
-// NewOrbit is a posthouse.Orbit.
+// NewOrbit is a workflow.Orbit.
 type NewOrbit struct {
 	ID     Ident  `json:"orbit_id,omitempty"`
 	Number int    `json:"orbit_no"`

@@ -3,7 +3,7 @@ package wire
 import (
 	"time"
 
-	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // TaskEvents is one event of a task, or a list of them.
@@ -19,8 +19,8 @@ type TaskOutcomes struct {
 
 // TaskOutcome says what followed from one event of a task.
 type TaskOutcome struct {
-	Task  string                  `json:"task_id"`
-	Event posthouse.TaskEventType `json:"event"`
+	Task  string             `json:"task_id"`
+	Event workflow.EventType `json:"event"`
 	// Changed says that the event told something new.
 	Changed bool `json:"changed"`
 	// Told are the notices that followed, and Withdrawn the keys of those that no longer do.
@@ -54,15 +54,15 @@ type WarningCode string
 type TaskStatus struct {
 	Task string `json:"task_id"`
 	// State is unknown until the task is described, then running, finished, aborted or cancelled.
-	State  string          `json:"state"`
-	Reason string          `json:"reason,omitempty"`
-	Ended  time.Time       `json:"ended_at,omitzero"`
-	About  *posthouse.Task `json:"task,omitempty"`
+	State  string         `json:"state"`
+	Reason string         `json:"reason,omitempty"`
+	Ended  time.Time      `json:"ended_at,omitzero"`
+	About  *workflow.Task `json:"task,omitempty"`
 	// Nodes are the times that nodes were begun.
-	Nodes    []TaskNode        `json:"nodes"`
-	Orbits   []posthouse.Orbit `json:"orbits"`
-	Notices  []TaskNotice      `json:"notices"`
-	Warnings []TaskWarning     `json:"warnings"`
+	Nodes    []TaskNode       `json:"nodes"`
+	Orbits   []workflow.Orbit `json:"orbits"`
+	Notices  []TaskNotice     `json:"notices"`
+	Warnings []TaskWarning    `json:"warnings"`
 	// Error is why notices cannot be made into messages, as of the last try, and NextAt is the next one.
 	Error     string    `json:"last_error,omitempty"`
 	NextAt    time.Time `json:"next_at,omitzero"`
@@ -73,12 +73,12 @@ type TaskStatus struct {
 
 // TaskNode is one time that a node was begun.
 type TaskNode struct {
-	Node      string               `json:"node_id"`
-	Name      string               `json:"name,omitempty"`
-	Round     int                  `json:"round"`
-	Started   time.Time            `json:"started_at,omitzero"`
-	Done      time.Time            `json:"done_at,omitzero"`
-	WorkItems []posthouse.WorkItem `json:"work_items,omitempty"`
+	Node      string              `json:"node_id"`
+	Name      string              `json:"name,omitempty"`
+	Round     int                 `json:"round"`
+	Started   time.Time           `json:"started_at,omitzero"`
+	Done      time.Time           `json:"done_at,omitzero"`
+	WorkItems []workflow.WorkItem `json:"work_items,omitempty"`
 }
 
 // TaskNotice is one notice: what was made of it, and whether it still stands.

@@ -27,6 +27,7 @@ import (
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 func main() {
@@ -62,12 +63,12 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	for _, step := range []struct {
 		what  string
-		event posthouse.TaskEvent
+		event workflow.Event
 		told  int
 	}{
 		{"created", created("1001", "应急成像"), 3},
-		{"the first step is done", posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1001", Node: "confirm"}, 2},
-		{"finished", posthouse.TaskEvent{Type: posthouse.TaskFinished, Task: "1001"}, 4},
+		{"the first step is done", workflow.Event{Type: workflow.NodeDone, Task: "1001", Node: "confirm"}, 2},
+		{"finished", workflow.Event{Type: workflow.TaskFinished, Task: "1001"}, 4},
 	} {
 		fmt.Fprintln(out, step.what+":")
 		if err := tasks.write(ctx, "1001", step.what, step.event, commit); err != nil {
@@ -81,10 +82,10 @@ func run(ctx context.Context, out io.Writer) (err error) {
 }
 
 // created describes a task of two steps. Who handles them is a matter of roles.
-func created(id, name string) posthouse.TaskEvent {
-	return posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: id, Created: &posthouse.Task{
+func created(id, name string) workflow.Event {
+	return workflow.Event{Type: workflow.TaskCreated, Task: id, Created: &workflow.Task{
 		Name: name, Creator: "zhang.san", CreatorName: "张三",
-		Nodes: []posthouse.Node{
+		Nodes: []workflow.Node{
 			{ID: "confirm", Name: "资源确认", Roles: []string{"planner"}, Next: []string{"prepare"}},
 			{ID: "prepare", Name: "数据准备", Roles: []string{"operator"}},
 		},
@@ -116,7 +117,7 @@ func commit(tx *sql.Tx) error   { return tx.Commit() }
 func rollback(tx *sql.Tx) error { return tx.Rollback() }
 
 // write keeps what happened to a task and reports it, in one transaction.
-func (t *tasks) write(ctx context.Context, id, state string, event posthouse.TaskEvent, end ending) error {
+func (t *tasks) write(ctx context.Context, id, state string, event workflow.Event, end ending) error {
 	tx, err := t.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

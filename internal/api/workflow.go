@@ -8,18 +8,18 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Tasks takes the events of tasks in and says what is known of them. *flow.Flow satisfies it.
 type Tasks interface {
-	ApplyFor(ctx context.Context, by work.Caller, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error)
+	ApplyFor(ctx context.Context, by work.Caller, tenant string, events ...workflow.Event) ([]wire.TaskOutcome, error)
 	Task(ctx context.Context, tenant, id string) (wire.TaskStatus, error)
 	Tasks(ctx context.Context, tenant, cursor string, limit int) (list []wire.TaskSummary, next string, err error)
 }
@@ -88,9 +88,9 @@ func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
 
 // eventsOf reads events. What is wrong with each is said only where something is wrong with how one is written: else their
 // taker says it.
-func (t tasks) eventsOf(c *web.Call, given []wire.NewEvent, many bool) ([]posthouse.TaskEvent, error) {
+func (t tasks) eventsOf(c *web.Call, given []wire.NewEvent, many bool) ([]workflow.Event, error) {
 	r := flow.Reader{Zone: t.zone}
-	list := make([]posthouse.TaskEvent, len(given))
+	list := make([]workflow.Event, len(given))
 	at := func(i int) string {
 		if many {
 			return fmt.Sprintf("events[%d].", i)

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // takenEvents is a taker of events that remembers them, and does to some what the test says.
@@ -71,7 +72,7 @@ func withEvents(t *testing.T, test func(m *mailbox, l *takenEvents)) {
 }
 
 // report enqueues events and commits them.
-func (m *mailbox) report(events ...posthouse.TaskEvent) {
+func (m *mailbox) report(events ...workflow.Event) {
 	m.Helper()
 	box, err := outbox.New(outbox.Options{Database: outbox.SQLite, Tenant: m.tenant})
 	if err != nil {
@@ -82,8 +83,8 @@ func (m *mailbox) report(events ...posthouse.TaskEvent) {
 	}
 }
 
-func event(task string, kind posthouse.TaskEventType) posthouse.TaskEvent {
-	return posthouse.TaskEvent{Type: kind, Task: task}
+func event(task string, kind workflow.EventType) workflow.Event {
+	return workflow.Event{Type: kind, Task: task}
 }
 
 // FLOW-3, FLOW-19: events of tasks through the outbox are applied in the order they were written, and a
@@ -91,9 +92,9 @@ func event(task string, kind posthouse.TaskEventType) posthouse.TaskEvent {
 func TestEventsOfTheOutboxAreAppliedInTheirOrder(t *testing.T) {
 	withEvents(t, func(m *mailbox, l *takenEvents) {
 		wrote := time.Now()
-		m.report(event("t1", posthouse.TaskCreated), event("t1", posthouse.NodeActivated), event("t2", posthouse.TaskCreated))
+		m.report(event("t1", workflow.TaskCreated), event("t1", workflow.NodeActivated), event("t2", workflow.TaskCreated))
 		at := wrote.Add(-time.Hour).UTC()
-		m.report(posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "t1", At: at})
+		m.report(workflow.Event{Type: workflow.NodeDone, Task: "t1", At: at})
 		odd := text("open", "u1")
 		odd.Kind = "task_event" // which looks like one at a glance
 		id := m.post(odd)[0]
@@ -106,7 +107,7 @@ func TestEventsOfTheOutboxAreAppliedInTheirOrder(t *testing.T) {
 			t.Errorf("of t2 %v was applied", got)
 		}
 		for i, s := range l.taken {
-			if early := l.at[i]; early.IsZero() || (wordsOf(s)[2] == string(posthouse.NodeDone)) != early.Equal(at) {
+			if early := l.at[i]; early.IsZero() || (wordsOf(s)[2] == string(workflow.NodeDone)) != early.Equal(at) {
 				t.Errorf("%s happened at %v", s, early)
 			}
 		}
@@ -128,7 +129,7 @@ func TestEventThatCannotBeAppliedWaitsAndBlocksNobody(t *testing.T) {
 		l.fail["hangs"] = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		l.fail["kills"] = func(context.Context) error { panic("one event too many") }
 		for _, task := range []string{"refused", "hangs", "kills", "good"} {
-			m.report(event(task, posthouse.TaskFinished))
+			m.report(event(task, workflow.TaskFinished))
 		}
 		id := m.post(text("open", "u1"))[0]
 		m.pass(3 * time.Second)

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 const (
@@ -33,7 +34,7 @@ type taking struct {
 	*Flow
 	by     work.Caller
 	tenant string
-	event  posthouse.TaskEvent
+	event  workflow.Event
 	plan   work.Plan
 	before []byte
 	ledger ledger
@@ -44,7 +45,7 @@ type taking struct {
 	back    []string           // keys that are withdrawn now
 	more    bool               // there is more to tell than fits in one submission
 	refused map[string]string  // why notices cannot be made into messages, by mark, of all takings for the event: they are tried again later
-	answers map[string]posthouse.TaskAudience
+	answers map[string]workflow.Audience
 	to      map[string][]posthouse.Recipient // of the answers, by channel and question, whom the channel can reach
 	reached map[string][]posthouse.Recipient // whom messages that were withdrawn have reached, by message, of all takings too
 	asked   map[string]bool                  // the messages that reached was asked for: one of them that is not in it is not kept
@@ -59,7 +60,7 @@ type part struct {
 }
 
 // apply takes one event in.
-func (f *Flow) apply(ctx context.Context, by work.Caller, tenant string, e posthouse.TaskEvent) (wire.TaskOutcome, error) {
+func (f *Flow) apply(ctx context.Context, by work.Caller, tenant string, e workflow.Event) (wire.TaskOutcome, error) {
 	out := wire.TaskOutcome{Task: e.Task, Event: e.Type, Told: []wire.Told{}}
 	t, err := f.takings(ctx, by, tenant, e, f.o.Clock(), &out)
 	if err != nil {
@@ -71,13 +72,13 @@ func (f *Flow) apply(ctx context.Context, by work.Caller, tenant string, e posth
 
 // takings takes the event in until all that follows from an event is told, and returns the last one. Each is at its own time, but
 // not before now: an event with many takes long, and what it begins late is to begin when it is told.
-func (f *Flow) takings(ctx context.Context, by work.Caller, tenant string, e posthouse.TaskEvent, now time.Time, out *wire.TaskOutcome) (*taking, error) {
+func (f *Flow) takings(ctx context.Context, by work.Caller, tenant string, e workflow.Event, now time.Time, out *wire.TaskOutcome) (*taking, error) {
 	refused := map[string]string{} // kept, so that each taking tells something or finds out what cannot be told
 	reached, asked := map[string][]posthouse.Recipient{}, map[string]bool{}
 	for conflicts := 0; conflicts < maxConflicts; {
 		t := &taking{
 			Flow: f, by: by, tenant: tenant, event: e, now: later(now, f.o.Clock()), refused: refused, reached: reached, asked: asked,
-			answers: map[string]posthouse.TaskAudience{}, to: map[string][]posthouse.Recipient{},
+			answers: map[string]workflow.Audience{}, to: map[string][]posthouse.Recipient{},
 		}
 		err := t.read(ctx)
 		if err == nil {
@@ -181,7 +182,7 @@ func (t *taking) notices(ctx context.Context) ([]notice, error) {
 
 // channels are those a task is told on. Where it names none they stay as they were the first time: a
 // channel that is configured later does not repeat what was told.
-func (t *taking) channels(ctx context.Context, task *posthouse.Task) ([]string, error) {
+func (t *taking) channels(ctx context.Context, task *workflow.Task) ([]string, error) {
 	if len(task.Channels) > 0 {
 		return distinct(slices.Clone(task.Channels)), nil
 	}
@@ -287,7 +288,7 @@ func (t *taking) audience(ctx context.Context, n notice) ([]posthouse.Recipient,
 }
 
 // ask asks who an audience is. The question stands for it.
-func (t *taking) ask(ctx context.Context, kind string, who audience) (found posthouse.TaskAudience, question string, err error) {
+func (t *taking) ask(ctx context.Context, kind string, who audience) (found workflow.Audience, question string, err error) {
 	question = string(canonical([]any{kind, who.nodes, who.roles, who.users, who.without}))
 	found, asked := t.answers[question]
 	if !asked {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // maxAudience bounds the recipients of one notice: what one commit takes.
@@ -17,7 +18,7 @@ const maxAudience = draft.MostRecipients
 
 // Resolver finds out who people are. An error puts the event off: its sender repeats it.
 type Resolver interface {
-	Resolve(ctx context.Context, q posthouse.TaskQuestion) (posthouse.TaskAudience, error)
+	Resolve(ctx context.Context, q workflow.Question) (workflow.Audience, error)
 }
 
 // Directory resolves roles by the directory that the product keeps.
@@ -29,8 +30,8 @@ type Directory struct {
 }
 
 // Resolve looks all roles up at once.
-func (d Directory) Resolve(ctx context.Context, q posthouse.TaskQuestion) (posthouse.TaskAudience, error) {
-	var out posthouse.TaskAudience
+func (d Directory) Resolve(ctx context.Context, q workflow.Question) (workflow.Audience, error) {
+	var out workflow.Audience
 	users := slices.Clone(q.Users)
 	if len(q.Roles) > 0 {
 		byRole, err := d.Users.UsersOf(ctx, q.Tenant, q.Roles)
@@ -82,8 +83,8 @@ func (f *Flow) addressed(ctx context.Context, tenant, channel string, to []posth
 const maxNames = 5
 
 // resolve asks who an audience is, and leaves out whoever is not told.
-func resolve(ctx context.Context, r Resolver, tenant, task, kind string, to audience) (posthouse.TaskAudience, error) {
-	found, err := r.Resolve(ctx, posthouse.TaskQuestion{Tenant: tenant, Task: task, Purpose: kind, Nodes: to.nodes, Roles: to.roles, Users: to.users})
+func resolve(ctx context.Context, r Resolver, tenant, task, kind string, to audience) (workflow.Audience, error) {
+	found, err := r.Resolve(ctx, workflow.Question{Tenant: tenant, Task: task, Purpose: kind, Nodes: to.nodes, Roles: to.roles, Users: to.users})
 	if err != nil {
 		return found, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // CallbackOptions makes a Callback. URL is required.
@@ -79,7 +80,7 @@ type callbackAnswer struct {
 }
 
 // Resolve asks. What is no answer of the form above is an error: then nobody is told until it is asked again.
-func (c *Callback) Resolve(ctx context.Context, q posthouse.TaskQuestion) (posthouse.TaskAudience, error) {
+func (c *Callback) Resolve(ctx context.Context, q workflow.Question) (workflow.Audience, error) {
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
 	if c.secret != "" {
 		header.Set(SecretHeader, c.secret)
@@ -89,22 +90,22 @@ func (c *Callback) Resolve(ctx context.Context, q posthouse.TaskQuestion) (posth
 	var answer callbackAnswer
 	switch {
 	case reply.Err != nil:
-		return posthouse.TaskAudience{}, unanswered(fmt.Errorf("%s: %w", reply.Code, reply.Err))
+		return workflow.Audience{}, unanswered(fmt.Errorf("%s: %w", reply.Code, reply.Err))
 	case !reply.OK():
-		return posthouse.TaskAudience{}, unanswered(fmt.Errorf("it answered HTTP %d", reply.Status))
+		return workflow.Audience{}, unanswered(fmt.Errorf("it answered HTTP %d", reply.Status))
 	case reply.Cut:
-		return posthouse.TaskAudience{}, unanswered(fmt.Errorf("its answer has more than %d bytes", maxAnswer))
+		return workflow.Audience{}, unanswered(fmt.Errorf("its answer has more than %d bytes", maxAnswer))
 	}
 	if err := json.Unmarshal(reply.Body, &answer); err != nil {
-		return posthouse.TaskAudience{}, unanswered(fmt.Errorf("its answer cannot be read: %w", err))
+		return workflow.Audience{}, unanswered(fmt.Errorf("its answer cannot be read: %w", err))
 	}
 	if answer.Users == nil || len(answer.Users) > maxAudience {
-		return posthouse.TaskAudience{}, unanswered(fmt.Errorf("its answer has %d users: want a list of at most %d", len(answer.Users), maxAudience))
+		return workflow.Audience{}, unanswered(fmt.Errorf("its answer has %d users: want a list of at most %d", len(answer.Users), maxAudience))
 	}
-	out := posthouse.TaskAudience{Vacant: answer.Vacant}
+	out := workflow.Audience{Vacant: answer.Vacant}
 	for _, u := range answer.Users {
 		if u.User == "" && u.Address == "" {
-			return posthouse.TaskAudience{}, unanswered(fmt.Errorf("its answer names somebody without a user and an address"))
+			return workflow.Audience{}, unanswered(fmt.Errorf("its answer names somebody without a user and an address"))
 		}
 		out.To = append(out.To, posthouse.Recipient{User: u.User, Address: u.Address})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/flow"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 func callback(t *testing.T, serve http.HandlerFunc) *flow.Callback {
@@ -36,8 +37,8 @@ func TestACallbackIsAskedWithItsSecret(t *testing.T) {
 		asked = r.Method + " " + r.URL.Path + " " + r.Header.Get(flow.SecretHeader) + " " + string(text)
 		io.WriteString(w, `{"users": [{"user": "u1"}, {"user": "u2", "address": "138"}, {"address": "group"}], "vacant": ["ops"]}`)
 	})
-	got, err := c.Resolve(t.Context(), posthouse.TaskQuestion{Tenant: "default", Task: "7", Purpose: "node_done", Nodes: []string{"a"}, Roles: []string{"ops"}})
-	want := posthouse.TaskAudience{To: []posthouse.Recipient{{User: "u1"}, {User: "u2", Address: "138"}, {Address: "group"}}, Vacant: []string{"ops"}}
+	got, err := c.Resolve(t.Context(), workflow.Question{Tenant: "default", Task: "7", Purpose: "node_done", Nodes: []string{"a"}, Roles: []string{"ops"}})
+	want := workflow.Audience{To: []posthouse.Recipient{{User: "u1"}, {User: "u2", Address: "138"}, {Address: "group"}}, Vacant: []string{"ops"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -58,7 +59,7 @@ func TestAnAnswerThatIsNoneIsUnavailable(t *testing.T) {
 		"a large one":     func(w http.ResponseWriter, _ *http.Request) { w.Write(long) },
 		"none whatsoever": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
-		if got, err := callback(t, answer).Resolve(t.Context(), posthouse.TaskQuestion{}); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
+		if got, err := callback(t, answer).Resolve(t.Context(), workflow.Question{}); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
 			t.Errorf("%s: got %v, %v", what, got, err)
 		} else if strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: the error tells too much: %v", what, err)
@@ -74,7 +75,7 @@ func TestACallbackReachesPublicAddressesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Resolve(t.Context(), posthouse.TaskQuestion{}); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
+	if _, err := c.Resolve(t.Context(), workflow.Question{}); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
 		t.Errorf("got %v", err)
 	}
 	if _, err := flow.NewCallback(flow.CallbackOptions{URL: "ftp://x"}); err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Bounds of an event. A task's document holds all that its events said, and stays a matter of some 100 KiB.
@@ -26,22 +27,22 @@ const (
 
 // Check names everything that is wrong with an event as far as the event alone can tell. at stands before
 // each field's name, such as "events[2].".
-func Check(e posthouse.TaskEvent, at string) []posthouse.Problem {
+func Check(e workflow.Event, at string) []posthouse.Problem {
 	p := &draft.Problems{Path: at}
 	required(p, "task_id", e.Task, maxID)
 	p.Word("reason", e.Reason, maxReason)
 	p.Time("at", e.At)
 	switch e.Type {
-	case posthouse.TaskCreated:
+	case workflow.TaskCreated:
 		if e.Created == nil {
 			p.Add("task", "is required with %s", e.Type)
 		} else {
 			checkTask(e.Created, p)
 		}
-	case posthouse.NodeActivated, posthouse.NodeDone:
+	case workflow.NodeActivated, workflow.NodeDone:
 		required(p, "node_id", e.Node, maxID)
-	case posthouse.TaskFinished, posthouse.TaskAborted, posthouse.TaskCancelled:
-	case posthouse.OrbitPlanChanged:
+	case workflow.TaskFinished, workflow.TaskAborted, workflow.TaskCancelled:
+	case workflow.OrbitPlanChanged:
 		checkOrbits(e.Orbits, p)
 	default:
 		p.Add("event", "is %.60q: want one of %s", e.Type, eventWords())
@@ -54,10 +55,10 @@ func Check(e posthouse.TaskEvent, at string) []posthouse.Problem {
 }
 
 // Events lists the types of events.
-func Events() []posthouse.TaskEventType {
-	return []posthouse.TaskEventType{
-		posthouse.TaskCreated, posthouse.NodeActivated, posthouse.NodeDone, posthouse.TaskFinished,
-		posthouse.TaskAborted, posthouse.TaskCancelled, posthouse.OrbitPlanChanged,
+func Events() []workflow.EventType {
+	return []workflow.EventType{
+		workflow.TaskCreated, workflow.NodeActivated, workflow.NodeDone, workflow.TaskFinished,
+		workflow.TaskAborted, workflow.TaskCancelled, workflow.OrbitPlanChanged,
 	}
 }
 
@@ -70,19 +71,19 @@ func eventWords() string {
 }
 
 // checkBelongings refuses fields that the event has no use for: what they say would be lost in silence.
-func checkBelongings(e posthouse.TaskEvent, p *draft.Problems) {
-	node := []posthouse.TaskEventType{posthouse.NodeActivated, posthouse.NodeDone}
+func checkBelongings(e workflow.Event, p *draft.Problems) {
+	node := []workflow.EventType{workflow.NodeActivated, workflow.NodeDone}
 	for _, f := range []struct {
 		name  string
 		given bool
-		with  []posthouse.TaskEventType
+		with  []workflow.EventType
 	}{
-		{"task", e.Created != nil, []posthouse.TaskEventType{posthouse.TaskCreated}},
+		{"task", e.Created != nil, []workflow.EventType{workflow.TaskCreated}},
 		{"node_id", e.Node != "", node},
 		{"round", e.Round != 0, node},
 		{"work_items", e.WorkItems != nil, node[:1]},
-		{"orbits", e.Orbits != nil, []posthouse.TaskEventType{posthouse.OrbitPlanChanged}},
-		{"reason", e.Reason != "", []posthouse.TaskEventType{posthouse.TaskAborted, posthouse.TaskCancelled}},
+		{"orbits", e.Orbits != nil, []workflow.EventType{workflow.OrbitPlanChanged}},
+		{"reason", e.Reason != "", []workflow.EventType{workflow.TaskAborted, workflow.TaskCancelled}},
 	} {
 		if f.given && !slices.Contains(f.with, e.Type) {
 			p.Add(f.name, "does not go with %s", e.Type)
@@ -93,7 +94,7 @@ func checkBelongings(e posthouse.TaskEvent, p *draft.Problems) {
 	}
 }
 
-func checkTask(t *posthouse.Task, p *draft.Problems) {
+func checkTask(t *workflow.Task, p *draft.Problems) {
 	p.Word("task.name", t.Name, maxText)
 	if t.Name == "" {
 		p.Add("task.name", "is required")
@@ -119,7 +120,7 @@ func checkTask(t *posthouse.Task, p *draft.Problems) {
 	}
 }
 
-func checkNode(at string, n *posthouse.Node, ids map[string]bool, p *draft.Problems) {
+func checkNode(at string, n *workflow.Node, ids map[string]bool, p *draft.Problems) {
 	required(p, at+"id", n.ID, maxID)
 	p.Word(at+"name", n.Name, maxText)
 	checkNames(at+"handler_role_ids", n.Roles, maxHandlers, maxText, p)
@@ -150,7 +151,7 @@ func checkNames(field string, names []string, most, length int, p *draft.Problem
 	}
 }
 
-func checkItems(items []posthouse.WorkItem, p *draft.Problems) {
+func checkItems(items []workflow.WorkItem, p *draft.Problems) {
 	if len(items) > maxWorkItems {
 		p.Add("work_items", "has %d entries: at most %d are allowed", len(items), maxWorkItems)
 		return
@@ -162,7 +163,7 @@ func checkItems(items []posthouse.WorkItem, p *draft.Problems) {
 	}
 }
 
-func checkOrbits(orbits []posthouse.Orbit, p *draft.Problems) {
+func checkOrbits(orbits []workflow.Orbit, p *draft.Problems) {
 	if len(orbits) > maxOrbits {
 		p.Add("orbits", "has %d passes: at most %d are allowed", len(orbits), maxOrbits)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // A notice that could not be made into messages is tried again after retryAfter, then as the engine puts a plan off, after 5, 10,
@@ -30,7 +31,7 @@ func (f *Flow) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posth
 		return nil, p, nil
 	}
 	var out wire.TaskOutcome
-	t, err := f.takings(ctx, work.Caller{Sight: work.SeeAll()}, p.Tenant, posthouse.TaskEvent{Task: p.ID}, now, &out)
+	t, err := f.takings(ctx, work.Caller{Sight: work.SeeAll()}, p.Tenant, workflow.Event{Task: p.ID}, now, &out)
 	if err == nil {
 		err = t.takeBack(ctx)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Book keeps the documents of tasks and reminders.
@@ -129,14 +130,14 @@ func New(o Options) (*Flow, error) {
 }
 
 // Apply takes events in on behalf of the program itself, as ApplyFor does.
-func (f *Flow) Apply(ctx context.Context, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
+func (f *Flow) Apply(ctx context.Context, tenant string, events ...workflow.Event) ([]wire.TaskOutcome, error) {
 	return f.ApplyFor(ctx, work.Program(), tenant, events...)
 }
 
 // ApplyFor takes events in on behalf of a caller. Those without a time happened in their order. All of them are checked before
 // anything is done; an error of code invalid names every problem, below "events[i]." where there are several.
 // Other errors leave some done and some not: repeat the call, what is done already is not done again.
-func (f *Flow) ApplyFor(ctx context.Context, by work.Caller, tenant string, events ...posthouse.TaskEvent) ([]wire.TaskOutcome, error) {
+func (f *Flow) ApplyFor(ctx context.Context, by work.Caller, tenant string, events ...workflow.Event) ([]wire.TaskOutcome, error) {
 	if err := f.check(ctx, tenant, events); err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (f *Flow) ApplyFor(ctx context.Context, by work.Caller, tenant string, even
 const atOnce = 16
 
 // groups are the places of each task's events: those of one task are taken in one after the other.
-func groups(events []posthouse.TaskEvent) [][]int {
+func groups(events []workflow.Event) [][]int {
 	var out [][]int
 	place := map[string]int{}
 	for i, e := range events {
@@ -187,7 +188,7 @@ func groups(events []posthouse.TaskEvent) [][]int {
 }
 
 // safely makes an error of a panic, which would end the process from here: a resolver may be the caller's own code.
-func (f *Flow) safely(ctx context.Context, by work.Caller, tenant string, e posthouse.TaskEvent) (out wire.TaskOutcome, err error) {
+func (f *Flow) safely(ctx context.Context, by work.Caller, tenant string, e workflow.Event) (out wire.TaskOutcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.o.Log.Error("an event of a task made the server panic", "tenant", tenant, "task", e.Task, "event", e.Type,
@@ -202,7 +203,7 @@ func (f *Flow) safely(ctx context.Context, by work.Caller, tenant string, e post
 const maxAhead = 24 * time.Hour
 
 // check names every problem of every event.
-func (f *Flow) check(ctx context.Context, tenant string, events []posthouse.TaskEvent) error {
+func (f *Flow) check(ctx context.Context, tenant string, events []workflow.Event) error {
 	var problems []posthouse.Problem
 	for i := range events {
 		at := ""

@@ -10,15 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // The events of tests happen so many minutes after noon.
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
-func created(m int) posthouse.TaskEvent {
-	return posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", At: at(m), Created: &posthouse.Task{
+func created(m int) workflow.Event {
+	return workflow.Event{Type: workflow.TaskCreated, Task: "1001", At: at(m), Created: &workflow.Task{
 		Name: "应急成像-京津冀", Code: "T2025-0001", Creator: "boss",
-		Nodes: []posthouse.Node{
+		Nodes: []workflow.Node{
 			{ID: "1", Name: "受理", Roles: []string{"head"}, Next: []string{"2", "3"}, MaxDuration: 60, TimeoutRemind: 30},
 			{ID: "2", Name: "资源确认", Roles: []string{"planner"}, Next: []string{"4"}, MaxDuration: 30},
 			{ID: "3", Name: "数据准备", Roles: []string{"operator"}, Users: []string{"u9"}, Next: []string{"4"}},
@@ -27,59 +28,59 @@ func created(m int) posthouse.TaskEvent {
 	}}
 }
 
-func node(kind posthouse.TaskEventType, id string, m int) posthouse.TaskEvent {
-	return posthouse.TaskEvent{Type: kind, Task: "1001", Node: id, At: at(m)}
+func node(kind workflow.EventType, id string, m int) workflow.Event {
+	return workflow.Event{Type: kind, Task: "1001", Node: id, At: at(m)}
 }
 
-func ends(kind posthouse.TaskEventType, m int) posthouse.TaskEvent {
-	return posthouse.TaskEvent{Type: kind, Task: "1001", At: at(m)}
+func ends(kind workflow.EventType, m int) workflow.Event {
+	return workflow.Event{Type: kind, Task: "1001", At: at(m)}
 }
 
-func passes(m int, in ...int) posthouse.TaskEvent {
-	e := posthouse.TaskEvent{Type: posthouse.OrbitPlanChanged, Task: "1001", At: at(m), Orbits: []posthouse.Orbit{}}
+func passes(m int, in ...int) workflow.Event {
+	e := workflow.Event{Type: workflow.OrbitPlanChanged, Task: "1001", At: at(m), Orbits: []workflow.Orbit{}}
 	for i, minute := range in {
-		e.Orbits = append(e.Orbits, posthouse.Orbit{ID: fmt.Sprintf("O-%d", i+9), Number: i + 9, InTime: at(minute)})
+		e.Orbits = append(e.Orbits, workflow.Orbit{ID: fmt.Sprintf("O-%d", i+9), Number: i + 9, InTime: at(minute)})
 	}
 	return e
 }
 
-func again(e posthouse.TaskEvent, n int) posthouse.TaskEvent {
+func again(e workflow.Event, n int) workflow.Event {
 	e.Round = n
 	return e
 }
 
 // scenarios are tasks of five events each.
-var scenarios = map[string][]posthouse.TaskEvent{
+var scenarios = map[string][]workflow.Event{
 	"one that runs": {
-		created(-10), node(posthouse.NodeActivated, "1", -9), node(posthouse.NodeDone, "1", -5),
-		node(posthouse.NodeActivated, "2", -5), node(posthouse.NodeActivated, "3", -5),
+		created(-10), node(workflow.NodeActivated, "1", -9), node(workflow.NodeDone, "1", -5),
+		node(workflow.NodeActivated, "2", -5), node(workflow.NodeActivated, "3", -5),
 	},
 	"one that finishes": {
-		created(-10), node(posthouse.NodeActivated, "1", -9), node(posthouse.NodeDone, "1", -5), node(posthouse.NodeDone, "2", -3), ends(posthouse.TaskFinished, -1),
+		created(-10), node(workflow.NodeActivated, "1", -9), node(workflow.NodeDone, "1", -5), node(workflow.NodeDone, "2", -3), ends(workflow.TaskFinished, -1),
 	},
 	"one that breaks off with passes ahead": {
-		created(-10), passes(-9, 90, 200), node(posthouse.NodeActivated, "1", -8), ends(posthouse.TaskAborted, -2), node(posthouse.NodeDone, "1", -1),
+		created(-10), passes(-9, 90, 200), node(workflow.NodeActivated, "1", -8), ends(workflow.TaskAborted, -2), node(workflow.NodeDone, "1", -1),
 	},
 	"one with passes that move": {
-		created(-10), passes(-9, 90, 200), passes(-5, 95, 200, 300), node(posthouse.NodeActivated, "1", -3), passes(-1, 95, 205),
+		created(-10), passes(-9, 90, 200), passes(-5, 95, 200, 300), node(workflow.NodeActivated, "1", -3), passes(-1, 95, 205),
 	},
 	"one that is cancelled": {
-		created(-10), passes(-9, 90), node(posthouse.NodeActivated, "1", -8), node(posthouse.NodeDone, "1", -6), ends(posthouse.TaskCancelled, -1),
+		created(-10), passes(-9, 90), node(workflow.NodeActivated, "1", -8), node(workflow.NodeDone, "1", -6), ends(workflow.TaskCancelled, -1),
 	},
 	"one that had finished when it was cancelled": {
-		created(-10), node(posthouse.NodeDone, "1", -6), ends(posthouse.TaskFinished, -4), ends(posthouse.TaskCancelled, -1), passes(-9, 90),
+		created(-10), node(workflow.NodeDone, "1", -6), ends(workflow.TaskFinished, -4), ends(workflow.TaskCancelled, -1), passes(-9, 90),
 	},
 	"one that goes back to a node": {
-		created(-10), node(posthouse.NodeDone, "1", -6), again(node(posthouse.NodeActivated, "1", -5), 2), again(node(posthouse.NodeDone, "1", -4), 2),
-		again(node(posthouse.NodeActivated, "1", -3), 3),
+		created(-10), node(workflow.NodeDone, "1", -6), again(node(workflow.NodeActivated, "1", -5), 2), again(node(workflow.NodeDone, "1", -4), 2),
+		again(node(workflow.NodeActivated, "1", -3), 3),
 	},
 	"one that is described twice": {
-		created(-10), func() posthouse.TaskEvent {
+		created(-10), func() workflow.Event {
 			e := created(-4)
 			e.Created.Name, e.Created.Nodes[1].Roles = "改名", []string{"operator"}
 			e.Created.Nodes[0].MaxDuration = 0
 			return e
-		}(), node(posthouse.NodeActivated, "1", -9), node(posthouse.NodeDone, "1", -5), node(posthouse.NodeActivated, "2", -5),
+		}(), node(workflow.NodeActivated, "1", -9), node(workflow.NodeDone, "1", -5), node(workflow.NodeActivated, "2", -5),
 	},
 }
 

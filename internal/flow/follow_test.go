@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // read is what recipients read of nodes that follow: the name, and until when there is time.
@@ -55,7 +56,7 @@ func TestEachHandlerReadsTheNodeThatFollowsForHim(t *testing.T) {
 	w := newWorld()
 	e := created(0)
 	e.Created.Nodes[1].MaxDuration, e.Created.Nodes[2].MaxDuration = 60, 20
-	w.take(t, e, node(posthouse.NodeDone, "1", 5))
+	w.take(t, e, node(workflow.NodeDone, "1", 5))
 	want := map[string]read{
 		"u1": {"资源确认", "05:05:00"}, "u2": {"资源确认, 数据准备", "04:25:00"}, "u3": {"数据准备", "04:25:00"}, "u9": {"数据准备", "04:25:00"},
 	}
@@ -73,8 +74,8 @@ func TestEachHandlerReadsTheNodeThatFollowsForHim(t *testing.T) {
 // A resolver that names somebody for several nodes together, and for none of them alone, has him read of all.
 func TestAnUnknownHandlerReadsOfAllNodesThatFollow(t *testing.T) {
 	t.Parallel()
-	taking := &taking{Flow: newWorld().flow(t), answers: map[string]posthouse.TaskAudience{}}
-	taking.ledger.Known.Task = &fact[posthouse.Task]{Value: *created(0).Created}
+	taking := &taking{Flow: newWorld().flow(t), answers: map[string]workflow.Audience{}}
+	taking.ledger.Known.Task = &fact[workflow.Task]{Value: *created(0).Created}
 	n := notice{kind: KindNodeDone, payload: map[string]any{}, next: []following{{ID: "2", Name: "a"}, {ID: "3", Name: "b"}}}
 	shares, err := taking.shares(t.Context(), n, []posthouse.Recipient{{User: "u1"}, {User: "guest"}})
 	if err != nil || len(shares) != 2 || shares[0].notice.payload["nextNodeName"] != "a" || shares[1].notice.payload["nextNodeName"] != "a, b" {
@@ -110,17 +111,17 @@ func TestANodeThatIsNotActivatedHasItsTimeout(t *testing.T) {
 		return strings.Join(nodes, " ")
 	}
 	for _, step := range []struct {
-		event             posthouse.TaskEvent
+		event             workflow.Event
 		one, two, four, w string
 	}{
 		{created(0), "1h0m0s", "none", "none", `"1"`},
-		{node(posthouse.NodeDone, "1", 5), "none", "35m0s", "none", `"2"`},
-		{node(posthouse.NodeActivated, "2", 10), "none", "40m0s", "none", ""},
-		{node(posthouse.NodeDone, "2", 12), "none", "none", "none", ""},
-		{node(posthouse.NodeDone, "3", 20), "none", "none", "40m0s", `"4"`},
-		{again(node(posthouse.NodeActivated, "2", 21), 2), "none", "51m0s", "none", ""},
-		{again(node(posthouse.NodeDone, "2", 22), 2), "none", "none", "42m0s", `"4"`},
-		{ends(posthouse.TaskFinished, 23), "none", "none", "none", ""},
+		{node(workflow.NodeDone, "1", 5), "none", "35m0s", "none", `"2"`},
+		{node(workflow.NodeActivated, "2", 10), "none", "40m0s", "none", ""},
+		{node(workflow.NodeDone, "2", 12), "none", "none", "none", ""},
+		{node(workflow.NodeDone, "3", 20), "none", "none", "40m0s", `"4"`},
+		{again(node(workflow.NodeActivated, "2", 21), 2), "none", "51m0s", "none", ""},
+		{again(node(workflow.NodeDone, "2", 22), 2), "none", "none", "42m0s", `"4"`},
+		{ends(workflow.TaskFinished, 23), "none", "none", "none", ""},
 	} {
 		w.take(t, step.event)
 		two := since("5_2_0")
@@ -137,7 +138,7 @@ func TestANodeThatIsNotActivatedHasItsTimeout(t *testing.T) {
 func TestTheTimeoutOfANodeThatIsNotActivatedIsForItsHandlers(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.take(t, created(0), node(posthouse.NodeDone, "1", 5))
+	w.take(t, created(0), node(workflow.NodeDone, "1", 5))
 	to, goesOn, err := w.flow(t).Recipients(t.Context(), w.reminders["5_2_0"])
 	if diff := cmp.Diff([]posthouse.Recipient{{User: "u1"}, {User: "u2"}}, to); diff != "" || !goesOn || err != nil {
 		t.Errorf("it goes on %t for (-want +got):\n%s, %v", goesOn, diff, err)
@@ -146,7 +147,7 @@ func TestTheTimeoutOfANodeThatIsNotActivatedIsForItsHandlers(t *testing.T) {
 		t.Error("the log does not say that nobody activated the node")
 	}
 	r := w.reminders["5_2_0"]
-	w.take(t, again(node(posthouse.NodeActivated, "1", 6), 2))
+	w.take(t, again(node(workflow.NodeActivated, "1", 6), 2))
 	if _, goesOn, err := w.flow(t).Recipients(t.Context(), r); goesOn || err != nil {
 		t.Errorf("it goes on, %v", err)
 	}
@@ -179,7 +180,7 @@ func TestWhatWaitsOfATaskThatIsAbortedIsMarkedSo(t *testing.T) {
 	w.take(t, created(0), passes(1, 90))
 	w.now = at(35)
 	w.send() // the first slot
-	w.take(t, ends(posthouse.TaskAborted, 40))
+	w.take(t, ends(workflow.TaskAborted, 40))
 	want := []string{"2_1001_9_0_0", "2_1001_9_15_0", "2_1001_9_30_0", "2_1001_9_45_0", "5_1_0"}
 	if !slices.Equal(w.aborted, want) {
 		t.Errorf("aborted are %v, want %v", w.aborted, want)
@@ -187,7 +188,7 @@ func TestWhatWaitsOfATaskThatIsAbortedIsMarkedSo(t *testing.T) {
 	if n := len(w.told(KindOrbitRemind, "oa")); n != 1 {
 		t.Errorf("%d slots stand, want the one that was sent", n)
 	}
-	for _, end := range []posthouse.TaskEventType{posthouse.TaskFinished, posthouse.TaskCancelled} {
+	for _, end := range []workflow.EventType{workflow.TaskFinished, workflow.TaskCancelled} {
 		w := newWorld()
 		w.take(t, created(0), passes(1, 90), ends(end, 2))
 		if len(w.aborted) != 0 {

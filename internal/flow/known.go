@@ -7,30 +7,30 @@ import (
 	"slices"
 	"time"
 
-	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // known is all that events have told of a task. Two that are merged know what both knew, whichever was
 // first and however often: events may come twice and in any order.
 type known struct {
-	Task   *fact[posthouse.Task]     `json:"task,omitempty"`
+	Task   *fact[workflow.Task]      `json:"task,omitempty"`
 	Made   *fact[nothing]            `json:"made,omitempty"` // when it was first described
-	Orbits *fact[[]posthouse.Orbit]  `json:"orbits,omitempty"`
+	Orbits *fact[[]workflow.Orbit]   `json:"orbits,omitempty"`
 	End    *fact[ending]             `json:"end,omitempty"`
 	Nodes  map[string]map[int]*round `json:"nodes,omitempty"` // by id, then by round
 }
 
 // round is one time that a node was begun.
 type round struct {
-	Start *fact[nothing]              `json:"start,omitempty"`
-	Items *fact[[]posthouse.WorkItem] `json:"work_items,omitempty"`
-	Done  *fact[nothing]              `json:"done,omitempty"`
+	Start *fact[nothing]             `json:"start,omitempty"`
+	Items *fact[[]workflow.WorkItem] `json:"work_items,omitempty"`
+	Done  *fact[nothing]             `json:"done,omitempty"`
 }
 
 // ending is how a task ended.
 type ending struct {
-	Event  posthouse.TaskEventType `json:"event"`
-	Reason string                  `json:"reason,omitempty"`
+	Event  workflow.EventType `json:"event"`
+	Reason string             `json:"reason,omitempty"`
 }
 
 // nothing is what an event says that only has happened.
@@ -117,30 +117,30 @@ func (r *round) add(other *round) {
 }
 
 // knownFrom is what one event tells. It has been checked, and has a time.
-func knownFrom(e posthouse.TaskEvent) known {
+func knownFrom(e workflow.Event) known {
 	var k known
 	happened := &fact[nothing]{At: e.At, Payload: e.Payload}
 	switch e.Type {
-	case posthouse.TaskCreated:
-		k.Task, k.Made = &fact[posthouse.Task]{e.At, *e.Created, e.Payload}, &fact[nothing]{At: e.At}
-	case posthouse.NodeActivated:
+	case workflow.TaskCreated:
+		k.Task, k.Made = &fact[workflow.Task]{e.At, *e.Created, e.Payload}, &fact[nothing]{At: e.At}
+	case workflow.NodeActivated:
 		r := k.at(e.Node, max(e.Round, 1))
 		r.Start = happened
 		if e.WorkItems != nil {
-			r.Items = &fact[[]posthouse.WorkItem]{e.At, e.WorkItems, e.Payload}
+			r.Items = &fact[[]workflow.WorkItem]{e.At, e.WorkItems, e.Payload}
 		}
-	case posthouse.NodeDone:
+	case workflow.NodeDone:
 		k.at(e.Node, max(e.Round, 1)).Done = happened
-	case posthouse.OrbitPlanChanged:
-		k.Orbits = &fact[[]posthouse.Orbit]{e.At, e.Orbits, e.Payload}
-	case posthouse.TaskFinished, posthouse.TaskAborted, posthouse.TaskCancelled:
+	case workflow.OrbitPlanChanged:
+		k.Orbits = &fact[[]workflow.Orbit]{e.At, e.Orbits, e.Payload}
+	case workflow.TaskFinished, workflow.TaskAborted, workflow.TaskCancelled:
 		k.End = &fact[ending]{e.At, ending{e.Type, e.Reason}, e.Payload}
 	}
 	return k
 }
 
 // plain gives an event the form in which it is kept: equal events are equal texts then.
-func plain(e posthouse.TaskEvent, received time.Time) posthouse.TaskEvent {
+func plain(e workflow.Event, received time.Time) workflow.Event {
 	if e.At.IsZero() {
 		e.At = received
 	}
@@ -215,7 +215,7 @@ func (k *known) implied(node string) time.Time {
 
 // follows reports whether a node comes right after another.
 func (k *known) follows(node, next string) bool {
-	return k.Task != nil && slices.ContainsFunc(k.Task.Value.Nodes, func(n posthouse.Node) bool {
+	return k.Task != nil && slices.ContainsFunc(k.Task.Value.Nodes, func(n workflow.Node) bool {
 		return n.ID == node && slices.Contains(n.Next, next)
 	})
 }
@@ -234,5 +234,5 @@ func (k *known) doneAt(node string) time.Time {
 
 // cancelled reports whether the task ended in that nobody need know of it any more.
 func (k *known) cancelled() bool {
-	return k.End != nil && k.End.Value.Event == posthouse.TaskCancelled
+	return k.End != nil && k.End.Value.Event == workflow.TaskCancelled
 }

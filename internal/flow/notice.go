@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Orbit reminders come from an hour before a pass enters, each quarter of an hour, until it does
@@ -63,7 +64,7 @@ type audience struct {
 type deriver struct {
 	id       string // the task's
 	known    *known
-	task     *posthouse.Task
+	task     *workflow.Task
 	channels []string
 	zone     *time.Location
 	creator  string // as texts call the initiator
@@ -118,7 +119,7 @@ func (d *deriver) created() {
 }
 
 // done tells the handlers of all next nodes of a node, each time it was done (section 3.2).
-func (d *deriver) done(node *posthouse.Node) {
+func (d *deriver) done(node *workflow.Node) {
 	if len(node.Next) == 0 {
 		return
 	}
@@ -136,7 +137,7 @@ func (d *deriver) done(node *posthouse.Node) {
 }
 
 // next names the nodes that follow, and how long the most urgent of them may take.
-func (d *deriver) next(n *notice, node *posthouse.Node, done time.Time) {
+func (d *deriver) next(n *notice, node *workflow.Node, done time.Time) {
 	for _, id := range node.Next {
 		f := following{ID: id, Name: d.node(id).Name}
 		if most := d.node(id).MaxDuration; most > 0 {
@@ -180,7 +181,7 @@ func (d *deriver) end() {
 	}
 	n := notice{kind: KindTaskFinished, ref: d.id, to: d.everyone(), payload: d.payload(), extra: end.Payload}
 	key := TaskFinishedKey
-	if end.Value.Event == posthouse.TaskAborted {
+	if end.Value.Event == workflow.TaskAborted {
 		n.kind, key = KindTaskAbnormal, TaskAbnormalKey
 	}
 	n.payload["finishTime"], n.payload["reason"] = d.local(end.At), end.Value.Reason
@@ -254,8 +255,8 @@ func (k *known) assignees(node string) (to audience, over bool) {
 }
 
 // node is the task's node of an id. A task that was checked has all that it names.
-func (d *deriver) node(id string) *posthouse.Node {
-	i := slices.IndexFunc(d.task.Nodes, func(n posthouse.Node) bool { return n.ID == id })
+func (d *deriver) node(id string) *workflow.Node {
+	i := slices.IndexFunc(d.task.Nodes, func(n workflow.Node) bool { return n.ID == id })
 	if i < 0 {
 		return nil
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // take has a flow take events in.
-func (w *world) take(t *testing.T, events ...posthouse.TaskEvent) []wire.TaskOutcome {
+func (w *world) take(t *testing.T, events ...workflow.Event) []wire.TaskOutcome {
 	t.Helper()
 	out, err := w.flow(t).Apply(t.Context(), "t", events...)
 	if err != nil {
@@ -59,7 +60,7 @@ func TestANewTaskIsToldToAllHandlersWithoutTheInitiator(t *testing.T) {
 func TestANodeThatIsDoneIsToldToTheHandlersOfAllNext(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.take(t, created(0), node(posthouse.NodeDone, "1", 5), node(posthouse.NodeDone, "2", 6), node(posthouse.NodeDone, "4", 7), again(node(posthouse.NodeDone, "2", 8), 2))
+	w.take(t, created(0), node(workflow.NodeDone, "1", 5), node(workflow.NodeDone, "2", 6), node(workflow.NodeDone, "4", 7), again(node(workflow.NodeDone, "2", 8), 2))
 	wantTold(t, w, KindNodeDone, "oa", map[string][]string{
 		"1_1001_1_0": {"u1", "u2", "u3", "u9"}, "1_1001_2_0": {"u2", "u3"}, "1_1001_2_0#2": {"u2", "u3"},
 	})
@@ -68,13 +69,13 @@ func TestANodeThatIsDoneIsToldToTheHandlersOfAllNext(t *testing.T) {
 // FLOW-6: the end is told to everyone with the initiator, once, whatever comes after it.
 func TestTheEndIsToldToEveryoneOnce(t *testing.T) {
 	t.Parallel()
-	for event, want := range map[posthouse.TaskEventType]map[string]map[string][]string{
-		posthouse.TaskFinished:  {KindTaskFinished: {"3_1001_1": {"boss", "u1", "u2", "u3", "u9"}}, KindTaskAbnormal: {}},
-		posthouse.TaskAborted:   {KindTaskAbnormal: {"4_1001_1": {"boss", "u1", "u2", "u3", "u9"}}, KindTaskFinished: {}},
-		posthouse.TaskCancelled: {KindTaskAbnormal: {}, KindTaskFinished: {}, KindTaskCreated: {}},
+	for event, want := range map[workflow.EventType]map[string]map[string][]string{
+		workflow.TaskFinished:  {KindTaskFinished: {"3_1001_1": {"boss", "u1", "u2", "u3", "u9"}}, KindTaskAbnormal: {}},
+		workflow.TaskAborted:   {KindTaskAbnormal: {"4_1001_1": {"boss", "u1", "u2", "u3", "u9"}}, KindTaskFinished: {}},
+		workflow.TaskCancelled: {KindTaskAbnormal: {}, KindTaskFinished: {}, KindTaskCreated: {}},
 	} {
 		w := newWorld()
-		w.take(t, created(0), ends(event, 5), ends(event, 5), ends(posthouse.TaskFinished, 9), ends(posthouse.TaskAborted, 9))
+		w.take(t, created(0), ends(event, 5), ends(event, 5), ends(workflow.TaskFinished, 9), ends(workflow.TaskAborted, 9))
 		for kind, told := range want {
 			wantTold(t, w, kind, "dingtalk", told)
 		}
@@ -122,7 +123,7 @@ func TestAChangedOrbitPlanAndTheTasksEndDropReminders(t *testing.T) {
 	}
 	w.now = at(100)
 	w.send()
-	w.take(t, ends(posthouse.TaskFinished, 100))
+	w.take(t, ends(workflow.TaskFinished, 100))
 	if left := slots(); len(left) != 0 {
 		t.Errorf("after the end there are still %v", left)
 	}
@@ -135,7 +136,7 @@ func TestWhatWasWithdrawnIsCancelledAfterACrash(t *testing.T) {
 	w := newWorld()
 	w.take(t, created(0), passes(0, 120))
 	w.deaf = true // it dies after its commit
-	if _, err := w.flow(t).Apply(t.Context(), "t", ends(posthouse.TaskFinished, 1)); err == nil {
+	if _, err := w.flow(t).Apply(t.Context(), "t", ends(workflow.TaskFinished, 1)); err == nil {
 		t.Fatal("it did not die")
 	}
 	w.deaf = false
@@ -194,7 +195,7 @@ func TestWhomMessagesHaveReachedIsAskedOnce(t *testing.T) {
 func TestWhatIsNoLongerKeptIsNotToldAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	unbounded := func(m int) posthouse.TaskEvent {
+	unbounded := func(m int) workflow.Event {
 		e := created(m)
 		e.Created.Nodes[0].MaxDuration = 0
 		return e
@@ -260,25 +261,25 @@ func TestALargeTaskDropsWhatIsOver(t *testing.T) {
 func TestATaskThatIsTooLargeCanStillEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1))
+	w.take(t, created(0), node(workflow.NodeActivated, "1", 1))
 	w.fill(t, maxLedger)
 	w.take(t, created(1)) // it makes it no larger
 	longer := created(2)
 	longer.Created.Name += "二"
-	for _, e := range []posthouse.TaskEvent{longer, node(posthouse.NodeActivated, "2", 2), passes(2, 120)} {
+	for _, e := range []workflow.Event{longer, node(workflow.NodeActivated, "2", 2), passes(2, 120)} {
 		if _, err := w.flow(t).Apply(t.Context(), "t", e); posthouse.CodeOf(err) != posthouse.CodeTooLarge {
 			t.Errorf("%s: got %v, want it refused", e.Type, err)
 		}
 	}
-	w.take(t, node(posthouse.NodeDone, "1", 3))
+	w.take(t, node(workflow.NodeDone, "1", 3))
 	if r := w.reminders["5_1_0"]; r.State != posthouse.ReminderEnded {
 		t.Errorf("the time-out is %s", r.State)
 	}
 	w.fill(t, 2*maxLedger)
-	if _, err := w.flow(t).Apply(t.Context(), "t", node(posthouse.NodeDone, "2", 4)); posthouse.CodeOf(err) != posthouse.CodeTooLarge {
+	if _, err := w.flow(t).Apply(t.Context(), "t", node(workflow.NodeDone, "2", 4)); posthouse.CodeOf(err) != posthouse.CodeTooLarge {
 		t.Errorf("beyond all bounds: got %v, want it refused", err)
 	}
-	w.take(t, ends(posthouse.TaskFinished, 5))
+	w.take(t, ends(workflow.TaskFinished, 5))
 	wantTold(t, w, KindTaskFinished, "oa", map[string][]string{"3_1001_0": {"boss", "u1", "u2", "u3", "u9"}})
 }
 
@@ -326,7 +327,7 @@ func TestWhatCanFollowAgainIsNotDropped(t *testing.T) {
 func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1), node(posthouse.NodeActivated, "2", 2), node(posthouse.NodeActivated, "3", 2))
+	w.take(t, created(0), node(workflow.NodeActivated, "1", 1), node(workflow.NodeActivated, "2", 2), node(workflow.NodeActivated, "3", 2))
 	first, once := w.reminders["5_1_0"], w.reminders["5_2_0"]
 	if want := (&posthouse.Repeat{From: at(61), Every: posthouse.Duration(30 * time.Minute)}); !cmp.Equal(want, first.Repeat) || !first.Draft.Clock.Since.Equal(at(61)) {
 		t.Errorf("the time-out of node 1 is %+v, counting from %+v", first.Repeat, first.Draft.Clock)
@@ -341,14 +342,14 @@ func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {
 	if err := json.Unmarshal(first.Draft.Payload, &payload); err != nil || payload["maxDuration"] != 60.0 || payload["timeoutRemind"] != 30.0 || payload["nodeName"] != "受理" {
 		t.Errorf("the payload is %s", first.Draft.Payload)
 	}
-	w.take(t, node(posthouse.NodeDone, "1", 200))
+	w.take(t, node(workflow.NodeDone, "1", 200))
 	if r := w.reminders["5_1_0"]; r.State != posthouse.ReminderEnded || r.Reason != "node.done" {
 		t.Errorf("after the node was done the reminder is %s: %s", r.State, r.Reason)
 	}
 	if r := w.reminders["5_2_0"]; r.State != posthouse.ReminderOpen {
 		t.Errorf("another node's reminder is %s", r.State)
 	}
-	w.take(t, ends(posthouse.TaskCancelled, 201))
+	w.take(t, ends(workflow.TaskCancelled, 201))
 	if r := w.reminders["5_2_0"]; r.State != posthouse.ReminderEnded {
 		t.Errorf("after the task was cancelled the reminder is %s", r.State)
 	}
@@ -358,7 +359,7 @@ func TestATimeoutIsAReminderUntilTheNodeIsDone(t *testing.T) {
 func TestATasksEmptyListsAreNoNulls(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.take(t, ends(posthouse.TaskFinished, 0))
+	w.take(t, ends(workflow.TaskFinished, 0))
 	s, err := w.flow(t).Task(t.Context(), "t1", "1001")
 	if err != nil {
 		t.Fatal(err)
@@ -376,7 +377,7 @@ func TestATimeoutThatIsAJobAlreadyStandsForTheTasksOwn(t *testing.T) {
 	job := posthouse.Reminder{ID: "5_1_0", State: posthouse.ReminderOpen, Version: 1, Draft: posthouse.Draft{Channel: "oa", Kind: KindNodeTimeout, Ref: "1", To: []posthouse.Recipient{{User: "u9"}}}}
 	ticket := posthouse.Reminder{ID: "5_1_1", State: posthouse.ReminderOpen, Version: 1, Draft: posthouse.Draft{Channel: "dingtalk", Kind: "ticket", Ref: "7"}}
 	w.reminders[job.ID], w.reminders[ticket.ID] = job, ticket
-	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1))
+	w.take(t, created(0), node(workflow.NodeActivated, "1", 1))
 	if diff := cmp.Diff(job, w.reminders[job.ID]); diff != "" {
 		t.Errorf("the job (-want +got):\n%s", diff)
 	}
@@ -387,7 +388,7 @@ func TestATimeoutThatIsAJobAlreadyStandsForTheTasksOwn(t *testing.T) {
 	if len(s.Warnings) != 1 || s.Warnings[0].Detail != `node_timeout on dingtalk: another reminder has the id "5_1_1" and is under way` {
 		t.Errorf("the warnings are %+v", s.Warnings)
 	}
-	w.take(t, node(posthouse.NodeDone, "1", 200))
+	w.take(t, node(workflow.NodeDone, "1", 200))
 	if r := w.reminders[job.ID]; r.State != posthouse.ReminderEnded {
 		t.Errorf("after the node was done the job is %s", r.State)
 	}
@@ -400,15 +401,15 @@ func TestATimeoutThatIsAJobAlreadyStandsForTheTasksOwn(t *testing.T) {
 func TestATimeoutOfAnotherTaskGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.take(t, created(0), node(posthouse.NodeActivated, "2", 1))
+	w.take(t, created(0), node(workflow.NodeActivated, "2", 1))
 	r := w.reminders["5_2_0"]
 	r.State = posthouse.ReminderEnded // it has reminded once
 	w.reminders[r.ID] = r
-	for _, e := range []posthouse.TaskEvent{created(2), node(posthouse.NodeActivated, "2", 3)} {
+	for _, e := range []workflow.Event{created(2), node(workflow.NodeActivated, "2", 3)} {
 		e.Task = "1002"
 		w.take(t, e)
 	}
-	w.take(t, node(posthouse.NodeDone, "2", 4))
+	w.take(t, node(workflow.NodeDone, "2", 4))
 	if r := w.reminders[r.ID]; r.Task != "1002" || r.State != posthouse.ReminderOpen {
 		t.Errorf("the time-out of task %s is %s", r.Task, r.State)
 	}
@@ -418,7 +419,7 @@ func TestATimeoutOfAnotherTaskGoesOn(t *testing.T) {
 func TestATimeoutThatIsLateBeginsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.take(t, created(-200), node(posthouse.NodeActivated, "1", -100))
+	w.take(t, created(-200), node(workflow.NodeActivated, "1", -100))
 	if r := w.reminders["5_1_1"]; !r.Repeat.From.Equal(noon) || !r.Draft.Clock.Since.Equal(at(-40)) {
 		t.Errorf("it begins at %s and counts from %s", r.Repeat.From, r.Draft.Clock.Since)
 	}
@@ -433,7 +434,7 @@ func TestATimeoutThatIsToldLateBeginsThen(t *testing.T) {
 		w.now = w.now.Add(time.Minute)
 		return ""
 	}
-	w.take(t, node(posthouse.NodeActivated, "1", -100), created(-200))
+	w.take(t, node(workflow.NodeActivated, "1", -100), created(-200))
 	if r := w.reminders["5_1_0"]; !r.Repeat.From.Equal(at(3)) { // after three messages on the first channel
 		t.Errorf("it begins at %s", r.Repeat.From)
 	}
@@ -448,7 +449,7 @@ func TestATimeoutThatHasBegunFollowsATimeStillToCome(t *testing.T) {
 			w := newWorld()
 			e := created(0)
 			e.Created.Nodes[0].TimeoutRemind = every
-			w.take(t, e, node(posthouse.NodeActivated, "1", 1))
+			w.take(t, e, node(workflow.NodeActivated, "1", 1))
 			w.now = at(80)
 			w.messages["waits"] = &message{posthouse.Draft{Kind: KindNodeTimeout}, posthouse.Pending}
 			r := w.reminders["5_1_0"]
@@ -492,16 +493,16 @@ func TestATimeoutIsForThoseWhoHaveToActNow(t *testing.T) {
 			t.Errorf("%s: it is for %v, over %t; want %v", what, got, over, users)
 		}
 	}
-	w.take(t, created(0), node(posthouse.NodeActivated, "1", 1))
+	w.take(t, created(0), node(workflow.NodeActivated, "1", 1))
 	want("without work items", "boss")
-	items := node(posthouse.NodeActivated, "1", 2)
-	items.WorkItems = []posthouse.WorkItem{{ID: "w1", Assignee: "u7", PhaseStatus: 1}, {ID: "w2", Assignee: "u8", PhaseStatus: 2}, {Assignee: "u5", PhaseStatus: 1}}
+	items := node(workflow.NodeActivated, "1", 2)
+	items.WorkItems = []workflow.WorkItem{{ID: "w1", Assignee: "u7", PhaseStatus: 1}, {ID: "w2", Assignee: "u8", PhaseStatus: 2}, {Assignee: "u5", PhaseStatus: 1}}
 	w.take(t, items)
 	want("with work items", "u5", "u7")
-	items.At, items.WorkItems = at(3), []posthouse.WorkItem{{ID: "w2", Assignee: "u8", PhaseStatus: 1}}
+	items.At, items.WorkItems = at(3), []workflow.WorkItem{{ID: "w2", Assignee: "u8", PhaseStatus: 1}}
 	w.take(t, items)
 	want("after it was handed on", "u8")
-	w.take(t, node(posthouse.NodeDone, "1", 4))
+	w.take(t, node(workflow.NodeDone, "1", 4))
 	if _, over := who(); !over {
 		t.Error("the node is done and its time-out goes on")
 	}
@@ -514,7 +515,7 @@ func TestARoleThatNobodyHasIsAWarning(t *testing.T) {
 	w.roles = nil
 	e := created(0)
 	e.Created.Nodes = e.Created.Nodes[3:]
-	out := w.take(t, e, e, node(posthouse.NodeActivated, "4", 1))
+	out := w.take(t, e, e, node(workflow.NodeActivated, "4", 1))
 	var codes []wire.WarningCode
 	for _, o := range out {
 		for _, warning := range o.Warnings {
@@ -585,7 +586,7 @@ func TestOfRefusedNoticesEachIsToldOnceItCanBe(t *testing.T) {
 		return ""
 	}
 	w.channels = []string{"oa"}
-	w.take(t, created(0), node(posthouse.NodeDone, "1", 1), node(posthouse.NodeDone, "2", 2))
+	w.take(t, created(0), node(workflow.NodeDone, "1", 1), node(workflow.NodeDone, "2", 2))
 	if p, err := w.compose(t); err == nil || !strings.HasPrefix(err.Error(), "node_done on oa: template: there is no template; task_created on oa: ") {
 		t.Errorf("while all are refused: next %s, %v", p.NextAt, err)
 	}
@@ -647,7 +648,7 @@ func TestEventsOfOneCallWithoutATimeHappenedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][]string{{"甲", "乙"}, {"乙", "甲"}} {
 		w := newWorld()
-		var events []posthouse.TaskEvent
+		var events []workflow.Event
 		for _, name := range names {
 			e := created(0)
 			e.At, e.Created.Name = time.Time{}, name
@@ -671,7 +672,7 @@ func TestAConflictIsReadAgain(t *testing.T) {
 		t.Errorf("there are %d messages", len(w.messages))
 	}
 	w.conflicts = 1000
-	if _, err := w.flow(t).Apply(t.Context(), "t", ends(posthouse.TaskFinished, 1)); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
+	if _, err := w.flow(t).Apply(t.Context(), "t", ends(workflow.TaskFinished, 1)); posthouse.CodeOf(err) != posthouse.CodeUnavailable {
 		t.Errorf("with ever new conflicts: %v", err)
 	}
 }
@@ -722,7 +723,7 @@ func TestACrowdTooLargeIsAWarning(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.crowd(10_001)
-	out := w.take(t, created(0), node(posthouse.NodeDone, "2", 1))
+	out := w.take(t, created(0), node(workflow.NodeDone, "2", 1))
 	if len(w.messages) != 2 || len(out[0].Warnings) != 2 || out[0].Warnings[0].Code != NoticeRefused {
 		t.Errorf("there are %d messages, and %+v", len(w.messages), out[0].Warnings)
 	}
@@ -733,7 +734,7 @@ func TestOnePersonWithoutAnAddressKeepsNothingFromTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.lost = []string{"u2"}
-	out := w.take(t, created(0), node(posthouse.NodeActivated, "2", 1), node(posthouse.NodeDone, "1", 2))
+	out := w.take(t, created(0), node(workflow.NodeActivated, "2", 1), node(workflow.NodeDone, "1", 2))
 	wantTold(t, w, KindTaskCreated, "oa", map[string][]string{"0_1001_0": {"u1", "u3", "u9"}})
 	wantTold(t, w, KindTaskCreated, "dingtalk", map[string][]string{"0_1001_1": {"u1", "u2", "u3", "u9"}})
 	wantTold(t, w, KindNodeDone, "oa", map[string][]string{"1_1001_1_0": {"u1", "u3", "u9"}})
@@ -803,9 +804,9 @@ func TestANoticeForWhichNobodyHasAnAddressIsTriedAgain(t *testing.T) {
 func TestThePayloadHasTheDocumentsFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	done := node(posthouse.NodeDone, "1", 5)
+	done := node(workflow.NodeDone, "1", 5)
 	done.Payload = json.RawMessage(`{"platformUrl": "https://x/1", "taskId": "mine"}`)
-	abort := ends(posthouse.TaskAborted, 6)
+	abort := ends(workflow.TaskAborted, 6)
 	abort.Reason = "B节点决策为不执行"
 	w.take(t, created(0), passes(0, 120), done, abort)
 	for key, want := range map[string]string{
@@ -844,8 +845,8 @@ func TestEveryProblemOfAnEventIsNamed(t *testing.T) {
 	twice.Orbits[1].InTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("west", -3600))
 	odd := node("node.lost", "", 0)
 	odd.Payload = json.RawMessage(`[]`)
-	start := node(posthouse.NodeActivated, "", 0)
-	start.WorkItems = []posthouse.WorkItem{{}}
+	start := node(workflow.NodeActivated, "", 0)
+	start.WorkItems = []workflow.WorkItem{{}}
 	start.Payload = json.RawMessage(`[]`)
 	ahead := created(0)
 	ahead.At = noon.Add(25 * time.Hour)

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // submit stores what follows from the event. What is refused is left out, with a warning: the rest is told.
@@ -44,11 +45,11 @@ func (t *taking) submit(ctx context.Context, out *wire.TaskOutcome) error {
 // bound is how large an event may make a task's document, in bytes, with its first commit: after that it is in, and the
 // rest of it is told. What ends a node has as much again, so that its time-outs can end; and what ends the task is never
 // refused: it comes once. Nor is the planner, who has no event.
-func bound(e posthouse.TaskEventType) int {
+func bound(e workflow.EventType) int {
 	switch e {
-	case posthouse.TaskCreated, posthouse.NodeActivated, posthouse.OrbitPlanChanged:
+	case workflow.TaskCreated, workflow.NodeActivated, workflow.OrbitPlanChanged:
 		return maxLedger
-	case posthouse.NodeDone:
+	case workflow.NodeDone:
 		return 2 * maxLedger
 	}
 	return math.MaxInt
@@ -220,7 +221,7 @@ func (t *taking) takeBack(ctx context.Context) error {
 // is what somebody did not want.
 func (t *taking) abort(ctx context.Context) error {
 	end := t.ledger.Known.End
-	if t.o.Aborter == nil || end == nil || end.Value.Event != posthouse.TaskAborted || t.event.Type != end.Value.Event && t.event.Type != "" {
+	if t.o.Aborter == nil || end == nil || end.Value.Event != workflow.TaskAborted || t.event.Type != end.Value.Event && t.event.Type != "" {
 		return nil
 	}
 	type about struct{ kind, ref string }
@@ -260,7 +261,7 @@ func (t *taking) endReminder(ctx context.Context, id string) error {
 // endJobs ends the time-outs of the event's node that somebody enqueued as jobs: the node is done. One that
 // was enqueued after that is for the next time the node is worked on.
 func (t *taking) endJobs(ctx context.Context) error {
-	if t.event.Type != posthouse.NodeDone {
+	if t.event.Type != workflow.NodeDone {
 		return nil
 	}
 	plans, err := t.o.Book.PlansByRef(ctx, t.tenant, work.PlanReminder, KindNodeTimeout, t.event.Node)
@@ -296,9 +297,9 @@ func isAbout(payload json.RawMessage, task string) bool {
 // concerns reports whether what was withdrawn may have been so by this event.
 func (t *taking) concerns(told *telling) bool {
 	switch t.event.Type {
-	case posthouse.NodeActivated, posthouse.NodeDone:
+	case workflow.NodeActivated, workflow.NodeDone:
 		return told.Kind == KindNodeTimeout && (told.Ref == t.event.Node || t.ledger.Known.follows(t.event.Node, told.Ref))
-	case posthouse.OrbitPlanChanged:
+	case workflow.OrbitPlanChanged:
 		return told.Kind == KindOrbitRemind
 	}
 	return true

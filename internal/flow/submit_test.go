@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // FLOW-8: a time-out that was enqueued as a job goes on until its node is done, too. Other tasks', other
@@ -35,7 +36,7 @@ func TestADoneNodeEndsTheTimeOutsThatWereEnqueuedForIt(t *testing.T) {
 	w.reminders["an event's"] = task
 
 	for range 2 {
-		if _, err := w.flow(t).Apply(t.Context(), "t1", posthouse.TaskEvent{Type: posthouse.NodeDone, Task: "1001", Node: "8882", At: noon}); err != nil {
+		if _, err := w.flow(t).Apply(t.Context(), "t1", workflow.Event{Type: workflow.NodeDone, Task: "1001", Node: "8882", At: noon}); err != nil {
 			t.Fatal(err)
 		}
 		maps.DeleteFunc(w.reminders, func(_ string, r posthouse.Reminder) bool { return r.State != posthouse.ReminderOpen })

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Task says what is known of a task. An error of code not_found says that no event has named it.
@@ -55,7 +56,7 @@ func (f *Flow) ledger(ctx context.Context, tenant, id string) (l ledger, p work.
 
 func (l *ledger) status(p work.Plan) wire.TaskStatus {
 	s := wire.TaskStatus{
-		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []posthouse.Orbit{}, Notices: []wire.TaskNotice{},
+		Task: p.ID, State: l.Known.state(), Nodes: l.Known.nodes(), Orbits: []workflow.Orbit{}, Notices: []wire.TaskNotice{},
 		Warnings: append(l.Known.notActivated(), l.Warnings...), Error: p.Error, NextAt: p.NextAt, Version: p.Version, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if end := l.Known.End; end != nil {
@@ -99,9 +100,9 @@ func (k *known) notActivated() []wire.TaskWarning {
 // state is a task's state in a word.
 func (k *known) state() string {
 	switch {
-	case k.End != nil && k.End.Value.Event == posthouse.TaskFinished:
+	case k.End != nil && k.End.Value.Event == workflow.TaskFinished:
 		return "finished"
-	case k.End != nil && k.End.Value.Event == posthouse.TaskAborted:
+	case k.End != nil && k.End.Value.Event == workflow.TaskAborted:
 		return "aborted"
 	case k.End != nil:
 		return "cancelled"

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // FLOW-10: six kinds on two channels, with the document's ids and short titles.
@@ -58,19 +59,19 @@ func TestEveryNoticeFillsItsDefaultTemplate(t *testing.T) {
 		}
 		return ""
 	}
-	task := posthouse.Task{Name: "应急成像-京津冀", Creator: "boss", Nodes: []posthouse.Node{
+	task := workflow.Task{Name: "应急成像-京津冀", Creator: "boss", Nodes: []workflow.Node{
 		{ID: "1", Name: "受理", Roles: []string{"planner"}, Next: []string{"2"}, MaxDuration: 60, TimeoutRemind: 30},
 		{ID: "2", Name: "资源确认", Roles: []string{"operator"}},
 	}}
 	told := map[string]bool{}
-	for _, e := range []posthouse.TaskEvent{
-		{Type: posthouse.TaskCreated, Task: "1001", Created: &task},
-		{Type: posthouse.NodeActivated, Task: "1001", Node: "1"},
-		{Type: posthouse.OrbitPlanChanged, Task: "1001", Orbits: []posthouse.Orbit{{Number: 9, InTime: noon.Add(2 * time.Hour)}}},
-		{Type: posthouse.NodeDone, Task: "1001", Node: "1"},
-		{Type: posthouse.TaskFinished, Task: "1001"},
-		{Type: posthouse.TaskCreated, Task: "1002", Created: &task},
-		{Type: posthouse.TaskAborted, Task: "1002"},
+	for _, e := range []workflow.Event{
+		{Type: workflow.TaskCreated, Task: "1001", Created: &task},
+		{Type: workflow.NodeActivated, Task: "1001", Node: "1"},
+		{Type: workflow.OrbitPlanChanged, Task: "1001", Orbits: []workflow.Orbit{{Number: 9, InTime: noon.Add(2 * time.Hour)}}},
+		{Type: workflow.NodeDone, Task: "1001", Node: "1"},
+		{Type: workflow.TaskFinished, Task: "1001"},
+		{Type: workflow.TaskCreated, Task: "1002", Created: &task},
+		{Type: workflow.TaskAborted, Task: "1002"},
 	} {
 		out, err := f.Apply(t.Context(), "t1", e)
 		if err != nil || len(out[0].Warnings) > 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // plan is a reminder of tenant t1 that is due at a time.
@@ -340,15 +341,15 @@ func TestPruneKeepsTasksThatGoOn(t *testing.T) {
 		}
 		const keep = 24 * time.Hour
 		for id, quiet := range map[string]time.Duration{"goes on": 365 * day, "never ended": keep + 367*day, "finished": 2 * day, "cancelled": 2 * day, "lately finished": day / 2} {
-			events := []posthouse.TaskEvent{{
-				Type: posthouse.TaskCreated, Task: id, Payload: []byte(`{"end":{"at":"x","value":{"a":1}}}`),
-				Created: &posthouse.Task{Name: "观测", Creator: "u1", Nodes: []posthouse.Node{{ID: "n", Name: "n", Users: []string{"u2"}}}},
+			events := []workflow.Event{{
+				Type: workflow.TaskCreated, Task: id, Payload: []byte(`{"end":{"at":"x","value":{"a":1}}}`),
+				Created: &workflow.Task{Name: "观测", Creator: "u1", Nodes: []workflow.Node{{ID: "n", Name: "n", Users: []string{"u2"}}}},
 			}}
 			switch id {
 			case "finished", "lately finished":
-				events = append(events, posthouse.TaskEvent{Type: posthouse.TaskFinished, Task: id})
+				events = append(events, workflow.Event{Type: workflow.TaskFinished, Task: id})
 			case "cancelled":
-				events = append(events, posthouse.TaskEvent{Type: posthouse.TaskCancelled, Task: id, Reason: "no 天气"})
+				events = append(events, workflow.Event{Type: workflow.TaskCancelled, Task: id, Reason: "no 天气"})
 			}
 			if _, err := flow.Apply(t.Context(), "t1", events...); err != nil {
 				t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/house"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 var update = flag.Bool("update", false, "make the fixtures anew")
@@ -175,8 +176,8 @@ func fill(t *testing.T, h *house.House, c *client.Client) {
 	note("media", err)
 	_, err = c.Reminders.Create(ctx, posthouse.Reminder{Draft: house.Text("generic", 1), Countdown: &posthouse.Countdown{To: time.Now().AddDate(9, 0, 0)}})
 	note("reminder", err)
-	_, err = c.Tasks.Tell(ctx, posthouse.TaskEvent{Type: posthouse.TaskCreated, Task: "1001", Created: &posthouse.Task{
-		Name: "Imaging", Creator: "zhang.san", Nodes: []posthouse.Node{{ID: "8881", Name: "Receive", Users: []string{"zhang.san"}}},
+	_, err = c.Tasks.Tell(ctx, workflow.Event{Type: workflow.TaskCreated, Task: "1001", Created: &workflow.Task{
+		Name: "Imaging", Creator: "zhang.san", Nodes: []workflow.Node{{ID: "8881", Name: "Receive", Users: []string{"zhang.san"}}},
 	}})
 	note("task", err)
 	if err := errors.Join(all...); err != nil {

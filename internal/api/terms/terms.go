@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // files are the texts.
@@ -109,7 +110,7 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.Outcome]():           web.Any(posthouse.Outcomes()...),
 		reflect.TypeFor[posthouse.Missed]():            web.Any(posthouse.MissedCollapse, posthouse.MissedExpire),
 		reflect.TypeFor[posthouse.ReportResult]():      web.Any(posthouse.ReportDone, posthouse.ReportEvidence, posthouse.ReportStale, posthouse.ReportMissing, posthouse.ReportReused),
-		reflect.TypeFor[posthouse.TaskEventType]():     web.Any(flow.Events()...),
+		reflect.TypeFor[workflow.EventType]():          web.Any(flow.Events()...),
 		reflect.TypeFor[wire.WarningCode]():            web.Any(flow.WarningCodes()...),
 		reflect.TypeFor[wire.Log]():                    web.Any(wire.Logs()...),
 		reflect.TypeFor[wire.Outcome]():                web.Any(wire.Outcomes()...),

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // stage is what scenes act on.
@@ -64,9 +65,9 @@ var scenes = []*scene{
 	{"notice to a branch", "分行通知", notice("branch.001", "branch", "tianyuan")},
 	{"notice, on duty", "总行通知，今天值班", notice(onDuty, "总行", "招呼")},
 	{"notice, not on duty", "总行通知，今天不值班", notice("yang.bo", "总行", "天元")},
-	{"task created", "工作流：任务创建", playTask(posthouse.TaskEvent{Type: posthouse.TaskCreated, Created: demoTask()})},
-	{"step done: the next two", "工作流：节点完成，并行后继", playTask(posthouse.TaskEvent{Type: posthouse.NodeDone, Node: "confirm"})},
-	{"task finished: everyone", "工作流：任务完成，通知全体", playTask(posthouse.TaskEvent{Type: posthouse.TaskFinished})},
+	{"task created", "工作流：任务创建", playTask(workflow.Event{Type: workflow.TaskCreated, Created: demoTask()})},
+	{"step done: the next two", "工作流：节点完成，并行后继", playTask(workflow.Event{Type: workflow.NodeDone, Node: "confirm"})},
+	{"task finished: everyone", "工作流：任务完成，通知全体", playTask(workflow.Event{Type: workflow.TaskFinished})},
 	{"group robot", "钉钉群机器人", post(draft("robot", "ops-group"))},
 	{"mail", "邮件", post(addressed(draft("mail"), "li.na@example.org"))},
 	{"Feishu card", "飞书卡片", post(card(addressed(draft("feishu"), "ou_7d8a6e6d")))},
@@ -190,10 +191,10 @@ func playCancel(ctx context.Context, s *stage) error {
 }
 
 // demoTask has a step that two others follow. Who handles them is a matter of the directory's roles.
-func demoTask() *posthouse.Task {
-	return &posthouse.Task{
+func demoTask() *workflow.Task {
+	return &workflow.Task{
 		Name: "应急成像", Creator: "zhang.san", CreatorName: "张三", Channels: []string{"dingtalk"},
-		Nodes: []posthouse.Node{
+		Nodes: []workflow.Node{
 			{ID: "confirm", Name: "资源确认", Roles: []string{"planner"}, Next: []string{"prepare", "review"}},
 			{ID: "prepare", Name: "数据准备", Roles: []string{"operator"}},
 			{ID: "review", Name: "质量复核", Roles: []string{"reviewer"}},
@@ -202,7 +203,7 @@ func demoTask() *posthouse.Task {
 }
 
 // playTask reports an event of the demo's task: who is told follows from what is known of it.
-func playTask(e posthouse.TaskEvent) func(context.Context, *stage) error {
+func playTask(e workflow.Event) func(context.Context, *stage) error {
 	e.Task = "T2026-0001"
 	return func(ctx context.Context, s *stage) error {
 		outcomes, err := s.client.Tasks.Tell(ctx, e)

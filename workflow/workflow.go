@@ -1,14 +1,20 @@
-package posthouse
+// Package workflow is the vocabulary of what happens to the tasks of workflows, as the systems that run them tell it
+// with client.Tasks.Tell, Box.Report of package outbox or POST /v1/workflow/events. Its words are those of the
+// document that many of these systems follow, orbits among them. Posthouse is no workflow engine: from these
+// events it finds out who is told what, and when.
+package workflow
 
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
-// TaskEvent tells what happened to a task of a workflow. Events may come twice and in any order: each
+// Event tells what happened to a task of a workflow. Events may come twice and in any order: each
 // adds to what is known of the task, and who is told follows from all that is known.
-type TaskEvent struct {
-	Type TaskEventType `json:"event"`
+type Event struct {
+	Type EventType `json:"event"`
 	// Task is the task's id in the sender's system.
 	Task string `json:"task_id"`
 	// At is when it happened, by the sender's clock; of two events that say different things of the same
@@ -30,18 +36,18 @@ type TaskEvent struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// TaskEventType says what happened.
-type TaskEventType string
+// EventType says what happened.
+type EventType string
 
 // The events.
 const (
-	TaskCreated      TaskEventType = "task.created"
-	NodeActivated    TaskEventType = "node.activated"
-	NodeDone         TaskEventType = "node.done"
-	TaskFinished     TaskEventType = "task.finished"
-	TaskAborted      TaskEventType = "task.aborted"
-	TaskCancelled    TaskEventType = "task.cancelled"
-	OrbitPlanChanged TaskEventType = "orbit_plan.changed"
+	TaskCreated      EventType = "task.created"
+	NodeActivated    EventType = "node.activated"
+	NodeDone         EventType = "node.done"
+	TaskFinished     EventType = "task.finished"
+	TaskAborted      EventType = "task.aborted"
+	TaskCancelled    EventType = "task.cancelled"
+	OrbitPlanChanged EventType = "orbit_plan.changed"
 )
 
 // Task is a run of a workflow.
@@ -84,8 +90,8 @@ type Orbit struct {
 	InTime time.Time `json:"in_time"`
 }
 
-// TaskQuestion asks who the handlers of nodes are.
-type TaskQuestion struct {
+// Question asks who the handlers of nodes are.
+type Question struct {
 	Tenant string
 	Task   string
 	// Purpose is the kind of the notice that they are told, such as node_done.
@@ -95,10 +101,10 @@ type TaskQuestion struct {
 	Nodes, Roles, Users []string
 }
 
-// TaskAudience answers a TaskQuestion: these people are told.
-type TaskAudience struct {
+// Audience answers a Question: these people are told.
+type Audience struct {
 	// To are the recipients. One without an address is looked up in the directory.
-	To []Recipient
+	To []posthouse.Recipient
 	// Vacant are roles of the question that nobody has. Defaults to none.
 	Vacant []string
 }
