@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/smtp"
 	"net/textproto"
 	"slices"
@@ -239,4 +240,43 @@ func TestMailByTLS(t *testing.T) {
 	}
 	h.must(c.Auth(smtp.PlainAuth("", f.Name, f.Token, "127.0.0.1")))
 	h.must(c.Mail("a@b"))
+}
+
+// What stands encoded in a header is one line in what is sent on, and calls nobody.
+func TestNoHeaderIsInjected(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t), withMail)
+	f := h.front("mail")
+	h.must(h.mails(f, "From: =?utf-8?Q?x=0D=0ABcc:_evil=40example.com?= <a@b>\nSubject: =?utf-8?Q?Disk=0D=0ABcc:_evil=40example.com=00?=\n\nfull <@all>\n"))
+	if m := h.lastMessages()[0]; m.Content.Title != "Disk Bcc: evil@example.com" || strings.Contains(m.Content.Text, "<@all>") {
+		t.Errorf("the message is %+v", m.Content)
+	}
+}
+
+// Senders of mail who say nothing take no room from others, and hold up no stop.
+func TestIdleSendersOfMailMakeRoom(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t), withMail, func(o *server.Options) { o.MaxConnections, o.MaxConnectionsPerAddress = 4, -1 })
+	f := h.front("mail")
+	for range 10 {
+		c, err := textproto.Dial("tcp", h.program.SMTPAddr())
+		h.must(err)
+		t.Cleanup(func() { c.Close() })
+		_, _, err = c.ReadResponse(220)
+		h.must(err)
+	}
+	h.must(h.mails(f, "Subject: x\n\nx\n"))
+	if n := h.metric(`posthouse_connections_closed_total{which="idle"}`); n < 6 {
+		t.Errorf("%v idle ones were closed, want 6 or more", n)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	c, err := textproto.Dial("tcp", h.program.SMTPAddr())
+	h.must(err)
+	defer c.Close()
+	_, _, err = c.ReadResponse(220)
+	h.must(err)
+	h.must(h.stop(h.Context()))
+	if _, _, err := c.ReadResponse(421); err != nil {
+		t.Errorf("at the stop it is told %v", err)
+	}
 }

@@ -4,6 +4,7 @@ package mail
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -48,8 +49,8 @@ func setup(s inbound.Setup, at Reach) []inbound.Snippet {
 		host = u.Hostname()
 	}
 	domain := host
-	if strings.Contains(host, ":") { // an address of IPv6
-		domain = "[IPv6:" + host + "]"
+	if net.ParseIP(host) != nil || !strings.Contains(host, ".") { // it counts for nothing, and senders want one with a dot
+		domain = "posthouse.local"
 	}
 	name, tls, secure := s.Front.Name, "off", ""
 	if at.TLS {
