@@ -31,14 +31,14 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		in.Note(fmt.Sprintf("%d messages at once: the first %d are taken", n, MaxMessages))
 		messages = messages[:MaxMessages]
 	}
-	drafts := make([]posthouse.Draft, len(messages))
+	drafts := make([]posthouse.Draft, 0, len(messages))
 	var files []posthouse.Draft
 	for i := range messages {
 		beside, err := d.attach(form, in, &messages[i])
 		if err != nil {
 			return Result{Status: Unavailable, Reason: reasonOf(err)}
 		}
-		drafts[i] = d.draftOf(form, in, &messages[i], in.Front.Template)
+		drafts = append(drafts, d.draftOf(form, in, &messages[i], in.Front.Template))
 		files = append(files, beside...)
 	}
 	drafts = append(drafts, files...)

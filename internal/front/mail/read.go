@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/mail"
 	"strings"
 
@@ -115,8 +116,11 @@ func (l *letter) read(e *message.Entity, depth int) (text string, plain bool, er
 	}
 	kind, params, _ := e.Header.ContentType() // of one that cannot be read, the text before the first semicolon counts
 	kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
-	if parts := e.MultipartReader(); parts != nil {
-		return l.readParts(parts, kind == "multipart/alternative", depth)
+	if strings.HasPrefix(kind, "multipart/") {
+		if boundary := params["boundary"]; boundary != "" {
+			return l.readParts(multipart.NewReader(e.Body, boundary), kind == "multipart/alternative", depth)
+		}
+		kind = "text/plain" // nobody can tell its parts
 	}
 	body, err := io.ReadAll(e.Body)
 	if err != nil {
@@ -136,17 +140,21 @@ func (l *letter) read(e *message.Entity, depth int) (text string, plain bool, er
 	return "", false, nil
 }
 
-// readParts is the text of parts: of alternatives the plain one, or else the last.
-func (l *letter) readParts(parts message.MultipartReader, alternative bool, depth int) (text string, plain bool, err error) {
+// readParts is the text of parts: of alternatives the plain one, or else the last. The reader of the standard library bounds the headers of
+// parts, and the one of go-message does not.
+func (l *letter) readParts(parts *multipart.Reader, alternative bool, depth int) (text string, plain bool, err error) {
 	for {
-		e, err := parts.NextPart()
-		if err == io.EOF {
+		part, err := parts.NextRawPart()
+		switch {
+		case err == io.EOF: //nolint:errorlint // the end of all parts, and not of what they are read from
 			return text, plain, nil
-		}
-		if e == nil {
+		case errors.Is(err, multipart.ErrMessageTooLarge):
+			return "", false, fmt.Errorf("the header of a part is too long: %w", err)
+		case err != nil:
 			l.in.Note("the mail is broken off within its parts")
 			return text, plain, nil
 		}
+		e, _ := message.New(message.HeaderFromMap(part.Header), part) // an unknown charset or encoding leaves it as it is
 		one, is, err := l.read(e, depth+1)
 		switch {
 		case err != nil:

@@ -57,6 +57,7 @@ func TestTextsOfMails(t *testing.T) {
 		"alternatives":           {"Subject: Disk\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\nplain\n--b\nContent-Type: text/html\n\n<p>rich\n--b--\n", "Disk", "plain"},
 		"an empty plain text":    {"Subject: Disk\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n\n--b\nContent-Type: text/html\n\n<p>rich\n--b--\n", "Disk", "rich"},
 		"several texts":          {"Subject: Disk\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\n\ntwo\n--b--\n", "Disk", "one\n\ntwo"},
+		"parts of nobody":        {"Subject: Disk\nContent-Type: multipart/mixed\n\n--b\n\none\n", "Disk", "--b\n\none"},
 		"broken off":             {"Subject: Disk\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\none\n", "Disk", "one"},
 		"HTML in Chinese":        {"Subject: Disk\nContent-Type: text/html\n\n<meta charset=gbk><p>" + gb(t, "满了") + "</p>\n", "Disk", "满了"},
 		"no subject":             {"From: a@b\n\nfull\n", "(no subject)", "full"},
@@ -164,6 +165,7 @@ func TestWhatIsNoMail(t *testing.T) {
 		"nothing":    {"From: a@b\n\n", "neither a subject nor a text"},
 		"too long":   {"X: " + strings.Repeat("x", 300<<10) + "\n\nx", "it is no mail"},
 		"a circle":   {strings.Repeat("Received: by a\n", 51) + "\nx", "goes round in a circle"},
+		"long parts": {"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + strings.Repeat("a: b\n", 20_000) + "\nx\n--b--\n", "the header of a part is too long"},
 		"many parts": {"Content-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\n\nx\n", 300), "more than 200 parts"},
 		"deep parts": {"Content-Type: multipart/mixed; boundary=b0\n\n" + nested(20), "deeper than 10"},
 	} {
@@ -212,4 +214,19 @@ func TestSetupOfMail(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whatever comes is read or refused, and nothing of it ends the server.
+func FuzzMails(f *testing.F) {
+	for _, seed := range []string{
+		"Subject: x\n\nx\n", "Subject: =?utf-8?B?", "Content-Type: multipart/mixed; boundary=\"\"\n\n--\n\n--\n----\n", "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/html; charset=utf-16\n\n<p>\n--b--",
+		"Content-Type: text/html\n\n<meta charset=gbk><table><tr><td>a<td><a href=http://b>c</a><pre>\n</pre><li><img alt=d><style>", "Content-Type: message/rfc822; name*0=a; name*1=b\nContent-Transfer-Encoding: base64\n\n====", "Content-Type: ;\nContent-Disposition: attachment; filename=\"=?x?q?y?=\"\n\n\xff\xfe",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		if got, err := read(t, body, "zh"); err == nil && (len(got) != 1 || strings.TrimSpace(got[0].Title) == "") {
+			t.Errorf("%q became %+v", body, got)
+		}
+	})
 }
