@@ -55,6 +55,7 @@ var floors = map[string]floor{
 	"channel/internal/batch":   {layer: 1, beside: []string{"channel"}},
 	"channel/internal/errcode": {layer: 1, beside: []string{"channel"}},
 	"channel/internal/clock":   {layer: 1, beside: []string{"channel"}},
+	"channel/internal/files":   {layer: 1, beside: []string{"channel", "channel/internal/access"}},
 	"channel/internal/mailbox": {layer: 1},
 	"channel/internal/push":    {layer: 1, beside: []string{"channel", "channel/internal/errcode"}},
 	"channel/internal/signed":  {layer: 1, beside: []string{"channel"}},

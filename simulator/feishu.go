@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -28,6 +30,7 @@ func feishu() provider {
 			"POST /feishu/open-apis/auth/v3/tenant_access_token/internal":            l.giveToken,
 			"POST open.feishu.cn/open-apis/auth/v3/tenant_access_token/internal":     l.giveToken,
 			"POST open.larksuite.com/open-apis/auth/v3/tenant_access_token/internal": l.giveToken,
+			"POST /feishu/open-apis/im/v1/images":                                    l.keep("image", "image_key", "img_"), "POST /feishu/open-apis/im/v1/files": l.keep("file", "file_key", "file_"),
 			"DELETE /feishu/tokens": l.tokens.drop,
 		}},
 	}
@@ -48,6 +51,29 @@ func (l *lark) giveToken(w http.ResponseWriter, r *http.Request) {
 		inJSON(`{"code":10014,"msg":"app secret invalid"}`).send(w, http.StatusOK)
 	default:
 		inJSON(fmt.Sprintf(`{"code":0,"msg":"ok","tenant_access_token":%q,"expire":%d}`, l.tokens.give(in.App), int(tokenLasts/time.Second))).send(w, http.StatusOK)
+	}
+}
+
+// keep takes a file, and gives it a key by what it is.
+func (l *lark) keep(part, name, prefix string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 32<<20)
+		file, _, err := r.FormFile(part)
+		switch {
+		case !l.tokens.has(bearer(r)):
+			inJSON(`{"code":99991663,"msg":"Invalid access token for authorization."}`).send(w, http.StatusBadRequest)
+			return
+		case err != nil:
+			inJSON(`{"code":234001,"msg":"Invalid request param."}`).send(w, http.StatusBadRequest)
+			return
+		}
+		defer file.Close()
+		sum := sha256.New()
+		if _, err := io.Copy(sum, file); err != nil {
+			writeError(w, err)
+			return
+		}
+		inJSON(fmt.Sprintf(`{"code":0,"msg":"success","data":{%q:"%s%x"}}`, name, prefix, sum.Sum(nil)[:12])).send(w, http.StatusOK)
 	}
 }
 

@@ -3,6 +3,7 @@ package feishu
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/channel/internal/access"
 	"github.com/posthouse/posthouse/channel/internal/batch"
 	"github.com/posthouse/posthouse/channel/internal/errcode"
+	"github.com/posthouse/posthouse/channel/internal/files"
 )
 
 // codeNoAddress is our own code of a delivery whose recipient has no id.
@@ -27,6 +29,8 @@ type driver struct {
 	format     posthouse.ContentType
 	together   int
 	encryptKey string
+	library    *files.Library
+	uploads
 }
 
 func open(c channel.Config, env channel.Env) (channel.Driver, error) {
@@ -49,10 +53,17 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("app_secret"), c.String("encrypt_key")}}),
 		one:    one, many: many, codes: env.Codes, format: posthouse.ContentType(c.String("format")), together: c.Int("batch"), encryptKey: c.String("encrypt_key"),
 	}
+	if d.images, err = place(c.String("url"), "/open-apis/im/v1/images"); err != nil {
+		return nil, err
+	}
+	if d.files, err = place(c.String("url"), "/open-apis/im/v1/files"); err != nil {
+		return nil, err
+	}
+	d.library = files.New(env, "feishu/"+c.String("app_id"), mediaRules(), d.upload)
 	body := errcode.Encoded(map[string]string{"app_id": c.String("app_id"), "app_secret": c.String("app_secret")})
 	by := []string{login.String(), c.String("app_secret")}
 	d.access = access.New(env, "feishu/"+c.String("app_id"), "feishu "+c.String("app_id"), by, func(ctx context.Context) (string, time.Duration, error) {
-		reply := d.client.Do(ctx, channel.Request{URL: login, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: body})
+		reply := d.client.Do(ctx, channel.Request{URL: login, Header: inJSON(), Body: body})
 		said, v := d.verdict(&reply)
 		return access.Fetched(&reply, v, said.Token, time.Duration(said.Lasts)*time.Second)
 	})
@@ -60,7 +71,7 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 }
 
 // Close closes the idle connections.
-func (d *driver) Close() error { return d.client.Close() }
+func (d *driver) Close() error { return errors.Join(d.client.Close(), d.library.Close()) }
 
 // Test fetches an access token and sends nothing.
 func (d *driver) Test(ctx context.Context) channel.Result { return d.access.Test(ctx, d.client) }
@@ -100,26 +111,55 @@ func (d *driver) SendBatch(ctx context.Context, outs []channel.Outgoing) []chann
 	})
 }
 
+// filled is a content whose file has the key of an upload. stale is a key that Feishu has refused.
+func (d *driver) filled(ctx context.Context, c posthouse.Content, stale string) (posthouse.Content, error) {
+	kind := kindOf(c, d.format)
+	if !kind.HasMedia() || len(c.Media) == 0 || c.Media[0].ID != "" {
+		return c, nil
+	}
+	key, err := d.library.ID(ctx, kind, c.Media[0], stale)
+	c.Media = []posthouse.Media{{ID: key}}
+	return c, err
+}
+
 // sendOne tells one, whom Feishu recognises for an hour by the delivery's key.
-func (d *driver) sendOne(ctx context.Context, out channel.Outgoing) (result channel.Result) {
-	m, err := made(out.Content, kindOf(out.Content, d.format))
+func (d *driver) sendOne(ctx context.Context, out channel.Outgoing) channel.Result {
+	result, key := d.sendFilled(ctx, out, "")
+	if forgotten(result.Code) && len(out.Content.Media) > 0 && out.Content.Media[0].ID == "" { // nobody was told: the file is uploaded anew
+		result, _ = d.sendFilled(ctx, out, key)
+	}
+	return result
+}
+
+// sendFilled makes the call, and returns the key of the file in it.
+func (d *driver) sendFilled(ctx context.Context, out channel.Outgoing, stale string) (result channel.Result, key string) {
+	c, err := d.filled(ctx, out.Content, stale)
 	if err != nil {
-		return channel.Result{Class: posthouse.ClassContent, Code: channel.CodeRequest, Error: d.client.Redactor().Line(err.Error(), 512)}
+		return files.FailedBy(err, d.client), ""
+	}
+	if len(c.Media) > 0 {
+		key = c.Media[0].ID
+	}
+	m, err := made(c, kindOf(c, d.format))
+	if err != nil {
+		return channel.Result{Class: posthouse.ClassContent, Code: channel.CodeRequest, Error: d.client.Redactor().Line(err.Error(), 512)}, key
 	}
 	to := *d.one
 	to.RawQuery = url.Values{"receive_id_type": {idKind(out.Recipient.Address)}}.Encode()
 	body := errcode.Encoded(map[string]string{"receive_id": out.Recipient.Address, "msg_type": m.kind, "content": string(m.content), "uuid": uuidOf(out.IdemKey)})
-	err = d.call(ctx, &to, body, []channel.Outgoing{out}, func(reply *channel.Reply) string {
+	err = d.call(ctx, &to, batch.WithKeys(inJSON(), []channel.Outgoing{out}), body, func(reply *channel.Reply) string {
 		said, v := d.verdict(reply)
 		v.Ref = said.Data.ID
 		result = reply.Result(v)
 		return said.code()
 	})
 	if err != nil {
-		return access.Without(err, d.client)
+		return access.Without(err, d.client), key
 	}
-	return result
+	return result, key
 }
+
+func inJSON() http.Header { return http.Header{"Content-Type": {"application/json; charset=utf-8"}} }
 
 // longestUUID is how many characters Feishu takes for what it knows a message by.
 const longestUUID = 50
@@ -129,7 +169,11 @@ func uuidOf(key string) string { return key[max(0, len(key)-longestUUID):] }
 
 // sendMany tells many people in one call. Feishu takes them for later, and names those whom it does not know.
 func (d *driver) sendMany(ctx context.Context, to []channel.Outgoing) (results []channel.Result) {
-	m, err := made(to[0].Content, kindOf(to[0].Content, d.format))
+	c, err := d.filled(ctx, to[0].Content, "")
+	if err != nil {
+		return slices.Repeat([]channel.Result{files.FailedBy(err, d.client)}, len(to))
+	}
+	m, err := made(c, kindOf(c, d.format))
 	if err != nil {
 		return slices.Repeat([]channel.Result{{Class: posthouse.ClassContent, Code: channel.CodeRequest, Error: d.client.Redactor().Line(err.Error(), 512)}}, len(to))
 	}
@@ -150,7 +194,7 @@ func (d *driver) sendMany(ctx context.Context, to []channel.Outgoing) (results [
 			in[name] = ids
 		}
 	}
-	err = d.call(ctx, d.many, errcode.Encoded(in), to, func(reply *channel.Reply) string {
+	err = d.call(ctx, d.many, batch.WithKeys(inJSON(), to), errcode.Encoded(in), func(reply *channel.Reply) string {
 		said, v := d.verdict(reply)
 		v.Ref = said.Data.ID
 		results = make([]channel.Result, len(to))
@@ -170,10 +214,11 @@ func (d *driver) sendMany(ctx context.Context, to []channel.Outgoing) (results [
 }
 
 // call calls with a token, and once more with a new one where Feishu refused the first.
-func (d *driver) call(ctx context.Context, to *url.URL, body []byte, outs []channel.Outgoing, read func(*channel.Reply) (code string)) error {
+func (d *driver) call(ctx context.Context, to *url.URL, header http.Header, body []byte, read func(*channel.Reply) (code string)) error {
 	return d.access.Call(ctx, func(token string) access.Answer {
-		header := http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Authorization": {"Bearer " + token}}
-		reply := d.client.Do(ctx, channel.Request{URL: to, Header: batch.WithKeys(header, outs), Body: body, Hide: []string{token}})
+		header := header.Clone()
+		header.Set("Authorization", "Bearer "+token)
+		reply := d.client.Do(ctx, channel.Request{URL: to, Header: header, Body: body, Hide: []string{token}})
 		if code := read(&reply); codes[code].Class == posthouse.ClassAuth {
 			return access.Again
 		}
@@ -189,6 +234,8 @@ type answer struct {
 	Lasts   int64         `json:"expire"`
 	Data    struct {
 		ID      string   `json:"message_id"`
+		Image   string   `json:"image_key"`
+		File    string   `json:"file_key"`
 		NoOpen  []string `json:"invalid_open_ids"`
 		NoUser  []string `json:"invalid_user_ids"`
 		NoUnion []string `json:"invalid_union_ids"`

@@ -247,11 +247,12 @@ func TestWhatFeishuDoesNotTakeIsRefusedAtAccept(t *testing.T) {
 	t.Parallel()
 	config, _ := feishu.Type().Validate(at("https://open.feishu.cn"))
 	for path, c := range map[string]posthouse.Content{
-		"content.type":     {Type: posthouse.VoiceContent},
-		"content.media":    {Type: posthouse.ImageContent, Media: []posthouse.Media{{URL: "https://example.com/a.png"}}},
-		"content.extra":    {Type: posthouse.CardContent, Text: "x", Extra: json.RawMessage(`{"url":"javascript:1"}`)},
-		"content.mentions": {Type: posthouse.ImageContent, Media: []posthouse.Media{{ID: "i"}}, Mentions: []string{"a"}},
-		"content.text":     {Type: posthouse.MarkdownContent, Text: strings.Repeat("长", 11000)},
+		"content.type":            {Type: posthouse.VoiceContent},
+		"content.media":           {Type: posthouse.ImageContent},
+		"content.media[0].upload": {Type: posthouse.ImageContent, Media: []posthouse.Media{{Upload: "f1", Size: 11 << 20, Type: "image/png"}}},
+		"content.extra":           {Type: posthouse.CardContent, Text: "x", Extra: json.RawMessage(`{"url":"javascript:1"}`)},
+		"content.mentions":        {Type: posthouse.ImageContent, Media: []posthouse.Media{{ID: "i"}}, Mentions: []string{"a"}},
+		"content.text":            {Type: posthouse.MarkdownContent, Text: strings.Repeat("长", 11000)},
 	} {
 		if problems := feishu.Type().Content(config, c); len(problems) != 1 || problems[0].Path != path {
 			t.Errorf("%s: got %+v", path, problems)
@@ -353,5 +354,52 @@ func TestTheSimulatorTakesWhatIsSigned(t *testing.T) {
 	}
 	if r := driver(t, at(sim.URL()+"/feishu"), map[string]any{"app_secret": "wrong"}).Send(t.Context(), to("ou_1")[0]); r.Class != posthouse.ClassAccount {
 		t.Errorf("with a wrong secret: %+v", r)
+	}
+}
+
+// A file is fetched and uploaded once, by all who get it, and once more where Feishu has forgotten it.
+func TestAFileIsUploadedOnce(t *testing.T) {
+	t.Parallel()
+	png := "\x89PNG\r\n\x1a\n and more"
+	place := channeltest.NewProvider(t, channeltest.Reply(200, png))
+	uploads, refuse := 0, false
+	p := channeltest.NewProvider(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case gives(w, r):
+		case strings.HasSuffix(r.URL.Path, "/im/v1/images"):
+			uploads++
+			channeltest.Reply(200, fmt.Sprintf(`{"code":0,"data":{"image_key":"img_%d"}}`, uploads))(w, r)
+		case refuse:
+			refuse = false
+			channeltest.Reply(400, `{"code":230055,"msg":"The image key does not exist"}`)(w, r)
+		default:
+			channeltest.Reply(200, taken)(w, r)
+		}
+	})
+	d := driver(t, at(p.URL), nil, func(e *channel.Env) {
+		e.Egress = nil
+	})
+	out := to("ou_1", "ou_2")
+	for i := range out {
+		out[i].Content = posthouse.Content{Type: posthouse.ImageContent, Media: []posthouse.Media{{URL: place.URL + "/a.png"}}}
+		if r := d.Send(t.Context(), out[i]); r.Class != posthouse.ClassOK {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if uploads != 1 {
+		t.Errorf("%d uploads, want one", uploads)
+	}
+	refuse = true
+	if r := d.Send(t.Context(), out[0]); r.Class != posthouse.ClassOK || uploads != 2 {
+		t.Errorf("after Feishu forgot the file: %+v, %d uploads", r, uploads)
+	}
+	all := p.Arrivals()
+	if last := string(all[len(all)-1].Body); !strings.Contains(last, `{\"image_key\":\"img_2\"}`) {
+		t.Errorf("the last message is %s", last)
+	}
+	gone := channeltest.NewProvider(t, channeltest.Reply(404, ""))
+	out[0].Content.Media[0].URL = gone.URL + "/b.png"
+	if r := d.Send(t.Context(), out[0]); r.Class != posthouse.ClassContent || r.Code != "BAD_MEDIA" {
+		t.Errorf("a file that is gone: %+v", r)
 	}
 }

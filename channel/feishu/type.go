@@ -138,12 +138,15 @@ func content(c channel.Config, of posthouse.Content) []posthouse.Problem {
 	}
 	kind := kindOf(of, posthouse.ContentType(c.String("format")))
 	switch {
-	case kind.HasMedia() && (len(of.Media) != 1 || of.Media[0].ID == ""):
-		return problem("media", "want the image_key or file_key of one file that was uploaded to Feishu, as its id")
+	case kind.HasMedia() && len(of.Media) != 1:
+		return problem("media", "want one file")
 	case (len(of.Mentions) > 0 || of.MentionAll) && kind != posthouse.TextContent && kind != posthouse.MarkdownContent:
 		return problem("mentions", "cannot be sent with type %s", kind)
 	case len(of.Extra) > 0 && kind != posthouse.CardContent && kind != posthouse.TemplateContent:
 		return problem("extra", "cannot be sent with type %s", kind)
+	}
+	if rules := mediaRules(); kind.HasMedia() {
+		return rules.Check(of, kind, rules.Most[kind])
 	}
 	message, err := made(of, kind)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 // Our own codes, beside those of package channel.
 const (
 	codeNoAddress = "NO_ADDRESS" // the recipient has no id at WeCom
-	codeMedia     = "BAD_MEDIA"  // the file cannot be had, or WeCom would refuse it
 	codeInvalid   = "INVALID_USER"
 )
 

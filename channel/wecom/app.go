@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/channel/internal/access"
 	"github.com/posthouse/posthouse/channel/internal/batch"
 	"github.com/posthouse/posthouse/channel/internal/errcode"
+	"github.com/posthouse/posthouse/channel/internal/files"
 	"github.com/posthouse/posthouse/channel/internal/signed"
 )
 
@@ -175,7 +176,7 @@ func appContent(c channel.Config, content posthouse.Content) []posthouse.Problem
 	problems := channel.Sends(content, posthouse.ContentTypes()...)
 	problems = append(problems, mentionless(content, "cannot be sent: a message of an application goes to members, not to a group")...)
 	kind := kindOf(content, posthouse.ContentType(c.String("format")))
-	problems = append(append(problems, checkFile(content, kind, mediaBytes[kind])...), checkExtra(content, kind)...)
+	problems = append(append(problems, checkFile(content, kind, mediaRules().Most[kind])...), checkExtra(content, kind)...)
 	return append(problems, checkWords(content, kind, ofApp())...)
 }
 
@@ -189,7 +190,7 @@ type app struct {
 	safe     bool
 	codes    map[string]posthouse.Class
 	access   *access.Access
-	library  library
+	library  *files.Library
 	patience patience
 	lock     *signed.Lock
 }
@@ -209,7 +210,7 @@ func openApp(c channel.Config, env channel.Env) (channel.Driver, error) {
 		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("secret")}}),
 	}
 	name := strings.Join([]string{env.Tenant, env.Channel, c.String("corp_id"), strconv.Itoa(c.Int("agent_id"))}, "/")
-	a.library = newLibrary(env, name, a.upload)
+	a.library = files.New(env, name, mediaRules(), a.upload)
 	query := url.Values{"corpid": {c.String("corp_id")}, "corpsecret": {c.String("secret")}}
 	a.access = access.New(env, name, "wecom "+c.String("url")+" "+c.String("corp_id"), []string{c.String("url"), c.String("secret")}, func(ctx context.Context) (string, time.Duration, error) {
 		reply := a.client.Do(ctx, channel.Request{Method: http.MethodGet, URL: below(a.url, "/cgi-bin/gettoken", query)})
@@ -227,7 +228,7 @@ func below(root *url.URL, path string, query url.Values) *url.URL {
 }
 
 // Close closes the idle connections.
-func (a *app) Close() error { return errors.Join(a.client.Close(), a.library.fetcher.client.Close()) }
+func (a *app) Close() error { return errors.Join(a.client.Close(), a.library.Close()) }
 
 // Test fetches an access token and sends nothing.
 func (a *app) Test(ctx context.Context) channel.Result { return a.access.Test(ctx, a.client) }
@@ -262,7 +263,7 @@ func (a *app) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.
 func (a *app) tell(ctx context.Context, to []channel.Outgoing, stale string) (results []channel.Result, refused string) {
 	message, file, err := a.message(ctx, to[0], stale)
 	if err != nil {
-		return slices.Repeat([]channel.Result{failedBy(err, a.client)}, len(to)), ""
+		return slices.Repeat([]channel.Result{files.FailedBy(err, a.client)}, len(to)), ""
 	}
 	message.Users, message.Parties, message.Tags = parts(to)
 	reply, v, answer, err := a.call(ctx, "/cgi-bin/message/send", nil, batch.WithKeys(a.header, to), withExtra(errcode.Encoded(message), to[0].Content, kindOf(to[0].Content, a.format)))

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/internal/batch"
+	"github.com/posthouse/posthouse/channel/internal/files"
 )
 
 // appMessage is the body of a call.
@@ -62,7 +63,7 @@ func parts(to []channel.Outgoing) (users, parties, tags string) {
 }
 
 // message is what a call says that begins with a delivery, without its recipients, and the id of the file in it. stale is one that
-// WeCom has refused. The error is a *mediaError or one of the access.
+// WeCom has refused. The error is a *files.Error or one of the access.
 func (a *app) message(ctx context.Context, first channel.Outgoing, stale string) (m appMessage, id string, err error) {
 	c := first.Content
 	m = appMessage{Type: string(kindOf(c, a.format)), Agent: a.agent}
@@ -74,7 +75,7 @@ func (a *app) message(ctx context.Context, first channel.Outgoing, stale string)
 	}
 	var file *media
 	if kind := kindOf(c, a.format); kind.HasMedia() {
-		if id, err = a.library.id(ctx, kind, c.Media[0], stale); err != nil {
+		if id, err = a.library.ID(ctx, kind, c.Media[0], stale); err != nil {
 			return m, "", err
 		}
 		file = &media{ID: id}
@@ -98,7 +99,7 @@ func (a *app) message(ctx context.Context, first channel.Outgoing, stale string)
 	case posthouse.CardContent:
 		text, err := cardOf(c)
 		if err != nil {
-			return m, "", badMedia("content.extra: %v", err)
+			return m, "", files.Bad("content.extra: %v", err)
 		}
 		m.Type, m.Card = "textcard", &text
 	default:
@@ -107,8 +108,8 @@ func (a *app) message(ctx context.Context, first channel.Outgoing, stale string)
 	return m, id, nil
 }
 
-func (a *app) upload(ctx context.Context, kind posthouse.ContentType, file *file) (string, time.Duration, error) {
-	form, body, err := file.form()
+func (a *app) upload(ctx context.Context, kind posthouse.ContentType, file *files.File) (string, time.Duration, error) {
+	form, body, err := file.Form("media")
 	if err != nil {
 		return "", 0, err
 	}
@@ -116,5 +117,5 @@ func (a *app) upload(ctx context.Context, kind posthouse.ContentType, file *file
 	if err != nil {
 		return "", 0, err
 	}
-	return uploadedAs(reply, v, answer)
+	return files.Uploaded(reply, v, answer.Media, mediaLasts)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/internal/batch"
 	"github.com/posthouse/posthouse/channel/internal/errcode"
+	"github.com/posthouse/posthouse/channel/internal/files"
 )
 
 // The limits of a robot: 20 posts a minute, pictures of 2 MiB. How many people one post may mention is not documented;
@@ -85,7 +86,7 @@ func robotContent(c channel.Config, content posthouse.Content) []posthouse.Probl
 	if kind == posthouse.ImageContent && len(content.Media) > 0 && content.Media[0].ID != "" {
 		problems = append(problems, posthouse.Problem{Path: "content.media[0].id", Message: "cannot be sent: a robot takes pictures by url or upload"})
 	}
-	most := mediaBytes[kind]
+	most := mediaRules().Most[kind]
 	if kind == posthouse.ImageContent {
 		most = robotImage
 	}
@@ -146,7 +147,7 @@ type robot struct {
 	format   posthouse.ContentType
 	mention  string
 	codes    map[string]posthouse.Class
-	library  library
+	library  *files.Library
 	patience patience
 }
 
@@ -167,12 +168,12 @@ func openRobot(c channel.Config, env channel.Env) (channel.Driver, error) {
 		mention: c.String("mention"), codes: env.Codes,
 		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{key}}),
 	}
-	r.library = newLibrary(env, strings.Join([]string{env.Tenant, env.Channel, env.Account, "media"}, "/"), r.upload)
+	r.library = files.New(env, strings.Join([]string{env.Tenant, env.Channel, env.Account, "media"}, "/"), mediaRules(), r.upload)
 	return r, nil
 }
 
 // Close closes the idle connections.
-func (r *robot) Close() error { return errors.Join(r.client.Close(), r.library.fetcher.client.Close()) }
+func (r *robot) Close() error { return errors.Join(r.client.Close(), r.library.Close()) }
 
 // Fit says whether a post would be too long.
 func (r *robot) Fit(c posthouse.Content) []posthouse.Problem {
@@ -203,7 +204,7 @@ func (r *robot) SendBatch(ctx context.Context, outs []channel.Outgoing) []channe
 func (r *robot) tell(ctx context.Context, sorted []channel.Outgoing, stale string) (result channel.Result, refused string) {
 	post, file, err := r.post(ctx, sorted, stale)
 	if err != nil {
-		return failedBy(err, r.client), ""
+		return files.FailedBy(err, r.client), ""
 	}
 	reply := r.client.Do(ctx, channel.Request{URL: r.send, Header: batch.WithKeys(r.header, sorted), Body: withExtra(errcode.Encoded(post), sorted[0].Content, kindOf(sorted[0].Content, r.format))})
 	v, _ := read(&reply, robotCodes, r.codes)
@@ -249,14 +250,14 @@ func (r *robot) post(ctx context.Context, outs []channel.Outgoing, stale string)
 	case posthouse.MarkdownContent:
 		p.Markdown = &words{r.markdown(c, outs)}
 	case posthouse.ImageContent:
-		file, err := r.library.file(ctx, kind, c.Media[0], robotImage)
+		file, err := r.library.File(ctx, kind, c.Media[0], robotImage)
 		if err != nil {
 			return p, "", err
 		}
-		sum := md5.Sum(file.body) //nolint:gosec // as above
-		p.Image = &picture{base64.StdEncoding.EncodeToString(file.body), hex.EncodeToString(sum[:])}
+		sum := md5.Sum(file.Body) //nolint:gosec // as above
+		p.Image = &picture{base64.StdEncoding.EncodeToString(file.Body), hex.EncodeToString(sum[:])}
 	case posthouse.FileContent, posthouse.VoiceContent:
-		if id, err = r.library.id(ctx, kind, c.Media[0], stale); err != nil {
+		if id, err = r.library.ID(ctx, kind, c.Media[0], stale); err != nil {
 			return p, "", err
 		}
 		if p.File = &(media{ID: id}); kind == posthouse.VoiceContent {
@@ -318,8 +319,8 @@ func (r *robot) mentioned(c posthouse.Content, outs []channel.Outgoing) (users, 
 	return users, phones
 }
 
-func (r *robot) upload(ctx context.Context, kind posthouse.ContentType, file *file) (string, time.Duration, error) {
-	form, body, err := file.form()
+func (r *robot) upload(ctx context.Context, kind posthouse.ContentType, file *files.File) (string, time.Duration, error) {
+	form, body, err := file.Form("media")
 	if err != nil {
 		return "", 0, err
 	}
@@ -329,5 +330,5 @@ func (r *robot) upload(ctx context.Context, kind posthouse.ContentType, file *fi
 	u.RawQuery = query.Encode()
 	reply := r.client.Do(ctx, channel.Request{URL: &u, Header: http.Header{"Content-Type": {form}}, Body: body})
 	v, answer := read(&reply, robotCodes, r.codes)
-	return uploadedAs(&reply, v, answer)
+	return files.Uploaded(&reply, v, answer.Media, mediaLasts)
 }
