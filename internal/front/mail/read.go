@@ -152,7 +152,7 @@ func (l *letter) readParts(parts *multipart.Reader, alternative bool, depth int)
 			return "", false, fmt.Errorf("the header of a part is too long: %w", err)
 		case err != nil:
 			l.in.Note("the mail is broken off within its parts")
-			return text, plain, nil
+			return text, plain, nil //nolint:nilerr // what came is told
 		}
 		e, _ := message.New(message.HeaderFromMap(part.Header), part) // an unknown charset or encoding leaves it as it is
 		one, is, err := l.read(e, depth+1)
