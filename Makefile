@@ -174,6 +174,10 @@ fronts: test-deps ## drive the fronts by every sender that can be installed, and
 		[ ! -x "$$one" ] || { echo "$$one:"; POSTHOUSE_ALERTMANAGER=$(CURDIR)/$$one $(GO) test -count=1 -timeout=5m ./torture/senders -run TestAPairOfAlertmanagers || exit 1; }; \
 	done
 
+.PHONY: mta
+mta: ## send mails to a real mail server: Postfix, which Debian's apt brings; wants root
+	@GO=$(GO) scripts/test-mta.sh
+
 .PHONY: sdks
 sdks: ## drive the simulator by the providers' own programs, which npm brings, and compare what they send with ours
 	@GO=$(GO) scripts/test-sdks.sh
