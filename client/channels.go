@@ -91,7 +91,8 @@ func (c Channels) Put(ctx context.Context, ch posthouse.Channel) (stored posthou
 	return stored, answer.status == http.StatusCreated, err
 }
 
-// PutJSON is PutChannel with a body as it is.
+// PutJSON is Put with the body as it is given: the JSON of PUT /v1/channels/{name}, of a driver and what is set. Of what
+// a file holds nothing is lost that this client does not know yet.
 func (c Channels) PutJSON(ctx context.Context, name string, body []byte) (stored posthouse.Channel, created bool, err error) {
 	stored, answer, err := callReply[posthouse.Channel](ctx, c.api, request{
 		method: http.MethodPut, path: path("channels", name), kind: "application/json", body: body,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Jobs are the jobs of the notification document.
@@ -17,14 +18,13 @@ type Jobs struct{ api *caller }
 
 // JobDraft is a job as the notification document hands it in.
 type JobDraft struct {
-	// BizType is 0 task_created, 1 node_done, 2 orbit_remind, 3 task_finished, 4 task_abnormal or
-	// 5 node_timeout.
-	BizType int `json:"bizType"`
-	// BizID is the task's id; with BizType 1 and 5 the node's.
+	// BizType is what it is about, such as workflow.BizTaskFinished.
+	BizType workflow.BizType `json:"bizType"`
+	// BizID is the task's id; with workflow.BizNodeDone and workflow.BizNodeTimeout the node's.
 	BizID string `json:"bizId"`
-	// Channel is 0 for oa, 1 for dingtalk.
+	// Channel is workflow.JobToOA or workflow.JobToDingTalk.
 	Channel int `json:"channel"`
-	// Payload fills the template. With BizType 5 a timeoutRemind in it, in minutes, makes the job come
+	// Payload fills the template. With workflow.BizNodeTimeout a timeoutRemind in it, in minutes, makes the job come
 	// again and again.
 	Payload  json.RawMessage `json:"payload,omitempty"`
 	UserIDs  []string        `json:"userIds"`
@@ -36,14 +36,14 @@ type JobDraft struct {
 	Number *int64 `json:"number,omitempty"`
 }
 
-// JobStatus gives the jobs of a business type and ids the status 3 or 4, where they have one of those
-// expected. Expected defaults to 0, waiting.
+// JobStatus gives the jobs of a business type and ids the status workflow.JobCancelled or JobAborted, where they have one
+// of those expected. Expected defaults to workflow.JobWaiting.
 type JobStatus struct {
-	BizType  int      `json:"bizType"`
-	BizIDs   []string `json:"bizIds"`
-	Status   int      `json:"status"`
-	Expected []int    `json:"expectedStatuses,omitempty"`
-	Operator string   `json:"operator,omitempty"`
+	BizType  workflow.BizType `json:"bizType"`
+	BizIDs   []string         `json:"bizIds"`
+	Status   int              `json:"status"`
+	Expected []int            `json:"expectedStatuses,omitempty"`
+	Operator string           `json:"operator,omitempty"`
 }
 
 // Enqueue hands in a job, with an Idempotency-Key of its own.
@@ -64,7 +64,7 @@ func (c Jobs) Update(ctx context.Context, s JobStatus) (int, error) {
 
 // Delete deletes the jobs of a business type and ids, frees their dedup keys, and returns how many there
 // were.
-func (c Jobs) Delete(ctx context.Context, bizType int, bizIDs []string, operator string) (int, error) {
+func (c Jobs) Delete(ctx context.Context, bizType workflow.BizType, bizIDs []string, operator string) (int, error) {
 	out, err := send[wire.JobsChanged](ctx, c.api, http.MethodPost, path("notify", "jobs", "delete"),
 		map[string]any{"bizType": bizType, "bizIds": bizIDs, "operator": operator})
 	return out.Changed, err
@@ -77,11 +77,11 @@ func (c Jobs) Get(ctx context.Context, id string) (wire.Job, error) {
 
 // JobFilter selects jobs. The zero value selects all that are not deleted.
 type JobFilter struct {
-	// BizTypes are the business types, 0 to 5. Defaults to all.
-	BizTypes []int
+	// BizTypes are the business types. Defaults to all.
+	BizTypes []workflow.BizType
 	// BizID is the task's or the node's id. Defaults to any.
 	BizID string
-	// Statuses are those a job may have, 0 to 4. Defaults to any.
+	// Statuses are those a job may have, workflow.JobWaiting to JobAborted. Defaults to any.
 	Statuses []int
 	// Since and Until bound when a job was handed in: from Since, before Until.
 	Since, Until time.Time
@@ -102,10 +102,10 @@ func (c Jobs) List(ctx context.Context, f JobFilter) (wire.Page[wire.Job], error
 	return get[wire.Page[wire.Job]](ctx, c.api, path("notify", "jobs"), q)
 }
 
-func commas(numbers []int) string {
+func commas[T ~int](numbers []T) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
-		words[i] = strconv.Itoa(n)
+		words[i] = strconv.Itoa(int(n))
 	}
 	return strings.Join(words, ",")
 }

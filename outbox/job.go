@@ -8,14 +8,15 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Job is a notification under the names of the document that many workflow systems follow: its section 4.1, as
 // POST /v1/notify/jobs takes it. docs/guide/notify.md says what each number means.
 type Job struct {
-	BizType int    `json:"bizType"` // 0 to 5
-	BizID   string `json:"bizId"`   // the task's id; with types 1 and 5 the node's
-	Channel int    `json:"channel"` // 0 oa, 1 dingtalk
+	BizType workflow.BizType `json:"bizType"` // such as workflow.BizTaskFinished
+	BizID   string           `json:"bizId"`   // the task's id; with workflow.BizNodeDone and BizNodeTimeout the node's
+	Channel int              `json:"channel"` // workflow.JobToOA or workflow.JobToDingTalk
 	// Payload fills the template. Defaults to none.
 	Payload json.RawMessage `json:"payload,omitempty"`
 	// Users are told, each once: 10,000 at most. Required.
@@ -55,10 +56,10 @@ type jobRow struct {
 }
 
 func (j *Job) check(p *draft.Problems) {
-	if j.BizType < 0 || j.BizType > 5 {
+	if !j.BizType.Valid() {
 		p.Add("bizType", "is %d: want 0 to 5", j.BizType)
 	}
-	if j.Channel != 0 && j.Channel != 1 {
+	if j.Channel != workflow.JobToOA && j.Channel != workflow.JobToDingTalk {
 		p.Add("channel", "is %d: want 0 oa, 1 dingtalk", j.Channel)
 	}
 	if j.BizID == "" {

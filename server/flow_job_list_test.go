@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // listed are the ids of the jobs that a filter selects, page by page.
@@ -57,10 +58,10 @@ func TestJobsAreListedByStatusAlone(t *testing.T) {
 			"failed":              {client.JobFilter{Statuses: []int{2}, Limit: 1}, []string{failed}},
 			"cancelled or failed": {client.JobFilter{Statuses: []int{3, 2}}, []string{cancelled, failed}},
 			"aborted":             {client.JobFilter{Statuses: []int{4}}, nil},
-			"of a type":           {client.JobFilter{BizTypes: []int{5}}, []string{again}},
+			"of a type":           {client.JobFilter{BizTypes: []workflow.BizType{5}}, []string{again}},
 			"of a ref":            {client.JobFilter{BizID: "8882"}, []string{again}},
 			"waiting of a ref":    {client.JobFilter{BizID: "1003", Statuses: []int{0}}, []string{waits}},
-			"of both":             {client.JobFilter{BizTypes: []int{3}, BizID: "1002", Statuses: []int{2}}, []string{failed}},
+			"of both":             {client.JobFilter{BizTypes: []workflow.BizType{3}, BizID: "1002", Statuses: []int{2}}, []string{failed}},
 			"since a minute":      {client.JobFilter{Since: began}, []string{again, cancelled, waits, failed, sent}},
 			"before that":         {client.JobFilter{Until: began}, nil},
 		} {

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // flow configures OA with the default templates: what jobs need.
@@ -128,7 +129,7 @@ func TestFLOW2_AJobIsReadUnderTheNamesOfItsDocument(t *testing.T) {
 		if n := h.number("SELECT COUNT(*) FROM tc_notify_template WHERE enabled = 1 AND external_tpl_id = 'SE1006' AND biz_type = 5"); n != 2 {
 			h.Errorf("%d templates for NODE_TIMEOUT, want 2", n)
 		}
-		if list, err := h.api.Jobs.List(h.Context(), client.JobFilter{BizTypes: []int{5}, BizID: "8882"}); err != nil || len(list.Items) != 1 || list.Items[0].ID != id {
+		if list, err := h.api.Jobs.List(h.Context(), client.JobFilter{BizTypes: []workflow.BizType{5}, BizID: "8882"}); err != nil || len(list.Items) != 1 || list.Items[0].ID != id {
 			h.Errorf("the jobs of node 8882 are %v, %v", list, err)
 		}
 	})
@@ -291,7 +292,7 @@ func TestFLOW16_DeletingFreesTheDedupKeyEachTime(t *testing.T) {
 		if n := h.number("SELECT COUNT(*) FROM tc_notify_job WHERE del_flag = 1 AND dedup_key = '2_1001_9_45_0'"); n != 4 {
 			h.Errorf("%d deleted jobs are kept, want 4", n)
 		}
-		if list, err := h.api.Jobs.List(h.Context(), client.JobFilter{BizTypes: []int{2}, BizID: "1001"}); len(list.Items) != 0 || err != nil {
+		if list, err := h.api.Jobs.List(h.Context(), client.JobFilter{BizTypes: []workflow.BizType{2}, BizID: "1001"}); len(list.Items) != 0 || err != nil {
 			h.Errorf("the list shows %v, %v", list, err)
 		}
 		if n := h.number("SELECT COUNT(*) FROM posthouse_deliveries WHERE state IN ('pending', 'sending', 'unknown', 'quarantined')"); n != 0 {

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/posthouse/posthouse/workflow"
 )
 
-// The kinds of messages about tasks. The document's biz_type is a kind's place in this list.
+// The kinds of messages about tasks, in the order of workflow.BizType.
 const (
 	KindTaskCreated  = "task_created"
 	KindNodeDone     = "node_done"
@@ -15,33 +17,6 @@ const (
 	KindTaskAbnormal = "task_abnormal"
 	KindNodeTimeout  = "node_timeout"
 )
-
-// BizType is the number that the document has for a kind (section 1.1).
-type BizType int
-
-// The business types. The biz_id of BizNodeDone and BizNodeTimeout is a node's id, that of the others a task's.
-const (
-	BizTaskCreated BizType = iota
-	BizNodeDone
-	BizOrbitRemind
-	BizTaskFinished
-	BizTaskAbnormal
-	BizNodeTimeout
-)
-
-// Kinds lists the kinds in the order of their numbers.
-func Kinds() []string {
-	return []string{KindTaskCreated, KindNodeDone, KindOrbitRemind, KindTaskFinished, KindTaskAbnormal, KindNodeTimeout}
-}
-
-// Kind is the kind of a business type, "" for a number that has none.
-func (b BizType) Kind() string { return named(Kinds(), int(b)) }
-
-// BizTypeOf is the number of a kind; ok is false where it has none.
-func BizTypeOf(kind string) (b BizType, ok bool) {
-	n := slices.Index(Kinds(), kind)
-	return BizType(n), n >= 0
-}
 
 // Channel names that the document has a number for (section 1.2).
 const (
@@ -74,11 +49,11 @@ type Status int
 
 // The statuses.
 const (
-	Waiting   Status = iota // something of it is still to be sent
-	Succeeded               // all was sent
-	Failed                  // something of it was not, and will not be
-	Cancelled               // by UpdateStatus, or by cancelling all its deliveries
-	Aborted                 // by UpdateStatus, because the task ended abnormally
+	Waiting   Status = workflow.JobWaiting   // something of it is still to be sent
+	Succeeded Status = workflow.JobSucceeded // all was sent
+	Failed    Status = workflow.JobFailed    // something of it was not, and will not be
+	Cancelled Status = workflow.JobCancelled // by UpdateStatus, or by cancelling all its deliveries
+	Aborted   Status = workflow.JobAborted   // by UpdateStatus, because the task ended abnormally
 )
 
 // Valid reports whether a status is one of those there are.
@@ -96,30 +71,38 @@ func (s Status) String() string {
 // its name.
 
 // TaskCreatedKey is 0_{task}_{channel}.
-func TaskCreatedKey(task, channel string) string { return dedupKey(BizTaskCreated, channel, task) }
+func TaskCreatedKey(task, channel string) string {
+	return dedupKey(workflow.BizTaskCreated, channel, task)
+}
 
 // NodeDoneKey is 1_{task}_{node}_{channel}.
 func NodeDoneKey(task, node, channel string) string {
-	return dedupKey(BizNodeDone, channel, task, node)
+	return dedupKey(workflow.BizNodeDone, channel, task, node)
 }
 
 // OrbitRemindKey is 2_{task}_{orbitNo}_{remainMin}_{channel}; remainMin is the slot's, 60 to 0.
 func OrbitRemindKey(task string, orbitNo, remainMin int, channel string) string {
-	return dedupKey(BizOrbitRemind, channel, task, strconv.Itoa(orbitNo), strconv.Itoa(remainMin))
+	return dedupKey(workflow.BizOrbitRemind, channel, task, strconv.Itoa(orbitNo), strconv.Itoa(remainMin))
 }
 
 // TaskFinishedKey is 3_{task}_{channel}.
-func TaskFinishedKey(task, channel string) string { return dedupKey(BizTaskFinished, channel, task) }
+func TaskFinishedKey(task, channel string) string {
+	return dedupKey(workflow.BizTaskFinished, channel, task)
+}
 
 // TaskAbnormalKey is 4_{task}_{channel}.
-func TaskAbnormalKey(task, channel string) string { return dedupKey(BizTaskAbnormal, channel, task) }
+func TaskAbnormalKey(task, channel string) string {
+	return dedupKey(workflow.BizTaskAbnormal, channel, task)
+}
 
 // NodeTimeoutKey is 5_{node}_{channel}.
-func NodeTimeoutKey(node, channel string) string { return dedupKey(BizNodeTimeout, channel, node) }
+func NodeTimeoutKey(node, channel string) string {
+	return dedupKey(workflow.BizNodeTimeout, channel, node)
+}
 
 // An id with a _ has %5F for it, and the name of a channel that is another's number has %3 before it, so that no two keys
 // are the same.
-func dedupKey(b BizType, channel string, about ...string) string {
+func dedupKey(b workflow.BizType, channel string, about ...string) string {
 	for i, id := range about {
 		about[i] = strings.NewReplacer("%", "%25", "_", "%5F").Replace(id)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/flow"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // FLOW-1: the numbers of the document and our names, in both directions.
@@ -11,10 +12,10 @@ func TestCodesAreTheDocuments(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"task_created", "node_done", "orbit_remind", "task_finished", "task_abnormal", "node_timeout"}
 	for n, kind := range kinds {
-		if got := flow.BizType(n).Kind(); got != kind {
+		if got := workflow.BizType(n).Kind(); got != kind {
 			t.Errorf("biz_type %d is %q, want %q", n, got, kind)
 		}
-		if got, ok := flow.BizTypeOf(kind); int(got) != n || !ok {
+		if got, ok := workflow.BizTypeOf(kind); int(got) != n || !ok {
 			t.Errorf("%s has biz_type %d, %t, want %d", kind, got, ok, n)
 		}
 	}
@@ -36,14 +37,14 @@ func TestCodesAreTheDocuments(t *testing.T) {
 func TestCodesBeyondTheDocumentHaveNoName(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{-1, 6, 99} {
-		if got := flow.BizType(n).Kind() + flow.ChannelName(n); got != "" {
+		if got := workflow.BizType(n).Kind() + flow.ChannelName(n); got != "" {
 			t.Errorf("the number %d has the name %q", n, got)
 		}
 		if flow.Status(n).Valid() {
 			t.Errorf("status %d is valid", n)
 		}
 	}
-	if _, ok := flow.BizTypeOf("notice"); ok {
+	if _, ok := workflow.BizTypeOf("notice"); ok {
 		t.Error("the kind notice has a biz_type")
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Job is a notification as the document hands it in (section 4.1): for the recipients it names, by the
 // template of its business type on its channel.
 type Job struct {
-	BizType BizType
+	BizType workflow.BizType
 	// BizID is the task's or the node's id: the messages' ref.
 	BizID string
 	// Channel is 0 for oa, 1 for dingtalk.
@@ -138,7 +139,7 @@ func (j Jobs) Enqueue(ctx context.Context, tenant string, job Job) (Enqueued, er
 func (job *Job) Check() []posthouse.Problem {
 	var problems []posthouse.Problem
 	if job.BizType.Kind() == "" {
-		problems = append(problems, wrongNumber("bizType", int(job.BizType), Kinds()))
+		problems = append(problems, wrongNumber("bizType", int(job.BizType), workflow.Kinds()))
 	}
 	if ChannelName(job.Channel) == "" {
 		problems = append(problems, wrongNumber("channel", job.Channel, Channels()))
@@ -160,7 +161,7 @@ func (job *Job) Check() []posthouse.Problem {
 	if job.Number != nil && *job.Number < 0 {
 		problems = append(problems, posthouse.Problem{Path: "number", Message: fmt.Sprintf("is %d: want a whole number, 0 to have one made", *job.Number)})
 	}
-	if job.BizType == BizNodeTimeout {
+	if job.BizType == workflow.BizNodeTimeout {
 		problems = append(problems, job.checkAgain()...)
 	}
 	return problems
@@ -199,9 +200,9 @@ func (job *Job) Draft(now time.Time) posthouse.Draft {
 		d.NotBefore = job.NextRunTime
 	}
 	switch job.BizType {
-	case BizNodeTimeout:
+	case workflow.BizNodeTimeout:
 		d.Clock = &posthouse.Clock{Since: cmp.Or(job.NextRunTime, now)}
-	case BizOrbitRemind:
+	case workflow.BizOrbitRemind:
 		job.countDown(&d)
 	}
 	return d
@@ -221,7 +222,7 @@ func (job *Job) countDown(d *posthouse.Draft) {
 // Again is how often the job comes again, 0 for one that comes once (section 3.5).
 func (job *Job) Again() time.Duration {
 	n, ok := job.number("timeoutRemind")
-	if !ok || job.BizType != BizNodeTimeout {
+	if !ok || job.BizType != workflow.BizNodeTimeout {
 		return 0
 	}
 	return minutes(n)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // maxBizIDs bounds the ids of one call.
@@ -16,7 +17,7 @@ const maxBizIDs = 1000
 
 // Change selects jobs by their business type and ids, and says what becomes of them.
 type Change struct {
-	Type BizType
+	Type workflow.BizType
 	IDs  []string
 	// Status is the new one, and Expected are those that a job may have had before. A deletion heeds neither.
 	Status   Status
@@ -175,10 +176,10 @@ func idsOf(list []*record) []string {
 	return ids
 }
 
-func checkBiz(b BizType, bizIDs []string) []posthouse.Problem {
+func checkBiz(b workflow.BizType, bizIDs []string) []posthouse.Problem {
 	var problems []posthouse.Problem
 	if b.Kind() == "" {
-		problems = append(problems, wrongNumber("bizType", int(b), Kinds()))
+		problems = append(problems, wrongNumber("bizType", int(b), workflow.Kinds()))
 	}
 	if n := len(bizIDs); n == 0 || n > maxBizIDs {
 		problems = append(problems, posthouse.Problem{Path: "bizIds", Message: fmt.Sprintf("has %d ids: want 1 to %d", n, maxBizIDs)})

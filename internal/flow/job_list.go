@@ -12,12 +12,13 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // JobFilter selects jobs. The zero value selects all that are not deleted.
 type JobFilter struct {
 	// Types are the business types. Defaults to all.
-	Types []BizType
+	Types []workflow.BizType
 	// BizID is the task's or the node's id. Defaults to any.
 	BizID string
 	// Statuses are those a job may have. Defaults to any.
@@ -70,7 +71,7 @@ func (f *JobFilter) check() []posthouse.Problem {
 	var problems []posthouse.Problem
 	for _, b := range f.Types {
 		if b.Kind() == "" {
-			problems = append(problems, wrongNumber("bizType", int(b), Kinds()))
+			problems = append(problems, wrongNumber("bizType", int(b), workflow.Kinds()))
 		}
 	}
 	for _, s := range f.Statuses {
@@ -211,7 +212,7 @@ func (l *listing) room() int {
 // kinds are those of the types.
 func (l *listing) kinds() []string {
 	if len(l.Types) == 0 {
-		return Kinds()
+		return workflow.Kinds()
 	}
 	var kinds []string
 	for _, b := range l.Types {

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Reader reads the words of the document, and collects what is wrong with them by their fields.
@@ -28,7 +29,7 @@ func (r *Reader) Problems() []posthouse.Problem { return r.wrong.List }
 // Job reads a job. Whether it makes sense is for its Check.
 func (r *Reader) Job(in wire.NewJob) Job {
 	return Job{
-		BizType: BizType(r.Code("bizType", in.BizType)), BizID: r.ID("bizId", in.BizID), Channel: r.Code("channel", in.Channel),
+		BizType: workflow.BizType(r.Code("bizType", in.BizType)), BizID: r.ID("bizId", in.BizID), Channel: r.Code("channel", in.Channel),
 		Payload: in.Payload, Users: r.IDs("userIds", in.UserIDs), DedupKey: in.DedupKey, NextRunTime: r.Time("nextRunTime", in.NextRunTime),
 		Operator: r.ID("operator", in.Operator), Number: r.number("number", in.Number),
 	}
@@ -46,7 +47,7 @@ func (r *Reader) Change(in wire.JobStatus) Change {
 
 // Deletion reads which jobs are deleted.
 func (r *Reader) Deletion(in wire.JobDelete) Change {
-	return Change{Type: BizType(r.Code("bizType", in.BizType)), IDs: r.IDs("bizIds", in.BizIDs), Operator: r.ID("operator", in.Operator)}
+	return Change{Type: workflow.BizType(r.Code("bizType", in.BizType)), IDs: r.IDs("bizIds", in.BizIDs), Operator: r.ID("operator", in.Operator)}
 }
 
 // number is a whole number of 63 bits, also one that is written as text.

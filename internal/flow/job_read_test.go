@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse/workflow"
 )
 
 func TestAJobIsReadFromNumbersAndTexts(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("CST", 8*3600)
 	want := Job{
-		BizType: BizOrbitRemind, BizID: "1234567890123456789", Channel: 1, Payload: []byte(`{"remainMin": 45}`), Users: []string{"u1", "7"},
+		BizType: workflow.BizOrbitRemind, BizID: "1234567890123456789", Channel: 1, Payload: []byte(`{"remainMin": 45}`), Users: []string{"u1", "7"},
 		DedupKey: "2_1_9_45_1", NextRunTime: time.Date(2025, 8, 2, 13, 15, 0, 0, zone), Operator: "42",
 	}
 	for _, text := range []string{

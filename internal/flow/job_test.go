@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // desk keeps jobs in memory: what Jobs works with.
@@ -159,10 +160,10 @@ func TestACallThatEndedHalfwayIsMadeGoodByTheNext(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]func(j Jobs) (int, error){
 		"status": func(j Jobs) (int, error) {
-			return j.UpdateStatus(t.Context(), "t1", Change{Type: BizNodeTimeout, IDs: []string{"8882"}, Status: Aborted, Operator: "u9"})
+			return j.UpdateStatus(t.Context(), "t1", Change{Type: workflow.BizNodeTimeout, IDs: []string{"8882"}, Status: Aborted, Operator: "u9"})
 		},
 		"delete": func(j Jobs) (int, error) {
-			return j.DeleteByBiz(t.Context(), "t1", Change{Type: BizNodeTimeout, IDs: []string{"8882"}, Operator: "u9"})
+			return j.DeleteByBiz(t.Context(), "t1", Change{Type: workflow.BizNodeTimeout, IDs: []string{"8882"}, Operator: "u9"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestStoppingAReminderTakesItsLastSlotAlong(t *testing.T) {
 		messages: []work.Summary{waiting("m1", "5_8882_0"), waiting("m3", "5_8882_1")}, marks: map[string]work.Mark{"5_8882_1": {Job: "5_8882_1", Status: -1, Deleted: true}}, late: &late,
 		reminders: map[string]posthouse.Reminder{"5_8882_0": {ID: "5_8882_0", State: posthouse.ReminderOpen, Draft: posthouse.Draft{Kind: KindNodeTimeout, Ref: "8882", Channel: ChannelOA}}},
 	}
-	n, err := d.jobs().UpdateStatus(t.Context(), "t1", Change{Type: BizNodeTimeout, IDs: []string{"8882"}, Status: Cancelled, Operator: "u9"})
+	n, err := d.jobs().UpdateStatus(t.Context(), "t1", Change{Type: workflow.BizNodeTimeout, IDs: []string{"8882"}, Status: Cancelled, Operator: "u9"})
 	if n != 1 || err != nil || !slices.Equal(d.cancelled, []string{"m1", "m2"}) {
 		t.Errorf("changed %d and cancelled %v, %v", n, d.cancelled, err)
 	}
@@ -206,26 +207,26 @@ func TestAJobBecomesAMessageOrAReminder(t *testing.T) {
 		reminder *posthouse.Repeat
 	}{
 		"at once": {
-			Job{BizType: BizTaskCreated, BizID: "1", Users: []string{"u1"}, Operator: "u9"},
+			Job{BizType: workflow.BizTaskCreated, BizID: "1", Users: []string{"u1"}, Operator: "u9"},
 			posthouse.Draft{Channel: "oa", Kind: "task_created", Ref: "1", Source: "u9"}, nil,
 		},
 		"a slot of a pass": {
-			Job{BizType: BizOrbitRemind, BizID: "1", Channel: 1, Users: []string{"u1"}, Payload: []byte(`{"remainMin": 45}`), NextRunTime: slot, DedupKey: "2_1_9_45_1"},
+			Job{BizType: workflow.BizOrbitRemind, BizID: "1", Channel: 1, Users: []string{"u1"}, Payload: []byte(`{"remainMin": 45}`), NextRunTime: slot, DedupKey: "2_1_9_45_1"},
 			posthouse.Draft{
 				Channel: "dingtalk", Kind: "orbit_remind", Ref: "1", DedupKey: "2_1_9_45_1", Payload: []byte(`{"remainMin": 45}`), NotBefore: slot,
 				Deadline: slot.Add(15 * time.Minute), Clock: &posthouse.Clock{Until: slot.Add(45 * time.Minute)},
 			}, nil,
 		},
 		"a slot that has long passed": {
-			Job{BizType: BizOrbitRemind, BizID: "1", Users: []string{"u1"}, Payload: []byte(`{"remainMin": "0"}`), NextRunTime: slot.Add(-2 * time.Hour)},
+			Job{BizType: workflow.BizOrbitRemind, BizID: "1", Users: []string{"u1"}, Payload: []byte(`{"remainMin": "0"}`), NextRunTime: slot.Add(-2 * time.Hour)},
 			posthouse.Draft{Channel: "oa", Kind: "orbit_remind", Ref: "1", Payload: []byte(`{"remainMin": "0"}`), Deadline: slot.Add(-105 * time.Minute), Clock: &posthouse.Clock{Until: slot.Add(-2 * time.Hour)}}, nil,
 		},
 		"a time-out, once": {
-			Job{BizType: BizNodeTimeout, BizID: "8882", Users: []string{"u1"}, NextRunTime: slot},
+			Job{BizType: workflow.BizNodeTimeout, BizID: "8882", Users: []string{"u1"}, NextRunTime: slot},
 			posthouse.Draft{Channel: "oa", Kind: "node_timeout", Ref: "8882", NotBefore: slot, Clock: &posthouse.Clock{Since: slot}}, nil,
 		},
 		"a time-out, again and again": {
-			Job{BizType: BizNodeTimeout, BizID: "8882", Users: []string{"u1"}, NextRunTime: slot, DedupKey: "5_8882_0", Payload: []byte(`{"timeoutRemind": 30}`)},
+			Job{BizType: workflow.BizNodeTimeout, BizID: "8882", Users: []string{"u1"}, NextRunTime: slot, DedupKey: "5_8882_0", Payload: []byte(`{"timeoutRemind": 30}`)},
 			posthouse.Draft{Channel: "oa", Kind: "node_timeout", Ref: "8882", DedupKey: "5_8882_0", Payload: []byte(`{"timeoutRemind": 30}`), Clock: &posthouse.Clock{Since: slot}},
 			&posthouse.Repeat{From: slot, Every: posthouse.Duration(30 * time.Minute)},
 		},
@@ -259,7 +260,7 @@ func TestATimeoutsDedupKeyStandsForMessagesAndReminders(t *testing.T) {
 	enqueue := func(node string, channel int, payload string) Enqueued {
 		t.Helper()
 		made, err := d.jobs().Enqueue(t.Context(), "t1", Job{
-			BizType: BizNodeTimeout, BizID: node, Channel: channel, Users: []string{"u1"}, Payload: []byte(payload), DedupKey: "5_" + node + "_0",
+			BizType: workflow.BizNodeTimeout, BizID: node, Channel: channel, Users: []string{"u1"}, Payload: []byte(payload), DedupKey: "5_" + node + "_0",
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Job reads one job, also a deleted one.
@@ -60,7 +61,7 @@ func (j Jobs) one(ctx context.Context, tenant, id string) (*record, error) {
 // shown reports whether the document has numbers for the job, and so a place for it.
 func (r *record) shown() bool {
 	d, channel := r.draft()
-	_, isJob := BizTypeOf(d.Kind)
+	_, isJob := workflow.BizTypeOf(d.Kind)
 	_, numbered := ChannelCode(channel)
 	return isJob && numbered && (r.reminder != nil || r.messages[0].Reminder == "")
 }
@@ -84,7 +85,7 @@ func (j Jobs) view(ctx context.Context, tenant string, r *record) (wire.Job, err
 		ID: r.id, Number: r.number, BizID: d.Ref, DedupKey: d.DedupKey, Payload: d.Payload, Recipients: []wire.JobRecipient{},
 		CreateBy: d.Source, CreateTime: r.createdAt, NextRunTime: cmp.Or(d.NotBefore, r.createdAt), UpdateTime: r.createdAt,
 	}
-	biz, _ := BizTypeOf(d.Kind)
+	biz, _ := workflow.BizTypeOf(d.Kind)
 	v.BizType = int(biz)
 	v.Channel, _ = ChannelCode(channel)
 	if len(v.Payload) == 0 {

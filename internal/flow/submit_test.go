@@ -54,12 +54,12 @@ func TestATimeoutRemindThatIsNoneIsRefused(t *testing.T) {
 		`30`: false, `"30"`: false, `0`: false, `null`: false, `""`: false,
 		`"abc"`: true, `-5`: true, `1.5`: true, `[30]`: true, `99999999`: true,
 	} {
-		job := Job{BizType: BizNodeTimeout, BizID: "8882", Users: []string{"u1"}, Payload: json.RawMessage(`{"timeoutRemind": ` + written + `}`)}
+		job := Job{BizType: workflow.BizNodeTimeout, BizID: "8882", Users: []string{"u1"}, Payload: json.RawMessage(`{"timeoutRemind": ` + written + `}`)}
 		problems := job.Check()
 		if got := len(problems) == 1 && problems[0].Path == "payload.timeoutRemind"; got != refused || len(problems) > 1 {
 			t.Errorf("%s: got %v, want it refused: %t", written, problems, refused)
 		}
-		if job.BizType = BizNodeDone; len(job.Check()) != 0 {
+		if job.BizType = workflow.BizNodeDone; len(job.Check()) != 0 {
 			t.Errorf("%s: a job of another type is refused: %v", written, job.Check())
 		}
 	}

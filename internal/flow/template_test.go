@@ -26,7 +26,7 @@ func TestDefaultTemplatesCoverEveryKindAndChannel(t *testing.T) {
 			t.Errorf("%s leaves little of 20 characters to the task's name: %q", tmpl.Name, tmpl.Title)
 		}
 	}
-	for _, kind := range Kinds() {
+	for _, kind := range workflow.Kinds() {
 		for _, channel := range Channels() {
 			if !slices.Contains(names, TemplateName(kind, channel)) {
 				t.Errorf("there is no template %s", TemplateName(kind, channel))

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // owner is who made the attempts of which nobody knows who made them.
@@ -100,7 +101,7 @@ func waits(row *work.NotifyJob) bool {
 // read makes a job of a row, or says why there is none.
 func (r *run) read(row *work.NotifyJob) (job *flow.Job, why string) {
 	job = &flow.Job{
-		BizType: flow.BizType(row.BizType), BizID: row.BizID, Channel: row.Channel, Payload: json.RawMessage(row.Payload),
+		BizType: workflow.BizType(row.BizType), BizID: row.BizID, Channel: row.Channel, Payload: json.RawMessage(row.Payload),
 		DedupKey: row.Key, NextRunTime: meant(row.NextRun), Operator: row.CreateBy,
 	}
 	seen := map[string]bool{}

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Options makes an import. From, To and Zone are required.
@@ -108,7 +109,7 @@ func (r *run) takeTemplates(ctx context.Context, t *Table) error {
 	}
 	for _, row := range list {
 		t.Rows++
-		kind, channel := flow.BizType(row.BizType).Kind(), flow.ChannelName(row.Channel)
+		kind, channel := workflow.BizType(row.BizType).Kind(), flow.ChannelName(row.Channel)
 		if kind == "" || channel == "" {
 			r.leave(t, row.Row, "its biz_type %d and channel %d are none of the document", row.BizType, row.Channel)
 			continue

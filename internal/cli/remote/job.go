@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 func jobGroup(sh *shell.Shell) *cobra.Command {
@@ -22,13 +23,13 @@ func jobGroup(sh *shell.Shell) *cobra.Command {
 }
 
 // bizType reads a business type, by its number or its name.
-func bizType(text string) (int, error) {
-	kinds := flow.Kinds()
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n < len(kinds) {
-		return n, nil
+func bizType(text string) (workflow.BizType, error) {
+	kinds := workflow.Kinds()
+	if n, err := strconv.Atoi(text); err == nil && workflow.BizType(n).Valid() {
+		return workflow.BizType(n), nil
 	}
-	if n := slices.Index(kinds, text); n >= 0 {
-		return n, nil
+	if b, ok := workflow.BizTypeOf(text); ok {
+		return b, nil
 	}
 	return 0, shell.Usagef("the business type %q is not one of 0 to %d or %s", text, len(kinds)-1, strings.Join(kinds, ", "))
 }
@@ -127,11 +128,11 @@ func statusNumber(text string) (int, error) {
 // read fills the filter in.
 func (l *jobListing) read(args []string) (err error) {
 	if len(args) > 0 {
-		n, err := bizType(args[0])
+		b, err := bizType(args[0])
 		if err != nil {
 			return err
 		}
-		l.filter.BizTypes = []int{n}
+		l.filter.BizTypes = []workflow.BizType{b}
 	}
 	switch {
 	case len(args) > 1 && l.ref != "":
@@ -174,7 +175,7 @@ func (l *jobListing) run(ctx context.Context, c *client.Client, args []string) e
 		var rows [][]string
 		for _, j := range found.Items {
 			rows = append(rows, []string{
-				j.ID, flow.BizType(j.BizType).Kind() + " " + j.BizID, flow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(l.Shell, j), j.DedupKey,
+				j.ID, workflow.BizType(j.BizType).Kind() + " " + j.BizID, flow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(l.Shell, j), j.DedupKey,
 			})
 		}
 		l.Table([]string{"Job", "About", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
@@ -219,7 +220,7 @@ func printJob(sh *shell.Shell, j wire.Job) {
 		deleted = "yes" + by(j.UpdateBy)
 	}
 	sh.Fields([][2]string{
-		{"job", j.ID}, {"about", flow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", flow.ChannelName(j.Channel)}, {"status", jobState(j)},
+		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", flow.ChannelName(j.Channel)}, {"status", jobState(j)},
 		{"retries", fmt.Sprint(j.RetryCount)}, {"next run", nextRun(sh, j)}, {"dedup key", j.DedupKey}, {"remark", j.Remark},
 		{"made", sh.At(j.CreateTime) + by(j.CreateBy)}, {"changed", sh.At(j.UpdateTime) + by(j.UpdateBy)}, {"deleted", deleted}, {"payload", string(j.Payload)},
 	}...)
@@ -240,27 +241,27 @@ func by(who string) string {
 }
 
 func jobStop(sh *shell.Shell, use, short string, status flow.Status) *cobra.Command {
-	return jobChange(sh, use, short, func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error) {
-		return c.Jobs.Update(ctx, client.JobStatus{BizType: n, BizIDs: ids, Status: int(status), Operator: operator})
+	return jobChange(sh, use, short, func(ctx context.Context, c *client.Client, b workflow.BizType, ids []string, operator string) (int, error) {
+		return c.Jobs.Update(ctx, client.JobStatus{BizType: b, BizIDs: ids, Status: int(status), Operator: operator})
 	})
 }
 
 func jobDelete(sh *shell.Shell) *cobra.Command {
-	return jobChange(sh, "delete", "Delete jobs, and free their dedup keys", func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error) {
-		return c.Jobs.Delete(ctx, n, ids, operator)
+	return jobChange(sh, "delete", "Delete jobs, and free their dedup keys", func(ctx context.Context, c *client.Client, b workflow.BizType, ids []string, operator string) (int, error) {
+		return c.Jobs.Delete(ctx, b, ids, operator)
 	})
 }
 
-func jobChange(sh *shell.Shell, use, short string, change func(ctx context.Context, c *client.Client, n int, ids []string, operator string) (int, error)) *cobra.Command {
+func jobChange(sh *shell.Shell, use, short string, change func(ctx context.Context, c *client.Client, b workflow.BizType, ids []string, operator string) (int, error)) *cobra.Command {
 	var operator string
 	cmd := &cobra.Command{
 		Use: use + " TYPE ID...", Short: short, Args: cobra.MinimumNArgs(2),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			n, err := bizType(args[0])
+			b, err := bizType(args[0])
 			if err != nil {
 				return err
 			}
-			changed, err := change(ctx, c, n, args[1:], operator)
+			changed, err := change(ctx, c, b, args[1:], operator)
 			if err != nil {
 				return err
 			}

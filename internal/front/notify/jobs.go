@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/workflow"
 )
 
 // Options are what the front works on. All are required.
@@ -91,7 +92,7 @@ func (f front) get(c *web.Call) (wire.Job, error) {
 
 func (f front) list(c *web.Call) (out wire.Page[wire.Job], err error) {
 	filter := flow.JobFilter{BizID: c.Query.Get("bizId"), Since: c.Moment("since"), Until: c.Moment("until")}
-	filter.Types = numbers[flow.BizType](c, "bizType", len(flow.Kinds())-1)
+	filter.Types = numbers[workflow.BizType](c, "bizType", len(workflow.Kinds())-1)
 	filter.Statuses = numbers[flow.Status](c, "status", int(flow.Aborted))
 	if filter.Cursor, filter.Limit, err = c.Page(); err != nil {
 		return out, err
