@@ -153,6 +153,30 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	})
 }
 
+// What a channel takes no more of is cut, and what was left out stays named: a text that is refused for its length would come again for ever.
+func TestALongTextIsCutToWhatTheChannelTakes(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t), withMail)
+	h.put(posthouse.Channel{Name: "robot", Driver: "wecom_robot", Config: map[string]any{"url": h.sim.URL() + "/wecom_robot/cgi-bin/webhook/send", "key": "k"}})
+	f := h.front("mail", func(in *wire.PutFront) { in.Channel, in.To = "robot", []posthouse.Recipient{{Address: "robot"}} })
+	h.must(h.mails(f, withFiles(strings.Repeat("长", 2000))))
+	var got posthouse.Content
+	for _, m := range h.lastMessages() {
+		if m.Content.Kind() == posthouse.TextContent {
+			got = m.Content
+		}
+	}
+	const most, end = 2048, "…\n\nLeft out, since the channel does not send it: none.csv (0 bytes)"
+	if n := len(got.Title + "\n" + got.Text); n > most || n < most-len("长") || !strings.HasSuffix(got.Text, end) {
+		t.Errorf("the text has %d bytes and ends with %q", n, got.Text[max(0, len(got.Text)-100):])
+	}
+	h.eventually("the call says so", func() bool {
+		calls, err := h.api.Fronts.Calls(h.Context(), f.Name)
+		h.must(err)
+		return len(calls) == 1 && strings.Contains(calls[0].Reason, "its text of 6000 bytes is cut to 19")
+	})
+}
+
 // What senders are told: to come again, as long as it is not theirs to mend.
 func TestCodesOfMails(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func (d *Desk) attach(form *Form, in *Request, m *Message) (beside []posthouse.D
 	var left []string
 	for i := range m.Files {
 		f := &m.Files[i]
-		out := d.draftOf(form, in, m, "")
+		out := blank(form, in, m)
 		why := fmt.Sprintf("there are more than %d files", maxFiles)
 		if len(beside) < maxFiles {
 			if out.Content, why, err = d.carry(in, out.Channel, m, f); err != nil {
@@ -129,8 +129,7 @@ func nameLeft(in *Request, m *Message, left []string) {
 	if in.Chinese() {
 		line = "该渠道发不了，附件未转发：" + strings.Join(left, "、")
 	}
-	text := Cut(Clean(m.Text), maxText-len(line)-len("\n\n"))
-	m.Text = strings.TrimPrefix(text+"\n\n"+line, "\n\n")
+	m.tail = "\n\n" + line
 }
 
 // bytesOf is a size in words.

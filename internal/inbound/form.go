@@ -81,6 +81,8 @@ type Message struct {
 	NotBefore time.Time
 	// Files are attached to it. Those that its channel sends are messages of their own; the others are named in its text.
 	Files []File
+
+	tail string // what the text ends with, however much of it is cut
 }
 
 // One is the message of a request that brings one. A message without a title and a text is refused.

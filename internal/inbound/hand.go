@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -90,6 +91,17 @@ func reasonOf(err error) string {
 
 // draftOf is a message for the channel and the recipients that the front has for it.
 func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) posthouse.Draft {
+	out := blank(form, in, m)
+	if template != "" {
+		out.Template, out.Payload = template, payloadOf(m)
+		return out
+	}
+	out.Content = d.contentOf(in, m, out.Channel)
+	return out
+}
+
+// blank is a message without what it says.
+func blank(form *Form, in *Request, m *Message) posthouse.Draft {
 	f := &in.Front
 	out := posthouse.Draft{
 		Channel: f.Channel, To: f.To, Kind: cmp.Or(f.MessageKind, f.Kind), Ref: Cut(Clean(m.Ref), 255), Source: Cut("front "+f.Name, 128),
@@ -105,36 +117,57 @@ func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) pos
 		sum := sha256.Sum256([]byte(f.Name + "\x00" + out.Channel + "\x00" + m.Key))
 		out.DedupKey, out.DedupWindow = "front:"+hex.EncodeToString(sum[:]), cmp.Or(f.DedupWindow, posthouse.Duration(form.Window), posthouse.Duration(dedupWindow))
 	}
-	if template != "" {
-		out.Template, out.Payload = template, payloadOf(m)
-		return out
-	}
-	out.Content = d.contentOf(f, m, out.Channel)
 	return out
 }
 
 // contentOf is the front's own text, in the form that the channel has for it.
-func (d *Desk) contentOf(f *posthouse.Front, m *Message, channel string) *posthouse.Content {
-	c := &posthouse.Content{Title: Cut(OneLine(m.Title), 250), Text: Cut(Clean(m.Text), maxText)}
+func (d *Desk) contentOf(in *Request, m *Message, channel string) *posthouse.Content {
+	f := &in.Front
+	c, text := &posthouse.Content{Title: Cut(OneLine(m.Title), 250)}, Clean(m.Text)
 	if m.Markdown != "" && (f.Format == posthouse.MarkdownContent || f.Format == "" && d.sendsMarkdown(f.Tenant, channel)) {
-		c.Type, c.Text = posthouse.MarkdownContent, Cut(Clean(m.Markdown), maxText)
+		c.Type, text = posthouse.MarkdownContent, Clean(m.Markdown)
 	}
-	if c.Text == "" {
-		c.Text = c.Title
-	}
+	d.fit(in, channel, c, cmp.Or(text+m.tail, c.Title), m.tail)
 	return c
+}
+
+// leastText is to how many bytes a text is cut at most, where a channel takes no longer one.
+const leastText = 100
+
+// fit puts a text into a content, cut to what its channel takes: what is refused for its length would come again and again. The tail of
+// the text stays.
+func (d *Desk) fit(in *Request, channel string, c *posthouse.Content, text, tail string) {
+	body := strings.TrimSuffix(text, tail)
+	taken := func(most int) bool {
+		c.Text = strings.TrimPrefix(Cut(body, most)+tail, "\n\n")
+		return len(d.o.Refuses(in.Front.Tenant, channel, *c)) == 0
+	}
+	whole := min(len(body), maxText-len(tail))
+	if taken(whole) {
+		if whole < len(body) {
+			in.Note(fmt.Sprintf("its text of %d bytes is cut to %d", len(body), whole))
+		}
+		return
+	}
+	// The text that is too long is the first that does not fit. One that is refused however short it is, is refused for something else.
+	fits := leastText + sort.Search(max(whole-leastText, 0), func(i int) bool { return !taken(leastText + i + 1) })
+	if !taken(fits) {
+		taken(whole)
+		return
+	}
+	in.Note(fmt.Sprintf("its text of %d bytes is cut to %d, since the channel takes no more", len(body), fits))
 }
 
 func (d *Desk) sendsMarkdown(tenant, channel string) bool {
 	return len(d.o.Refuses(tenant, channel, posthouse.Content{Type: posthouse.MarkdownContent, Title: "x", Text: "x"})) == 0
 }
 
-// maxText bounds a text in bytes. The smallest of the channels behind, WeCom's Markdown, takes 4,096.
+// maxText bounds a text in bytes, where its channel takes that much.
 const maxText = 4000
 
 // payloadOf is what a template is filled with: the sender's fields, with the front's own text as title and text.
 func payloadOf(m *Message) json.RawMessage {
-	all := map[string]any{"title": OneLine(m.Title), "text": Clean(m.Text), "severity": Clean(m.Severity)}
+	all := map[string]any{"title": OneLine(m.Title), "text": Clean(m.Text) + m.tail, "severity": Clean(m.Severity)}
 	for name, v := range m.Payload {
 		all[name] = v
 	}
