@@ -46,8 +46,7 @@ func Form() inbound.Form {
 	}
 }
 
-// usual are the expressions of a front that names none: they fit what Apprise, Icinga, Zabbix, Jenkins and GitLab usually post, and what
-// people write by hand.
+// usual are the expressions for bodies of nobody who is known: they fit what people write by hand.
 func usual() map[string]string {
 	return map[string]string{
 		title:    `title ?? subject ?? service?.name ?? name ?? project?.name ?? ""`,
@@ -118,7 +117,7 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 		return nil, errors.New("the body is no JSON object")
 	}
 	made := map[string]any{}
-	expressions := usual()
+	expressions := fitting(body)
 	maps.Copy(expressions, r.Front.Expressions)
 	for _, name := range slices.Sorted(maps.Keys(expressions)) {
 		program, err := compile(expressions[name])
