@@ -109,6 +109,8 @@ var guides = []guide{
 	},
 	{file: "../docs/guide/monitoring.md", untyped: map[string]string{"scrape_configs:": isAFile}, meet: locally},
 	{file: "../docs/guide/monitoring.zh-CN.md", untyped: map[string]string{"scrape_configs:": isAFile}, meet: locally},
+	{file: "../docs/guide/moving-over.md"},
+	{file: "../docs/guide/moving-over.zh-CN.md"},
 	{file: "../docs/guide/production.md", starts: true, untyped: ofProduction, meet: pair},
 	{file: "../docs/guide/production.zh-CN.md", starts: true, untyped: ofProduction, meet: pair},
 	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
