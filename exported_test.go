@@ -37,6 +37,15 @@ func TestWhatIsExportedIsWhatWasPromised(t *testing.T) {
 	if len(exported) < 10 {
 		t.Fatalf("%d packages were looked at", len(exported))
 	}
+	page, err := os.ReadFile("docs/public-surface.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range exported {
+		if pkg := strings.ReplaceAll(strings.TrimSuffix(name, ".txt"), "-", "/"); !strings.Contains(string(page), "\n| `"+pkg+"` |") {
+			t.Errorf("docs/public-surface.md does not say for whom package %s is", pkg)
+		}
+	}
 	stored, err := filepath.Glob(folder + "/*.txt")
 	if err != nil {
 		t.Fatal(err)
