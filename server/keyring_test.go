@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // keyLine is a key of a keyring as a text.
@@ -111,12 +113,19 @@ func TestAnOldKeyIsNeededUntilAllIsSealedAnew(t *testing.T) {
 		NotBefore: time.Now().Add(time.Hour),
 	})
 	h.must(err)
+	door, err := h.api.Fronts.Put(t.Context(), "any", wire.PutFront{Kind: "json", FrontSettings: posthouse.FrontSettings{Channel: "hook", To: []posthouse.Recipient{{User: "u1"}}}})
+	h.must(err)
+	if status, answer := h.call(http.MethodPost, "/in/json/"+door.Token, "", `{"title":"disk","text":"91 % full"}`); status != http.StatusOK {
+		t.Fatalf("the front answers %d %v", status, answer)
+	}
+	h.eventually("the call is kept", func() bool { return h.number("SELECT COUNT(*) FROM posthouse_front_calls") == 1 })
 	h.must(h.stop(t.Context()))
 
 	both := open(t, dsn, with(old+","+newer))
 	both.eventually("all is sealed anew", func() bool {
 		return both.number("SELECT COUNT(*) FROM posthouse_sealed WHERE body LIKE 'enc:v1:new:%'") == 1 &&
-			both.number("SELECT COUNT(*) FROM posthouse_channels WHERE config LIKE '%enc:v1:new:%'") == 1
+			both.number("SELECT COUNT(*) FROM posthouse_channels WHERE config LIKE '%enc:v1:new:%'") == 1 &&
+			both.number("SELECT COUNT(*) FROM posthouse_front_calls WHERE body LIKE 'enc:v1:new:%'") == 1
 	})
 	both.must(both.stop(t.Context()))
 
@@ -124,6 +133,11 @@ func TestAnOldKeyIsNeededUntilAllIsSealedAnew(t *testing.T) {
 	stored, err := last.api.Channels.Get(t.Context(), "hook")
 	if err != nil || stored.State != posthouse.ChannelOpen {
 		t.Fatalf("with the new key alone the channel is %s %s, %v", stored.State, stored.StateReason, err)
+	}
+	calls, err := last.api.Fronts.Calls(t.Context(), "any")
+	last.must(err)
+	if body, err := last.api.Fronts.Reveal(t.Context(), "any", calls[0].ID, "a test"); err != nil || !strings.Contains(body.Body, "91 % full") {
+		t.Errorf("with the new key alone what came at the front is %+v, %v", body, err)
 	}
 	last.put(hook(last)) // to where somebody is
 	id := sent.Accepted[0].Deliveries[0].ID

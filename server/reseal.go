@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/channels"
+	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -35,10 +36,17 @@ type sealedCodes interface {
 	ResealTOTP(ctx context.Context, now time.Time, old work.SealedTOTP, secret string) error
 }
 
+// sealedCalls is what it needs of what came at fronts.
+type sealedCalls interface {
+	SealedCalls(ctx context.Context, start, after string, most int) ([]work.FrontCall, error)
+	ResealCall(ctx context.Context, now time.Time, old work.FrontCall, body string) error
+}
+
 // resealer seals with the newest key what was sealed with an older one, so that the older one can be removed.
 type resealer struct {
 	rows    sealedRows
 	codes   sealedCodes
+	fronts  sealedCalls
 	keyring *secret.Keyring
 	opener  *channels.Opener
 	log     *slog.Logger
@@ -82,6 +90,10 @@ func (r resealer) reseal(ctx context.Context) (int, error) {
 		return n, err
 	}
 	done, err := r.totps(ctx)
+	if n += done; err != nil {
+		return n, err
+	}
+	done, err = r.calls(ctx)
 	if n += done; err != nil {
 		return n, err
 	}
@@ -194,4 +206,30 @@ func (r resealer) totps(ctx context.Context) (n int, err error) {
 		n++
 	}
 	return n, nil
+}
+
+// calls seals anew what came at fronts.
+func (r resealer) calls(ctx context.Context) (n int, err error) {
+	for after := ""; ; {
+		list, err := r.fronts.SealedCalls(ctx, r.keyring.Start(), after, resealStep)
+		if err != nil || len(list) == 0 {
+			return n, err
+		}
+		for _, old := range list {
+			after = old.ID
+			place := inbound.SealedFor(old.Tenant, old.Front, old.ID)
+			plain, err := r.keyring.Open(old.Body, place)
+			if err != nil {
+				continue // it says so when it is shown
+			}
+			body, err := r.keyring.Seal(plain, place)
+			if err == nil {
+				err = r.fronts.ResealCall(ctx, time.Now(), old, body)
+			}
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
 }

@@ -69,6 +69,13 @@ func neededKeys(ctx context.Context, s *store.Store, c config.Config) (map[strin
 	for _, one := range codes {
 		needed[secret.KeyOf(one.Secret)]++
 	}
+	calls, err := s.Fronts.SealedStarts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range calls {
+		needed[secret.KeyOf(text)]++
+	}
 	rows, err := s.Channels.Channels(ctx, "")
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -183,6 +184,32 @@ func (s Fronts) FrontCall(ctx context.Context, tenant, front, id string) (work.F
 		return c, posthouse.Errorf(posthouse.CodeNotFound, "there is no call %.80q at the front %.80q: the last %d are kept", id, front, keptCalls)
 	}
 	return c, s.db.Coded(err, "read what came at a front")
+}
+
+// sealedStart is as much of a sealed text as names its key: the form, an id of up to 32 characters and a colon.
+const sealedStart = 48
+
+// SealedStarts lists the first characters of the bodies of all calls at fronts, which name their keys.
+func (s Fronts) SealedStarts(ctx context.Context) ([]string, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, fmt.Sprintf("SELECT SUBSTR(body, 1, %d) FROM posthouse_front_calls", sealedStart))
+	return list, s.db.Coded(err, "look for the keys of what came at fronts")
+}
+
+// SealedCalls lists calls at all fronts whose bodies do not begin with a text, those that follow a call's id.
+func (s Fronts) SealedCalls(ctx context.Context, start, after string, most int) ([]work.FrontCall, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (c work.FrontCall, err error) {
+		return c, scan(&c.Tenant, &c.Front, &c.ID, &c.Body)
+	},
+		fmt.Sprintf("SELECT tenant, front, id, body FROM posthouse_front_calls WHERE id > ? AND SUBSTR(body, 1, %d) <> ? ORDER BY id LIMIT %d", len(start), most), after, start)
+	return list, s.db.Coded(err, "look for calls at fronts sealed with an old key")
+}
+
+// ResealCall replaces the body of a call by the same sealed anew, unless the call is gone.
+func (s Fronts) ResealCall(ctx context.Context, now time.Time, old work.FrontCall, body string) error {
+	return s.db.Change(ctx, now, "seal what came at a front anew", func(t *sqldb.Tx) error {
+		_, err := t.Exec("UPDATE posthouse_front_calls SET body = ? WHERE tenant = ? AND front = ? AND id = ? AND body = ?", body, old.Tenant, old.Front, old.ID, old.Body)
+		return err
+	})
 }
 
 func noFront(name string) error {
