@@ -34,12 +34,10 @@ var journals = []string{"client.jsonl", "sink.jsonl", "faults.jsonl"}
 
 // empty are the tables of which the fixtures hold nothing, and why.
 var empty = map[string]string{
-	"posthouse_outbox": "it lies in the caller's database", "posthouse_late": "a result after its lease was lost", "posthouse_report_log": "the SMS front's",
-	"posthouse_receive_log": "the SMS front's", "posthouse_default_sms": "the SMS front's", "posthouse_sms_texts": "the SMS front's",
-	"posthouse_notify_marks": "the notification document's", "posthouse_job_numbers": "the notification document's", "posthouse_tokens": "of drivers with access tokens",
+	"posthouse_outbox": "it lies in the caller's database", "posthouse_late": "a result after its lease was lost", "posthouse_tokens": "of drivers with access tokens",
 	"posthouse_awaited": "of drivers with receipts", "posthouse_heard": "of drivers with receipts", "posthouse_callback_events": "what providers call with", "posthouse_member_refs": "of drivers with receipts",
 	"posthouse_checkpoints": "where the chain is on", "posthouse_dead_letters": "what a subscriber would not take", "posthouse_rates": "kept for a day", "posthouse_charges": "of keys with quotas",
-	"posthouse_presets": "added by hand", "posthouse_fronts": "added by hand", "posthouse_front_calls": "of fronts", "posthouse_hours": "made after an hour", "posthouse_accounts": "of drivers with several accounts", "posthouse_gates": "of channels whose provider refuses",
+	"posthouse_presets": "added by hand", "posthouse_hours": "made after an hour",
 	"posthouse_limits": "of processes with limits in common", "posthouse_feed_inbox": "emptied by its reader",
 }
 
@@ -47,15 +45,22 @@ const (
 	later   = "later"   // the kind of messages that wait for next year
 	fetched = "fetched" // the kind of messages that a phone fetches
 	mailed  = 2000      // the people of the campaign
+
+	smsUser, smsPassword = "phones", "a long password of the SMS front"
 )
 
 // leave makes a database with everything under way in it, and kills its server.
 func leave(t *testing.T, db house.Database) {
 	dsn, folder := db.DSN(t), folderOf(db)
-	h := house.Open(t, house.Options{DSN: dsn})
+	h := house.Open(t, house.Options{DSN: dsn, Env: []string{"POSTHOUSE_BASIC_AUTH_USERNAME=" + smsUser, "POSTHOUSE_BASIC_AUTH_PASSWORD=" + smsPassword, "POSTHOUSE_SMS_TIMEOUT=2s"}})
 	c := h.Members[0].Client(t, 3)
 	fill(t, h, c)
-	h.Provider.Behave(t, "generic", simulator.Behaviour{})
+	texts(t, h)
+	notices(t, h, c)
+	refuse := simulator.Fault{Kind: simulator.RateLimited, Recipient: "refused-*", RetryAfter: 3600}
+	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{refuse}})
+	fronts(t, h, c)
+	told(t, h, c, "sms", "oa", "refused")
 	for _, list := range []struct {
 		prefix string
 		n      int
@@ -84,6 +89,11 @@ func leave(t *testing.T, db house.Database) {
 			d.Kind, d.NotBefore = later, time.Now().AddDate(0, 0, 365)
 			return d
 		}},
+		{"refused", 2, func(n int) posthouse.Draft {
+			d := house.Text("refused", n)
+			d.To[0].User, d.Kind = fmt.Sprint("refused-", n), later
+			return d
+		}},
 		{"phone", 8, func(n int) posthouse.Draft {
 			return posthouse.Draft{Channel: "phones", To: []posthouse.Recipient{{Address: fmt.Sprintf("+86139000010%02d", n)}}, Content: &posthouse.Content{Text: "hello"}, Kind: fetched, Ref: "8"}
 		}},
@@ -99,11 +109,13 @@ func leave(t *testing.T, db house.Database) {
 	h.Campaign(t, wire.CampaignDraft{Name: "spring", Channel: "generic", Content: &posthouse.Content{Text: "hello"}, OnUnknown: posthouse.Hold, SegmentSize: 100}, mailed)
 	house.Until(t, "a part of the campaign to arrive", arrived(before+mailed/10))
 	counted := dbtest.SQL(t, dsn)
-	house.Until(t, "what is counted by the minute to be written", func() bool {
-		var n int
-		err := counted.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM posthouse_totals").Scan(&n)
-		return err == nil && n > 0
-	})
+	for what, table := range map[string]string{"what is counted by the minute to be written": "posthouse_totals", "the provider to refuse a channel": "posthouse_gates"} {
+		house.Until(t, what, func() bool {
+			var n int
+			err := counted.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n)
+			return err == nil && n > 0
+		})
+	}
 	// From here on the provider says nothing: what is under way then is so when the server is killed.
 	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{house.Share(simulator.Hang, 1)}})
 	before = len(h.Provider.Arrivals(t))
@@ -144,7 +156,10 @@ func fill(t *testing.T, h *house.House, c *client.Client) {
 	phones := posthouse.Channel{Name: "phones", Driver: "pull"}
 	phones.OnUnknown, phones.Timeout = posthouse.Hold, posthouse.Duration(2*time.Second)
 	h.PutChannel(t, phones)
+	h.PutChannel(t, h.Channel("oa"))
+	h.PutChannel(t, h.Channel("refused"))
 	accounts := posthouse.Channel{Name: "branches", Driver: "discard"}
+	accounts.Accounts = true
 	h.PutChannel(t, accounts)
 	var all []error
 	note := func(what string, err error) {
@@ -154,6 +169,8 @@ func fill(t *testing.T, h *house.House, c *client.Client) {
 	}
 	_, err := c.Channels.Pause(ctx, "desk", "nobody is there")
 	note("pause", err)
+	_, _, err = c.Accounts.Put(ctx, "branches", posthouse.Account{Name: "east"})
+	note("account", err)
 	_, err = c.Templates.Put(ctx, posthouse.Template{Name: "greeting", Title: "greeting", Text: "hello ${name}"})
 	note("template", err)
 	_, err = c.Rosters.Put(ctx, posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"u1"}, "2": {"u2"}}, HandOver: "08:30", TimeZone: "UTC"})
@@ -181,6 +198,99 @@ func fill(t *testing.T, h *house.House, c *client.Client) {
 	}})
 	note("task", err)
 	if err := errors.Join(all...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// texts are what senders and phones of the SMS front have left: a template, a default text, tasks that wait, one that a phone holds and one that it has reported.
+func texts(t *testing.T, h *house.House) {
+	t.Helper()
+	ask := func(method, path, body string, out any) { call(t, h, method, path, body, out) }
+	var anything any
+	ask(http.MethodPost, "/api/v1/admin/template", `{"template_name": "code", "template_content": "the code is {code}"}`, &anything)
+	ask(http.MethodPost, "/api/v1/admin/default-sms", `{"phone_number": "13900000900", "content": "it has come"}`, &anything)
+	for n := range 6 {
+		ask(http.MethodPost, "/api/v1/sms/send", fmt.Sprintf(`{"phone_number": "139000009%02d", "content": "hello", "source": "crm"}`, n), &anything)
+	}
+	var held []struct {
+		Task string `json:"task_id"`
+	}
+	ask(http.MethodGet, "/api/v1/sms/tasks/pending?app_id=app-1&limit=2", "", &struct {
+		Data any `json:"data"`
+	}{&held})
+	if len(held) == 0 {
+		t.Fatal("the app got no task")
+	}
+	ask(http.MethodPost, "/api/v1/sms/report", fmt.Sprintf(`{"task_id": %q, "app_id": "app-1", "status": 3}`, held[0].Task), &anything)
+}
+
+// call is a call as a phone or a sender makes it.
+func call(t *testing.T, h *house.House, method, path, body string, out any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+h.Members[0].Addr+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth(smsUser, smsPassword)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil || resp.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s, %v", method, path, resp.Status, err)
+	}
+}
+
+// fronts are a front and what came at it, which waits on a channel whose provider refuses.
+func fronts(t *testing.T, h *house.House, c *client.Client) {
+	t.Helper()
+	front, err := c.Fronts.Put(t.Context(), "disks", wire.PutFront{Kind: "gotify", FrontSettings: posthouse.FrontSettings{
+		Channel: "refused", To: []posthouse.Recipient{{User: "refused-disk"}}, MessageKind: later,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var anything any
+	call(t, h, http.MethodPost, "/in/gotify/message?token="+front.Token, `{"title": "Disk", "message": "full"}`, &anything)
+}
+
+// told notes in the client's journal what was handed in otherwise than by its own calls.
+func told(t *testing.T, h *house.House, c *client.Client, channels ...string) {
+	t.Helper()
+	for _, channel := range channels {
+		page, err := c.Messages.List(t.Context(), client.Filter{Channel: channel, Limit: 100})
+		if err != nil || len(page.Items) == 0 {
+			t.Fatalf("%d messages of channel %s, %v", len(page.Items), channel, err)
+		}
+		for _, m := range page.Items {
+			h.Tell(t, house.Told{At: time.Now(), Asked: m.CreatedAt, Op: "send", Answer: "accepted", Status: http.StatusAccepted, Message: m.ID})
+		}
+	}
+}
+
+// notices are jobs of the notification document on a channel that is paused: one that waits and has a number, and one that was cancelled.
+func notices(t *testing.T, h *house.House, c *client.Client) {
+	t.Helper()
+	_, err := c.Templates.Install(t.Context())
+	if err == nil {
+		_, err = c.Channels.Pause(t.Context(), "oa", "nobody is there")
+	}
+	number := int64(4711)
+	for i, id := range []string{"2001", "2002"} {
+		job := client.JobDraft{BizID: id, UserIDs: []string{"li.na"}, Payload: json.RawMessage(`{"taskName": "Imaging", "taskCode": "T1", "creatorName": "li.na", "createTime": "2026-08-02 13:15:00"}`)}
+		if i == 0 {
+			job.Number = &number
+		}
+		if err == nil {
+			_, err = c.Jobs.Enqueue(t.Context(), job)
+		}
+	}
+	if err == nil {
+		_, err = c.Jobs.Update(t.Context(), client.JobStatus{BizIDs: []string{"2002"}, Status: 3, Operator: "li.na"})
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -290,16 +400,19 @@ func upgraded(t *testing.T, db house.Database, newer string) {
 	m := h.Add(t, newer)
 	m.Start(t)
 	c := m.Client(t, 3)
-	for _, name := range []string{"generic", "desk"} { // the provider of today has another address
+	for _, name := range []string{"generic", "desk", "oa"} { // the provider of today has another address
 		h.PutChannel(t, h.Channel(name))
 	}
-	if _, err := c.Channels.Resume(t.Context(), "desk"); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"desk", "oa"} {
+		if _, err := c.Channels.Resume(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	house.Until(t, "what waits for next year, and for a phone, to be withdrawn", func() bool {
 		open := 0
-		for _, kind := range []string{later, fetched} {
-			page, err := c.Deliveries.List(t.Context(), client.Filter{States: []posthouse.State{posthouse.Pending, posthouse.Sending}, Kind: kind, Limit: 100})
+		for _, of := range []client.Filter{{Kind: later}, {Kind: fetched}, {Channel: "sms"}} {
+			of.States, of.Limit = []posthouse.State{posthouse.Pending, posthouse.Sending}, 100
+			page, err := c.Deliveries.List(t.Context(), of)
 			if err != nil {
 				t.Fatal(err)
 			}
