@@ -116,7 +116,7 @@ var guides = []guide{
 	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
 	{file: "../docs/guide/sms.md", starts: true},
 	{file: "../docs/guide/sms.zh-CN.md", starts: true},
-	{file: "../docs/guide/reminders.zh-CN.md", untyped: map[string]string{"desk -> li.na": takesLong}},
+	{file: "../docs/guide/reminders.zh-CN.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
 	{file: "../docs/guide/templates.zh-CN.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
 	{file: "../docs/guide/templates.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
 	{file: "../docs/guide/verify.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
