@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sends by the email driver to Postfix, in a folder of its own on a free port of 127.0.0.1, with TLS and a password. Postfix changes
-# users, so it wants root: without that, or without apt, it says so and runs nothing.
+# Sends by the email driver to Postfix, with TLS and a password, and by Postfix to the front for mail: in a folder of its own, on a free
+# port of 127.0.0.1. Postfix changes users, so it wants root: without that, or without apt, it says so and runs nothing.
 set -eu
 if [ "$(id -u)" != 0 ]; then
 	echo "test-mta: Postfix wants root, so no real mail server was tried" >&2
@@ -12,3 +12,4 @@ if ! command -v postfix >/dev/null || ! command -v saslpasswd2 >/dev/null; then
 fi
 # The folder of tests must be one that Postfix's users may enter.
 TMPDIR=/tmp ${GO:-go} test -tags mta -count=1 -timeout=5m -v -run TestARealMailServer ./channel/email
+TMPDIR=/tmp ${GO:-go} test -tags mta -count=1 -timeout=5m -v -run TestAMailServerComesAgain ./torture/senders

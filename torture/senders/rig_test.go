@@ -123,7 +123,7 @@ func run(t *testing.T, program string, args ...string) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // its error says that it was killed
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
-			t.Logf("%s %s:\n%.4000s", program, strings.Join(args, " "), text)
+			t.Logf("%s %s:\n%.20000s", program, strings.Join(args, " "), text)
 		}
 	})
 }
