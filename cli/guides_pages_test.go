@@ -54,8 +54,10 @@ var ofMailIn = map[string]string{"posthouse serve --smtp-listen": bySenders, "ac
 var ofSMS = map[string]string{"name: sms": isAForm, `{"channel": "sms"`: isAForm}
 
 var guides = []guide{
-	{file: "../README.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: readmeBefore, meet: production},
-	{file: "../README.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo}, before: readmeBefore, meet: production},
+	{file: "../README.md", untyped: map[string]string{"make demo": isTheDemo}},
+	{file: "../README.zh-CN.md", untyped: map[string]string{"make demo": isTheDemo}},
+	{file: "../docs/guide/first-steps.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: firstStepsBefore, meet: production},
+	{file: "../docs/guide/first-steps.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: firstStepsBefore, meet: production},
 	{file: "../docs/guide/email.md", untyped: ofMail},
 	{file: "../docs/guide/email.zh-CN.md", untyped: ofMail},
 	{file: "../docs/guide/feishu.md"},
@@ -146,14 +148,14 @@ var ofBackups = map[string]string{
 }
 
 // The reader has ended the server and the simulator before the one that is for production.
-var readmeBefore = map[string]func(*guideReader){"export POSTHOUSE_DSN": (*guideReader).endAll}
+var firstStepsBefore = map[string]func(*guideReader){"export POSTHOUSE_DSN": (*guideReader).endAll}
 
-// production is the database and the place of the README's last chapter.
 // onSQLite writes a query as the page of events says of SQLite.
 func onSQLite(*guideReader) map[string]string {
 	return map[string]string{"extract(epoch FROM now())::bigint": "unixepoch()"}
 }
 
+// production is the database and the place of the last chapter of the first steps.
 func production(r *guideReader) map[string]string {
 	root, err := filepath.Abs("..")
 	if err != nil {
