@@ -125,13 +125,14 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 			return nil, fmt.Errorf("the expression %s %w", name, err)
 		}
 		v, err := expr.Run(program, maps.Clone(body))
-		if err != nil {
-			if _, own := r.Front.Expressions[name]; own {
-				r.Note(fmt.Sprintf("the expression %s fails: %.200s", name, err))
-			}
-			continue
+		if _, own := r.Front.Expressions[name]; err != nil && own {
+			r.Note(fmt.Sprintf("the expression %s fails: %.200s", name, err))
+		} else if err != nil {
+			v = usually(name, body) // a body of a sender that is known may lack what those have
 		}
-		made[name] = v
+		if v != nil {
+			made[name] = v
+		}
 	}
 	if asks, is := made[when].(bool); is && !asks {
 		return nil, nil
@@ -151,6 +152,19 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 	}
 	m.Text = cmp.Or(m.Text, m.Title)
 	return []inbound.Message{m}, nil
+}
+
+// usually is what is made of the body of a sender who is not known, nil for nothing.
+func usually(name string, body map[string]any) any {
+	program, err := compile(usual()[name])
+	if err != nil {
+		return nil
+	}
+	v, err := expr.Run(program, maps.Clone(body))
+	if err != nil {
+		return nil
+	}
+	return v
 }
 
 // labels are the texts and numbers of a body, for the front's table.
