@@ -159,6 +159,13 @@ upgrade: test-deps ## upgrade what earlier programs left, and run two versions o
 fixtures: test-deps ## make the databases anew that the upgrade tests begin with, after a change of 0001
 	$(GO) test -count=1 -timeout=10m ./torture/upgrade -run TestWhatEarlierProgramsHaveLeftIsUpgraded -update
 
+# How many open deliveries there are when an index is made.
+LONG_ROWS ?= 10000000
+
+.PHONY: bench-migration
+bench-migration: test-deps ## measure an index over ten million rows on PostgreSQL, with a kill in the midst of it
+	LONG_ROWS=$(LONG_ROWS) $(GO) test -tags long -count=1 -timeout=30m -v ./internal/store/schema -run TestAnIndexOverManyRowsKeepsNobodyWaiting
+
 # What runs on PostgreSQL 18.
 POSTGRES18 ?= ./internal/store/... ./internal/dbtest
 

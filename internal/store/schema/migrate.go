@@ -76,7 +76,10 @@ func (s Schema) Migrate(ctx context.Context) (steps int, err error) {
 		if err := s.clear(ctx, db); err != nil {
 			return err
 		}
-		if steps, err = s.migrateAll(ctx, db); err != nil {
+		stop := s.telling(ctx)
+		steps, err = s.migrateAll(ctx, db)
+		stop()
+		if err != nil {
 			return err
 		}
 		if err := s.settleFloor(ctx, db); err != nil {

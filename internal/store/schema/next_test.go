@@ -22,7 +22,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store/sqltest"
 )
 
-// edited is a migration's file as a test wants it.
+// edited is a migration's file as a test wants it; "" leaves it out.
 type edited func(name, text string) string
 
 func asItIs(_, text string) string { return text }
@@ -47,7 +47,9 @@ func newer(t *testing.T, dsn string, edit edited) *sqldb.DB {
 				if err != nil {
 					t.Fatal(err)
 				}
-				folder[name] = &fstest.MapFile{Data: []byte(edit(name, string(text)))}
+				if text := edit(name, string(text)); text != "" {
+					folder[name] = &fstest.MapFile{Data: []byte(text)}
+				}
 			}
 		}
 		d := *known
@@ -107,6 +109,16 @@ func TestANewerSchemaThatWorksWithThisProgramIsWorkedWith(t *testing.T) {
 		sqltest.Exec(t, next, "ALTER TABLE posthouse_due RENAME TO posthouse_due_of_old")
 		if err := s.RefuseDrift(t.Context()); err == nil || !strings.Contains(err.Error(), "no table posthouse_due") {
 			t.Errorf("a newer schema without a table: %v", err)
+		}
+	})
+}
+
+// Where no index is being made, none is spoken of.
+func TestWithoutAnIndexThereIsNoProgress(t *testing.T) {
+	sqltest.EachDSN(t, func(t *testing.T, dsn string) {
+		made(t, dsn)
+		if p, ok, err := this(t, dsn).Progress(t.Context()); ok || err != nil {
+			t.Errorf("the progress is %+v, %t, %v", p, ok, err)
 		}
 	})
 }

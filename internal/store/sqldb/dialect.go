@@ -104,6 +104,9 @@ type Dialect struct {
 	// GiveBack returns some free pages to the file system, and reports whether there were enough of them; nil where the
 	// database sees to its space by itself.
 	GiveBack func(t *Tx) (some bool, err error)
+	// IndexProgress selects the name of an index that is being made in this database, what the server does for it, and how many
+	// percent of that are done; "" where the server does not say.
+	IndexProgress string
 	// Mend repairs what a killed migration has left of the migration library's table; nil where a migration is done whole
 	// or not at all.
 	Mend func(ctx context.Context, db *sql.DB) error

@@ -49,6 +49,10 @@ var Postgres = &Dialect{
 	unsent:     pgconn.SafeToRetry,
 	open:       openPostgres,
 	check:      checkPostgres,
+	IndexProgress: `SELECT COALESCE(c.relname, ''), p.phase,
+  COALESCE(CASE WHEN p.tuples_total > 0 THEN p.tuples_done * 100 / p.tuples_total WHEN p.blocks_total > 0 THEN p.blocks_done * 100 / p.blocks_total END, 0)
+FROM pg_stat_progress_create_index p LEFT JOIN pg_class c ON c.oid = p.index_relid
+WHERE p.datname = current_database() LIMIT 1`,
 	Former: Former{
 		Open: openFormerPostgres, Guard: guardFormerPostgres, Text: "TEXT",
 		Tables: "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = ANY (current_schemas(false))",
