@@ -100,15 +100,8 @@ var guides = []guide{
 	{file: "../docs/guide/notify.zh-CN.md"},
 	{file: "../docs/guide/operations.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany, "posthouse archive": needsMonths}, starts: true, before: operationsBefore, meet: machines},
 	{file: "../docs/guide/operations.zh-CN.md", untyped: map[string]string{"posthouse resolve retry --channel oa": needsMany, "posthouse archive": needsMonths}, starts: true, before: operationsBefore, meet: machines},
-	{
-		file: "../docs/guide/outbox.md",
-		untyped: map[string]string{
-			"your transaction:": isAPicture, "box, err :=": byGo, "err = box.": byGo, "outbox.Options": byGo, "try (": byOthers, "with connection": byOthers,
-		},
-		before: map[string]func(*guideReader){
-			"INSERT INTO posthouse_outbox (draft) VALUES ('{\"channel": channelsOf("oa"), "INSERT INTO posthouse_outbox (draft) VALUES ('{\"job": defaultTexts, "$ posthouse outbox list": rejected,
-		},
-	},
+	{file: "../docs/guide/outbox.md", untyped: ofOutbox, before: outboxBefore},
+	{file: "../docs/guide/outbox.zh-CN.md", untyped: ofOutbox, before: outboxBefore},
 	{file: "../docs/guide/monitoring.md", untyped: map[string]string{"scrape_configs:": isAFile}, meet: locally},
 	{file: "../docs/guide/monitoring.zh-CN.md", untyped: map[string]string{"scrape_configs:": isAFile}, meet: locally},
 	{file: "../docs/guide/moving-over.md"},
@@ -128,6 +121,14 @@ var guides = []guide{
 	{file: "../docs/guide/upgrade.zh-CN.md"},
 	{file: "../docs/guide/workflow.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 	{file: "../docs/guide/workflow.zh-CN.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
+}
+
+var ofOutbox = map[string]string{
+	"your transaction:": isAPicture, "box, err :=": byGo, "err = box.": byGo, "outbox.Options": byGo, "try (": byOthers, "with connection": byOthers,
+}
+
+var outboxBefore = map[string]func(*guideReader){
+	"INSERT INTO posthouse_outbox (draft) VALUES ('{\"channel": channelsOf("oa"), "INSERT INTO posthouse_outbox (draft) VALUES ('{\"job": defaultTexts, "$ posthouse outbox list": rejected,
 }
 
 // ofProduction are a picture, and files of other programs: TestFilesOfProductionSayWhatTheServerTakes reads those.
