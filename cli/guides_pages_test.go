@@ -69,6 +69,7 @@ var guides = []guide{
 	{file: "../docs/guide/agents.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/agents.zh-CN.md", untyped: map[string]string{"POST claims": isAForm}, before: agentsBefore},
 	{file: "../docs/guide/api.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
+	{file: "../docs/guide/api.zh-CN.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
 	{file: "../docs/guide/backup-and-restore.md", starts: true, untyped: ofBackups},
 	{file: "../docs/guide/backup-and-restore.zh-CN.md", starts: true, untyped: ofBackups},
 	{file: "../docs/guide/callbacks.md", untyped: map[string]string{`{"type": "callback`: isToldThere}},
