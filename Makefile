@@ -205,7 +205,7 @@ dist: ## make what one downloads below dist: archives, deb, rpm, images, sums, n
 		-commit $(COMMIT)$(DIRTY) -epoch $(SOURCE_DATE_EPOCH) $(DIST)
 
 .PHONY: try-dist
-try-dist: ## make it twice, and try sums, image and deb in a root of its own; as root, on Debian
+try-dist: ## make it twice, and try sums, image, archive, rpm and deb in roots of their own; as root, on Debian
 	$(MAKE) dist DIST='-only linux/$(shell dpkg --print-architecture) -out $(CURDIR)/bin/dist-1'
 	$(MAKE) dist DIST='-only linux/$(shell dpkg --print-architecture) -out $(CURDIR)/bin/dist-2'
 	diff -r bin/dist-1 bin/dist-2

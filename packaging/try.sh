@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tries what make dist has made, on this machine, as root, on Debian or Ubuntu: the sums; the image, as docker load and as others read it, and
-# its program in its own root; the deb, installed into a root of its own, started as its unit says and as its user, upgraded, with a message before and after.
+# its program in its own root, as tar and as umoci unpack it; the archive's program; the rpm, installed into a root of its own, with a message; the deb, installed into a root of its own, started as its unit says and as its user, upgraded, with a message before and after.
 # It leaves nothing behind. Usage: try.sh DIST, and DIST2 made of the same commit with a later version for the upgrade.
 set -euo pipefail
 
@@ -11,8 +11,10 @@ server=
 tidy() {
 	[ -z "$server" ] || kill "$server" 2>/dev/null || true
 	wait 2>/dev/null || true
-	umount "$work/root/dev" 2>/dev/null || true
-	umount "$work/root" 2>/dev/null || true
+	for root in "$work/root" "$work/red"; do
+		umount "$root/dev" 2>/dev/null || true
+		umount "$root" 2>/dev/null || true
+	done
 	rm -rf "$work"
 }
 trap tidy EXIT
@@ -36,18 +38,38 @@ chroot --userspec=65532:65532 "$work/image" /posthouse version | grep '^posthous
 [ "$(stat -c '%u %a' "$work/image/data")" = "65532 700" ]
 say "the image's program runs in its root as its user"
 
+if command -v skopeo >/dev/null && command -v umoci >/dev/null; then
+	skopeo copy --quiet "oci-archive:$image" "oci:$work/oci:posthouse"
+	umoci unpack --image "$work/oci:posthouse" "$work/bundle" >/dev/null 2>&1
+	entry=$(sed -n '/"args"/{n;s/[^"]*"\([^"]*\)".*/\1/p;q}' "$work/bundle/config.json")
+	user=$(sed -n 's/.*"uid": \([0-9]*\),*$/\1/p' "$work/bundle/config.json" | sed -n 1p)
+	[ "$user" = 65532 ]
+	chroot --userspec="$user:$user" "$work/bundle/rootfs" "$entry" version | grep '^posthouse '
+	[ -s "$work/bundle/rootfs/etc/ssl/certs/ca-certificates.crt" ]
+	say "umoci unpacks the image, and its entry point runs as its user"
+fi
+
+mkdir "$work/archive"
+tar -C "$work/archive" -xzf "$dist"/posthouse-*-linux-"$arch".tar.gz
+"$(find "$work/archive" -type f -name posthouse -perm -u+x | sed -n 1p)" version | grep '^posthouse '
+say "the archive's program runs"
+
 # A root that begins as this machine's and changes nothing there.
-mkdir "$work/upper" "$work/work" "$work/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" "$work/root"
-mount --bind /dev "$work/root/dev"
-rm -rf "$work/root/run/systemd" # as on a machine without it: nothing is started behind our back
+begin_root() {
+	mkdir "$1.upper" "$1.work" "$1"
+	mount -t overlay overlay -o "lowerdir=/,upperdir=$1.upper,workdir=$1.work" "$1"
+	mount --bind /dev "$1/dev"
+	rm -rf "$1/run/systemd" # as on a machine without it: nothing is started behind our back
+}
+begin_root "$work/root"
 
 install_deb() { dpkg --root="$work/root" --force-confold --install "$1"/posthouse_*_"$arch".deb >"$work/log" 2>&1 || { cat "$work/log"; return 1; }; }
-inside() { chroot "$work/root" "$@"; }
+root=$work/root
+inside() { chroot "$root" "$@"; }
 start() {
-	command=$(sed -n 's/^ExecStart=//p' "$work/root/usr/lib/systemd/system/posthouse.service")
+	command=$(sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/posthouse.service")
 	# shellcheck disable=SC2086 # the unit's words
-	chroot --userspec=posthouse:posthouse "$work/root" /usr/bin/env -i HOME=/var/lib/posthouse POSTHOUSE_ADDR=127.0.0.1:28080 POSTHOUSE_API_KEY="$key" \
+	chroot --userspec=posthouse:posthouse "$root" /usr/bin/env -i HOME=/var/lib/posthouse POSTHOUSE_ADDR=127.0.0.1:28080 POSTHOUSE_API_KEY="$key" \
 		/bin/sh -c 'cd /var/lib/posthouse && umask 077 && exec "$@"' sh $command >"$work/server.log" 2>&1 &
 	server=$!
 	for _ in $(seq 100); do
@@ -60,6 +82,21 @@ start() {
 }
 stop() { kill "$server" && wait "$server"; server=; }
 posthouse() { inside /usr/bin/env POSTHOUSE_URL=http://127.0.0.1:28080 POSTHOUSE_API_KEY="$key" posthouse "$@"; }
+
+if command -v rpm >/dev/null; then
+	begin_root "$work/red"
+	rpm --root="$work/red" --nodeps --nosignature --install "$dist"/posthouse-*."$(uname -m)".rpm >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+	rpm --root="$work/red" --verify --nodeps posthouse
+	deb=$work/root
+	root=$work/red
+	key=$(inside posthouse key new | grep -o 'ph_[a-z0-9]*_[a-z0-9]*' | sed -n 1p)
+	start
+	posthouse channel set desk --driver console >/dev/null
+	posthouse send --channel desk --to li.na --text "from an rpm" >/dev/null
+	stop
+	root=$deb
+	say "the rpm is installed, and has sent"
+fi
 
 install_deb "$dist"
 key=$(inside posthouse key new | grep -o 'ph_[a-z0-9]*_[a-z0-9]*' | sed -n 1p)
