@@ -49,7 +49,7 @@ const (
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
 
-var ofMailIn = map[string]string{"posthouse serve --smtp-listen": bySenders, "account default": bySenders, `echo "`: bySenders}
+var ofMailIn = map[string]string{"posthouse serve --front-hosts": needsAnEnd, "posthouse serve --smtp-listen": bySenders, "account default": bySenders, `echo "`: bySenders}
 
 var ofSMS = map[string]string{"name: sms": isAForm, `{"channel": "sms"`: isAForm}
 

@@ -34,7 +34,9 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if err := openConsole(s); err != nil {
 		return err
 	}
-	openFronts(s)
+	if err := openFronts(s); err != nil {
+		return err
+	}
 	s.handler = web.Outermost(s.proxies.Forwarded(s.handler))
 	if !o.NoListen {
 		s.api = s.doors.open("", o.Addr, s.handler)

@@ -32,15 +32,19 @@ func (s *Server) forms() []inbound.Form {
 }
 
 // openFronts puts the fronts beside the API.
-func openFronts(s *Server) {
+func openFronts(s *Server) error {
 	s.fronts = inbound.New(inbound.Options{
 		Forms: s.forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,
 		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
 	})
+	if err := checkFrontHosts(&s.o, s.fronts.Kinds()); err != nil {
+		return err
+	}
 	both := http.NewServeMux()
 	both.Handle("/", s.handler)
 	both.Handle(inbound.Path, s.fronts)
-	s.handler = both
+	s.handler = frontRoots(s.o.FrontHosts, s.fronts, both)
+	return nil
 }
 
 // refuses says what of a content the driver of a channel does not send.
@@ -56,5 +60,6 @@ func (s *Server) refuses(tenant, name string, c posthouse.Content) []posthouse.P
 func (s *Server) frontRoutes() []web.Route {
 	return fronts.Routes(fronts.Options{
 		Store: s.store.Fronts, Forms: s.forms(), Channel: s.channels.Get, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
+		Root: func(kind, base string) string { return rootOf(s.o.FrontHosts, kind, base) },
 	})
 }

@@ -104,6 +104,9 @@ type Options struct {
 	// WorkflowResolverURL is asked over HTTP who has which role, with WorkflowResolverSecret in the header
 	// X-Posthouse-Secret. Defaults to none.
 	WorkflowResolverURL, WorkflowResolverSecret string
+	// FrontHosts are host names at whose root a kind of fronts is served, as at its sender's original, and nothing else: kinds by host
+	// name. Defaults to none: fronts are below /in/.
+	FrontHosts map[string]string
 	// SMTP takes mail for fronts. Defaults to nowhere.
 	SMTP SMTP
 	// SMS opens the front door for SMS senders and phones. Defaults to none.

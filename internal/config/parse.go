@@ -217,6 +217,24 @@ func words(to *[]string, v string) error {
 	return nil
 }
 
+// frontHosts reads HOST=KIND, with commas between.
+func frontHosts(to *map[string]string, v string) error {
+	out := map[string]string{}
+	for part := range strings.SplitSeq(v, ",") {
+		host, kind, named := strings.Cut(strings.TrimSpace(part), "=")
+		host, kind = strings.ToLower(strings.TrimSpace(host)), strings.TrimSpace(kind)
+		if !named || host == "" || kind == "" {
+			return fmt.Errorf("%.80q is no HOST=KIND, such as push.example.com=gotify", part)
+		}
+		if _, twice := out[host]; twice {
+			return fmt.Errorf("names the host %.80q twice: the paths of two kinds would overlap, give each a host of its own", host)
+		}
+		out[host] = kind
+	}
+	*to = out
+	return nil
+}
+
 func moment(into *time.Time, v string) (err error) {
 	if *into, err = time.Parse(time.RFC3339Nano, v); err != nil {
 		return fmt.Errorf("is %.60q: want the time that the refused start named, such as 2026-11-23T08:00:00.000000Z", v)

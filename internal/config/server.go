@@ -66,6 +66,10 @@ var serverSettings = []setting[Config]{{
 	help:  "its key, a `FILE` in PEM",
 	parse: func(c *Config, v string) error { return text(&c.Server.TLSKey, v) },
 }, {
+	name:  "front_hosts",
+	help:  "host names at whose root a kind of fronts is served and nothing else, a `LIST` of HOST=KIND such as push.example.com=gotify with commas between (default none: fronts are below /in/)",
+	parse: func(c *Config, v string) error { return frontHosts(&c.Server.FrontHosts, v) },
+}, {
 	name:  "smtp_listen",
 	help:  "where mail is taken for fronts of the kind mail, `HOST:PORT` such as :2525 (default none)",
 	parse: func(c *Config, v string) error { return hostPort(&c.Server.SMTP.Addr, v) },

@@ -121,6 +121,18 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	form.Answer(w, in, out)
 }
 
+// AtRoot serves a kind of fronts at the root of a host, where its senders look for the original.
+func (d *Desk) AtRoot(kind string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		below := r.Clone(r.Context())
+		below.URL.Path = Path + kind + "/" + strings.TrimPrefix(r.URL.Path, "/")
+		if r.URL.RawPath != "" {
+			below.URL.RawPath = Path + kind + "/" + strings.TrimPrefix(r.URL.RawPath, "/")
+		}
+		d.ServeHTTP(w, below)
+	})
+}
+
 // most bounds a body of a form in bytes.
 func (d *Desk) most(form *Form) int64 { return min(cmp.Or(form.MaxBody, d.o.MaxBody), 2*d.o.MaxBody) }
 

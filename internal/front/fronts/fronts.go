@@ -47,6 +47,8 @@ type Options struct {
 	Open func(text, aad string) (string, error)
 	// PublicURL is the server's as others see it. Defaults to the one that was asked.
 	PublicURL string
+	// Root is the URL of a kind of fronts that has a host name of its own, for a server's URL; empty for one that has none.
+	Root func(kind, base string) string
 }
 
 // fronts is the resource.
@@ -139,7 +141,7 @@ func (f fronts) told(c *web.Call, front posthouse.Front, token string) wire.NewF
 		base = "http://" + c.Host
 	}
 	if form := f.form(front.Kind); form != nil && form.Setup != nil {
-		for _, s := range form.Setup(inbound.Setup{URL: base + out.Path, Token: token, Front: front}) {
+		for _, s := range form.Setup(inbound.Setup{URL: cmp.Or(f.Root(front.Kind, base), base+out.Path), Token: token, Front: front}) {
 			out.Setup = append(out.Setup, wire.Snippet(s))
 		}
 	}
