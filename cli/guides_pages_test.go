@@ -116,6 +116,7 @@ var guides = []guide{
 	{file: "../docs/guide/templates.zh-CN.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
 	{file: "../docs/guide/templates.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
 	{file: "../docs/guide/verify.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
+	{file: "../docs/guide/verify.zh-CN.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
 	{file: "../docs/guide/troubleshooting.md"},
 	{file: "../docs/guide/troubleshooting.zh-CN.md"},
 	{file: "../docs/guide/upgrade.md"},

@@ -133,6 +133,16 @@ func TestVerifyFindsEditsOfEachColumn(t *testing.T) {
 	if !strings.Contains(string(guide), table) {
 		t.Errorf("docs/guide/verify.md does not say what is found:\n%s", table)
 	}
+	chinese, err := os.ReadFile("../docs/guide/verify.zh-CN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range strings.Lines(table) {
+		_, figures, _ := strings.Cut(strings.Replace(strings.TrimPrefix(row, "| "), "all", "全部", 1), " | ")
+		if !strings.Contains(string(chinese), " | "+figures) {
+			t.Errorf("docs/guide/verify.zh-CN.md does not say what is found of %q", row)
+		}
+	}
 }
 
 // missed are the changes of which a report says nothing.
