@@ -77,6 +77,7 @@ var guides = []guide{
 	{file: "../docs/guide/console.md", untyped: map[string]string{"oidc_issuer:": isAPart}},
 	{file: "../docs/guide/console.zh-CN.md", untyped: map[string]string{"oidc_issuer:": isAPart}},
 	{file: "../docs/guide/channels.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart}},
+	{file: "../docs/guide/channels.zh-CN.md", untyped: map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart}},
 	{file: "../docs/guide/duty.md", use: dutyUse, meet: onDuty},
 	{file: "../docs/guide/duty.zh-CN.md", use: dutyUse, meet: onDuty},
 	{file: "../docs/guide/events.md", meet: onSQLite},
