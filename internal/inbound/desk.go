@@ -195,7 +195,7 @@ func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool
 	case !found:
 		return d.unknown(in), unauthorized
 	}
-	messages, err := read(form, in)
+	messages, err := d.read(form, in)
 	switch {
 	case errors.Is(err, ErrSignature):
 		return Result{Status: Unauthorized, Reason: err.Error()}, string(posthouse.FrontRefused)
@@ -280,10 +280,10 @@ func (d *Desk) unknown(in *Request) Result {
 }
 
 // read asks a form, and survives its panic.
-func read(form *Form, in *Request) (list []Message, err error) {
+func (d *Desk) read(form *Form, in *Request) (list []Message, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			slog.Error("a front panicked", "kind", form.Kind, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			d.o.Log.Error("a front panicked", "kind", form.Kind, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = errors.New("it cannot be read")
 		}
 	}()

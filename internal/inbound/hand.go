@@ -123,7 +123,7 @@ func blank(form *Form, in *Request, m *Message) posthouse.Draft {
 // contentOf is the front's own text, in the form that the channel has for it.
 func (d *Desk) contentOf(in *Request, m *Message, channel string) *posthouse.Content {
 	f := &in.Front
-	c, text := &posthouse.Content{Title: Cut(OneLine(m.Title), 250)}, Clean(m.Text)
+	c, text := &posthouse.Content{Title: Cut(OneLine(m.Title), maxTitle)}, Clean(m.Text)
 	if m.Markdown != "" && (f.Format == posthouse.MarkdownContent || f.Format == "" && d.sendsMarkdown(f.Tenant, channel)) {
 		c.Type, text = posthouse.MarkdownContent, Clean(m.Markdown)
 	}
@@ -162,18 +162,22 @@ func (d *Desk) sendsMarkdown(tenant, channel string) bool {
 	return len(d.o.Refuses(tenant, channel, posthouse.Content{Type: posthouse.MarkdownContent, Title: "x", Text: "x"})) == 0
 }
 
-// maxText bounds a text in bytes, where its channel takes that much.
-const maxText = 4000
+// maxTitle bounds a title in bytes, and maxText a text, where its channel takes that much.
+const (
+	maxTitle = 250
+	maxText  = 4000
+)
 
 // payloadOf is what a template is filled with: the sender's fields, with the front's own text as title and text.
 func payloadOf(m *Message) json.RawMessage {
-	all := map[string]any{"title": OneLine(m.Title), "text": Clean(m.Text) + m.tail, "severity": Clean(m.Severity)}
+	title, severity := Cut(OneLine(m.Title), maxTitle), Cut(Clean(m.Severity), maxTitle)
+	all := map[string]any{"title": title, "text": Clean(m.Text) + m.tail, "severity": severity}
 	for name, v := range m.Payload {
 		all[name] = v
 	}
 	out, err := json.Marshal(cleaned(all))
 	if err != nil || len(out) > draft.MaxPayload {
-		out, _ = json.Marshal(map[string]any{"title": OneLine(m.Title), "text": Cut(Clean(m.Text), maxText), "severity": Clean(m.Severity)}) // texts: cannot fail
+		out, _ = json.Marshal(map[string]any{"title": title, "text": Cut(Clean(m.Text), maxText), "severity": severity}) // texts: cannot fail
 	}
 	return out
 }
