@@ -68,7 +68,7 @@ func TestLinksOfPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchorsOf are what links to a page's headings say, as GitHub makes them.
+// anchorsOf are what links to a page's headings say: the words in small letters, with hyphens between, as repositories' web pages have them.
 func anchorsOf(text string) map[string]bool {
 	anchors := map[string]bool{}
 	for _, m := range pageHeading.FindAllStringSubmatch(text, -1) {
