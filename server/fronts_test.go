@@ -101,6 +101,14 @@ func TestAGroupOfAlertsIsOneMessage(t *testing.T) {
 				h.Errorf("the text lacks %q:\n%s", want, m.Content.Text)
 			}
 		}
+		for line, want := range map[string]float64{
+			`posthouse_front_requests_total{front="alertmanager",kind="alertmanager",outcome="accepted"}`: 1, `posthouse_front_requests_total{front="alertmanager",kind="alertmanager",outcome="duplicate"}`: 2,
+			`posthouse_front_messages_total{front="alertmanager",kind="alertmanager"}`: 1,
+		} {
+			if n := h.metric(line); n != want {
+				h.Errorf("%s is %v, want %v", line, n, want)
+			}
+		}
 		// Another alert makes it another thing to tell.
 		if status, said := h.knock("POST", f.Path, groupOf(alertOf("resolved", "Disk", "critical", 1)), "Authorization", "Bearer "+f.Token); status != 200 {
 			h.Fatalf("%d %s", status, said)
