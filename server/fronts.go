@@ -26,7 +26,7 @@ import (
 // forms are the languages that fronts speak.
 func (s *Server) forms() []inbound.Form {
 	return []inbound.Form{
-		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(), anyjson.Form(),
+		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), wecom.App(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(), anyjson.Form(),
 		messagepusher.Form(), pushplus.Form(), mail.Form(s.mailReach),
 	}
 }

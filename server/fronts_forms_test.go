@@ -39,6 +39,12 @@ var formCases = []formCase{
 	{name: "news", kind: "wecom", method: "POST", path: "/cgi-bin/webhook/send?key=T", body: `{"msgtype":"news","news":{"articles":[{"title":"Disk","description":"full","url":"https://a.example"}]}}`, status: 200, says: `"errcode":0`, title: "Disk", text: "Disk\nfull\nhttps://a.example"},
 	{name: "a picture", kind: "wecom", method: "POST", path: "/cgi-bin/webhook/send?key=T", body: `{"msgtype":"image"}`, status: 200, says: `"errcode":40058`},
 	{name: "no such robot", kind: "wecom", method: "POST", path: "/cgi-bin/webhook/send?key=x", body: `{}`, status: 200, says: `"errcode":93000`},
+	{name: "a text", kind: "wecom-app", method: "POST", path: "/cgi-bin/message/send?access_token=T", body: `{"touser":"li.na|wang.fang","msgtype":"text","agentid":1000002,"text":{"content":"disk full"}}`, status: 200, says: `"msgid":"0`, text: "disk full"},
+	{name: "a token", kind: "wecom-app", method: "GET", path: "/cgi-bin/gettoken?corpid=ww1&corpsecret=T", status: 200, says: `"expires_in":7200`},
+	{name: "a card", kind: "wecom-app", method: "POST", path: "/cgi-bin/message/send?access_token=T", body: `{"touser":"@all","msgtype":"textcard","agentid":"1","textcard":{"title":"Disk","description":"full","url":"https://a.example"}}`, status: 200, says: `"errmsg":"ok"`, title: "Disk", text: "full\nhttps://a.example"},
+	{name: "a wrong secret", kind: "wecom-app", method: "GET", path: "/cgi-bin/gettoken?corpid=ww1&corpsecret=x", status: 200, says: `"errcode":40001`},
+	{name: "no such token", kind: "wecom-app", method: "POST", path: "/cgi-bin/message/send?access_token=x", body: `{}`, status: 200, says: `"errcode":40014`},
+	{name: "another interface", kind: "wecom-app", method: "POST", path: "/cgi-bin/user/get?access_token=T", body: `{}`, status: 200, says: `"errcode":40058`},
 	{name: "a text", kind: "feishu", method: "POST", path: "/open-apis/bot/v2/hook/T", body: `{"msg_type":"text","content":{"text":"disk full"}}`, status: 200, says: `"StatusCode":0`, text: "disk full"},
 	{name: "a post", kind: "feishu", method: "POST", path: "/open-apis/bot/v2/hook/T", body: `{"msg_type":"post","content":{"post":{"zh_cn":{"title":"Disk","content":[[{"tag":"text","text":"full "},{"tag":"a","text":"open","href":"https://a.example"}]]}}}}`, status: 200, says: `"code":0`, title: "Disk", text: "full open https://a.example"},
 	{name: "a card", kind: "feishu", method: "POST", path: "/open-apis/bot/v2/hook/T", body: `{"msg_type":"interactive","card":{"header":{"title":{"content":"Disk"}},"elements":[{"tag":"div","text":{"tag":"lark_md","content":"full"}},{"tag":"markdown","content":"now"}]}}`, status: 200, says: `"code":0`, title: "Disk", text: "full\n\nnow"},
@@ -57,6 +63,7 @@ var formCases = []formCase{
 	{name: "JSON", kind: "bark", method: "POST", path: "/push", body: `{"device_key":"T","title":"Disk","body":"full","level":"passive"}`, status: 200, says: `"code":200`, title: "Disk", text: "full", priority: posthouse.Low},
 	{name: "no such key", kind: "bark", method: "GET", path: "/x/full", status: 400, says: "failed to get device token"},
 	{name: "a form", kind: "serverchan", method: "POST", path: "/T.send", body: "title=Disk&desp=full", headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 200, says: `"errno":0`, title: "Disk", text: "full"},
+	{name: "a key of the newer form", kind: "serverchan", method: "GET", path: "/sctp123tT.send?title=Disk", status: 200, says: `"code":0`, title: "Disk", text: "Disk"},
 	{name: "the old name", kind: "serverchan", method: "GET", path: "/T.send?text=Disk", status: 200, says: `"code":0`, title: "Disk", text: "Disk"},
 	{name: "no such key", kind: "serverchan", method: "GET", path: "/x.send?text=Disk", status: 401, says: `"code":40001`},
 	{name: "JSON", kind: "message-pusher", method: "POST", path: "/push/root", body: `{"title":"Disk","content":"full","token":"T"}`, status: 200, says: `"success":true`, title: "Disk", text: "full"},
@@ -83,7 +90,7 @@ func TestEachFormIsReadAndAnswered(t *testing.T) {
 			tokens[c.kind] = h.front(c.kind).Token
 		}
 		fill := func(text string) string {
-			for _, at := range []string{"=T", "/T", "\"T\"", " T"} {
+			for _, at := range []string{"=T", "/T", "\"T\"", " T", "3tT"} {
 				text = strings.ReplaceAll(text, at, strings.Replace(at, "T", tokens[c.kind], 1))
 			}
 			if text == "T" {
@@ -206,6 +213,44 @@ func TestExpressionsMakeAMessage(t *testing.T) {
 		in := wire.PutFront{Kind: "json", FrontSettings: posthouse.FrontSettings{Channel: "out", To: []posthouse.Recipient{{User: "u1"}}, Expressions: map[string]string{name: source}}}
 		if _, err := h.api.Fronts.Put(t.Context(), "bad", in); posthouse.CodeOf(err) != posthouse.CodeInvalid {
 			t.Errorf("%s = %.40s: %v", name, source, err)
+		}
+	}
+}
+
+// A file that is uploaded is the file of a later message, where its channel sends files.
+func TestAFileIsUploadedAndSent(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t))
+	h.put(posthouse.Channel{Name: "group", Driver: "wecom_robot", Config: map[string]any{"url": h.sim.URL() + "/wecom_robot/cgi-bin/webhook/send", "key": "a-key"}})
+	for kind, at := range map[string][2]string{
+		"wecom":     {"/cgi-bin/webhook/upload_media?type=file&key=", "/cgi-bin/webhook/send?key="},
+		"wecom-app": {"/cgi-bin/media/upload?type=file&access_token=", "/cgi-bin/message/send?access_token="},
+	} {
+		token := h.front(kind, func(in *wire.PutFront) { in.Channel = "group" }).Token
+		form := "--b\r\nContent-Disposition: form-data; name=\"media\"; filename=\"report.txt\"\r\nContent-Type: text/plain\r\n\r\nall is well, says " + kind + "\r\n--b--\r\n"
+		status, said := h.knock("POST", "/in/"+kind+at[0]+token, form, "Content-Type", "multipart/form-data; boundary=b")
+		var up struct {
+			Code  int    `json:"errcode"`
+			Type  string `json:"type"`
+			Media string `json:"media_id"`
+		}
+		h.must(json.Unmarshal([]byte(said), &up))
+		if status != 200 || up.Code != 0 || up.Media == "" || up.Type != "file" {
+			t.Fatalf("%s: the upload is answered %d %s", kind, status, said)
+		}
+		before := len(h.lastMessages())
+		status, said = h.knock("POST", "/in/"+kind+at[1]+token, `{"msgtype":"file","file":{"media_id":"`+up.Media+`"}}`)
+		list := h.lastMessages()
+		if status != 200 || !strings.Contains(said, `"errcode":0`) || len(list) != before+1 || list[0].Content.Type != posthouse.FileContent || list[0].Content.Media[0].Upload != up.Media {
+			t.Fatalf("%s: the message is answered %d %s and is %+v", kind, status, said, list[0].Content)
+		}
+		status, said = h.knock("POST", "/in/"+kind+at[1]+token, `{"msgtype":"file","file":{"media_id":"no-such-file"}}`)
+		list = h.lastMessages()
+		if status != 200 || len(list) != before+2 || list[0].Content.Kind() != posthouse.TextContent || !strings.Contains(list[0].Content.Text, "[file]") {
+			t.Errorf("%s: a file that is not there: %d %s and %+v", kind, status, said, list[0].Content)
+		}
+		if status, said = h.knock("POST", "/in/"+kind+at[0]+token, "no form", "Content-Type", "text/plain"); status != 200 || !strings.Contains(said, `"errcode":40058`) {
+			t.Errorf("%s: no form: %d %s", kind, status, said)
 		}
 	}
 }

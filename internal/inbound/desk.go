@@ -195,8 +195,11 @@ func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool
 	case !found:
 		return d.unknown(in), unauthorized
 	}
+	in.keep = d.keepFor(in)
 	messages, err := d.read(form, in)
 	switch {
+	case errors.Is(err, errNotKept):
+		return Result{Status: Unavailable, Reason: err.Error()}, string(posthouse.FrontUnavailable)
 	case errors.Is(err, ErrSignature):
 		return Result{Status: Unauthorized, Reason: err.Error()}, string(posthouse.FrontRefused)
 	case err != nil:
@@ -229,7 +232,10 @@ func whose(in *Request, find func() (bool, error), outcome string) string {
 func (d *Desk) find(form *Form, in *Request, parts []string) (bool, error) {
 	in.Rest = parts
 	for i, part := range parts {
-		if found, err := d.is(form, in, strings.TrimSuffix(part, ".send")); found || err != nil { // ServerChan's addresses end so
+		if form.Shown != nil {
+			part = form.Shown(part)
+		}
+		if found, err := d.is(form, in, part); found || err != nil {
 			in.Rest = slices.Concat(parts[:i], parts[i+1:])
 			return found, err
 		}

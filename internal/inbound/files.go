@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -16,11 +18,59 @@ import (
 type File struct {
 	Name, Type string
 	Body       []byte
+	// Upload is the id of a file that was kept before ([Request.Keep]), whose Name, Type and Body are not given.
+	Upload string
 }
 
 // Files keeps what is to be sent beside texts.
 type Files interface {
 	Add(ctx context.Context, tenant, name, kind string, from io.Reader) (stored work.Media, created bool, err error)
+	Get(ctx context.Context, tenant, id string) (work.Media, error)
+}
+
+// errNotKept is a file that cannot be kept now.
+var errNotKept = errors.New("the file cannot be kept now")
+
+// Keep keeps a file that a later call names, and returns its id. An error that is not the caller's has the call answered as unavailable.
+func (r *Request) Keep(f File) (id string, err error) {
+	if r.keep == nil {
+		return "", errors.New("no files are kept here")
+	}
+	r.Kept, err = r.keep(f)
+	return r.Kept, err
+}
+
+// keepFor is Request.Keep for the calls of a request's front.
+func (d *Desk) keepFor(in *Request) func(File) (string, error) {
+	if d.o.Files == nil {
+		return nil
+	}
+	return func(f File) (string, error) {
+		stored, err := d.store(in, &f)
+		switch {
+		case err == nil:
+			in.Note("a file was uploaded: " + Cut(OneLine(f.Name), 100))
+			return stored.ID, nil
+		case refusedFile(err):
+			return "", errors.New(Cut(err.Error(), 300))
+		}
+		d.o.Log.Warn("a file that came at a front cannot be kept", "front", in.Front.Name, "error", err)
+		return "", errNotKept
+	}
+}
+
+// store keeps a file, as what it is where that is another type than its sender says.
+func (d *Desk) store(in *Request, f *File) (work.Media, error) {
+	stored, _, err := d.o.Files.Add(in.Context(), in.Front.Tenant, fileName(f.Name), f.Type, bytes.NewReader(f.Body))
+	if err != nil && posthouse.CodeOf(err) == posthouse.CodeInvalid {
+		stored, _, err = d.o.Files.Add(in.Context(), in.Front.Tenant, fileName(f.Name), "", bytes.NewReader(f.Body))
+	}
+	return stored, err
+}
+
+// refusedFile reports whether a file was not kept for what it is.
+func refusedFile(err error) bool {
+	return slices.Contains([]posthouse.Code{posthouse.CodeInvalid, posthouse.CodeTooLarge, posthouse.CodeQuota, posthouse.CodeNotFound}, posthouse.CodeOf(err))
 }
 
 // maxFiles bounds the files of one message that are sent, and maxNamed those that are named as left out.
@@ -65,17 +115,19 @@ func (d *Desk) carry(in *Request, channel string, m *Message, f *File) (c *posth
 	if d.o.Files == nil {
 		return nil, "no files are kept here", nil
 	}
-	kind, why := d.kindOf(tenant, channel, m, f, posthouse.Media{Upload: "x"})
-	if kind == "" {
+	var stored work.Media
+	kind := posthouse.FileContent
+	if f.Upload != "" {
+		stored, err = d.o.Files.Get(in.Context(), tenant, f.Upload)
+		f.Name = stored.Name
+	} else if kind, why = d.kindOf(tenant, channel, m, f, posthouse.Media{Upload: "x"}); kind == "" {
 		return nil, why, nil
+	} else {
+		stored, err = d.store(in, f)
 	}
-	stored, _, err := d.o.Files.Add(in.Context(), tenant, fileName(f.Name), f.Type, bytes.NewReader(f.Body))
-	if posthouse.CodeOf(err) == posthouse.CodeInvalid && err != nil { // it is not of the type that its sender says
-		stored, _, err = d.o.Files.Add(in.Context(), tenant, fileName(f.Name), "", bytes.NewReader(f.Body))
-	}
-	switch code := posthouse.CodeOf(err); {
+	switch {
 	case err == nil:
-	case code == posthouse.CodeInvalid, code == posthouse.CodeTooLarge, code == posthouse.CodeQuota:
+	case refusedFile(err):
 		return nil, Cut(err.Error(), 300), nil
 	default:
 		return nil, "", err

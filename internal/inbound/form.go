@@ -17,6 +17,8 @@ type Form struct {
 	Kind string
 	// Title is what its makers call it, and TitleZH in Chinese where that is another name.
 	Title, TitleZH string
+	// Shown is the token in what stands in a path in its place, where the original's keys have another form. Defaults to the text itself.
+	Shown func(text string) string
 	// Tokens are where its senders show a token besides a part of the path, the query's token and the header Authorization. Defaults to none.
 	Tokens func(r *Request) []string
 	// Read makes messages of a request, in the order in which they are to be sent. An error is the caller's to mend; none and no message
@@ -52,8 +54,12 @@ type Request struct {
 	Zone *time.Location
 	Now  time.Time
 
+	// Kept is the id of the file that the call had kept.
+	Kept string
+
 	notes  []string
 	parsed map[string]string
+	keep   func(File) (string, error)
 }
 
 // Note says something about the call that is kept with it, such as what was left out.
@@ -81,6 +87,8 @@ type Message struct {
 	NotBefore time.Time
 	// Files are attached to it. Those that its channel sends are messages of their own; the others are named in its text.
 	Files []File
+	// Alone says that the files are all of it: its text is for channels that do not send them.
+	Alone bool
 
 	tail string // what the text ends with, however much of it is cut
 }

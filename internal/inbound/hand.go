@@ -39,6 +39,10 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		if err != nil {
 			return Result{Status: Unavailable, Reason: reasonOf(err)}
 		}
+		if m := &messages[i]; m.Alone && len(beside) > 0 && m.tail == "" {
+			drafts, files = append(drafts, beside[0]), append(files, beside[1:]...)
+			continue
+		}
 		drafts = append(drafts, d.draftOf(form, in, &messages[i], in.Front.Template))
 		files = append(files, beside...)
 	}

@@ -71,7 +71,7 @@ func TestTextsOfMails(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(got) != 1 || got[0].Title != c.title || got[0].Text != c.text || len(got[0].Files) > 0 {
-				t.Errorf("got %+q, want %q and %q", got, c.title, c.text)
+				t.Errorf("got %+v, want %q and %q", got, c.title, c.text)
 			}
 		})
 	}

@@ -5,13 +5,26 @@ package serverchan
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/posthouse/posthouse/internal/inbound"
 )
 
 // Form is the language (https://sct.ftqq.com, https://doc.sc3.ft07.com).
 func Form() inbound.Form {
-	return inbound.Form{Kind: "serverchan", Title: "ServerChan", TitleZH: "Server 酱", MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup}
+	return inbound.Form{Kind: "serverchan", Title: "ServerChan", TitleZH: "Server 酱", MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup, Shown: shown}
+}
+
+// shown is the token in an address that ends with .send, or in a key of the newer form, sctp, a number and t before it, which some clients
+// ask for: they read the number for the host, and are led here by name.
+func shown(part string) string {
+	part = strings.TrimSuffix(part, ".send")
+	if rest, is := strings.CutPrefix(part, "sctp"); is {
+		if digits, token, has := strings.Cut(rest, "t"); has && digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return token
+		}
+	}
+	return part
 }
 
 func read(r *inbound.Request) ([]inbound.Message, error) {
