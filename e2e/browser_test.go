@@ -202,10 +202,10 @@ func labelled(part, text string) chromedp.Search {
 	return chromedp.Search(fmt.Sprintf(`//%s//*[self::a or self::button or self::summary][normalize-space()=%q]`, part, text))
 }
 
-// chooses clicks on a link of the menu.
+// chooses clicks on a link of the menu or of the head of the page.
 func (t *tab) chooses(text string) {
 	t.Helper()
-	t.follows(chromedp.Click(labelled("header", text), chromedp.NodeVisible))
+	t.follows(chromedp.Click(labelled(`*[@id="menu" or self::header]`, text), chromedp.NodeVisible))
 }
 
 // fills writes into a field of a form, as an input method does.

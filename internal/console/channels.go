@@ -18,7 +18,17 @@ func showChannels(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("channels", "channels", list)
+	b := board{Halted: v.query("state") == "halted"}
+	if b.List = list; b.Halted {
+		b.List = slices.DeleteFunc(list, isOpen)
+	}
+	return v.show("channels", "channels", b)
+}
+
+// board is what the list of channels shows.
+type board struct {
+	List   []posthouse.Channel
+	Halted bool // only those that do not send
 }
 
 // line is what the page of a channel shows.

@@ -2,8 +2,8 @@
 // everything through the API, in the process and on behalf of the person's role, so that what a page shows and does is what
 // the API allows (ADR 0040).
 //
-// It holds no state but how many requests each person made of late, and which forms it is serving: sessions are in the database, filters in the address. It works without JavaScript; htmx only refreshes
-// parts of pages.
+// It holds no state but how many requests each person made of late, which forms it is serving, and for seconds how much needs somebody:
+// sessions are in the database, filters in the address. It works without JavaScript; htmx only refreshes parts of pages.
 package console
 
 import (
@@ -50,6 +50,7 @@ type console struct {
 	pages  pages
 	assets assets
 	pace   *pace
+	needs  *needs
 	// flights are forms that are being served.
 	flights flights
 }
@@ -74,7 +75,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &console{o: o, api: api, pages: drawn, assets: files, pace: &pace{}, flights: flights{under: map[string]chan struct{}{}}}
+	c := &console{o: o, api: api, pages: drawn, assets: files, pace: &pace{}, needs: &needs{}, flights: flights{under: map[string]chan struct{}{}}}
 	return c.handler(), nil
 }
 

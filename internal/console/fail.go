@@ -39,8 +39,10 @@ func (v *visit) fail(err error) {
 	if status == 0 {
 		return // it led on to the sign-in
 	}
-	if v.tenant == "" && status == http.StatusNotFound {
-		v.person.Name, v.person.Roles = "", nil // nothing of the page tells a tenant that is not there from one of others
+	if v.person.Name == "" && v.tenant == "" && status == http.StatusNotFound { // with a menu, so that one finds the way on
+		if person, err := v.o.Desk.Who(v.r.Context(), tokenOf(v.r)); err == nil && !person.WantsTOTP {
+			v.person = person
+		}
 	}
 	if err := v.draw(status, "trouble", "trouble", t); err != nil {
 		v.o.Log.Error("a page of the console could not be drawn", "error", err)

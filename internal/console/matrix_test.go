@@ -138,8 +138,11 @@ func TestEveryWordIsThere(t *testing.T) {
 	for _, s := range saids() {
 		names[s] = true
 	}
-	for _, e := range menu() {
-		names[e.Word] = true
+	for _, g := range menu() {
+		names[g.Word] = true
+		for _, e := range g.Entries {
+			names[e.Word] = true
+		}
 	}
 	delete(names, "channel_") // a channel without a state has no word
 	for name := range names {

@@ -1,7 +1,10 @@
 package console
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -16,6 +19,8 @@ type overview struct {
 	Stuck     []wire.OverviewLane // with something that needs a person
 	Waiting   []wire.OverviewLane
 	Halted    []posthouse.Channel // that do not send
+	Matters   []matter            // what needs somebody, the verdict of the page
+	Open      wire.OverviewLane   // the sum of what is open
 	Loudest   []wire.OverviewTrouble
 	Day       time.Time // since when they are counted
 	Box       *wire.Outbox
@@ -33,6 +38,10 @@ func showOverview(v *visit) error {
 		return err
 	}
 	for _, l := range o.Lanes {
+		o.Open.Pending += l.Pending
+		o.Open.Sending += l.Sending
+		o.Open.Unknown += l.Unknown
+		o.Open.Quarantined += l.Quarantined
 		if l.Unknown+l.Quarantined > 0 {
 			o.Stuck = append(o.Stuck, l)
 		}
@@ -45,7 +54,58 @@ func showOverview(v *visit) error {
 			return err
 		}
 	}
+	o.judge(v)
 	return v.show("overview", "overview", &o)
+}
+
+// matter is one thing that needs somebody: how many of it there are or whose it is, and where it is put right.
+type matter struct {
+	N          int
+	Name       string // of a channel
+	Word, Link string
+	Detail     string
+}
+
+// judge collects what needs somebody, what cannot wait first.
+func (o *overview) judge(v *visit) {
+	f := frame{v: v, Now: time.Now()}
+	add := func(is bool, m matter) {
+		if is {
+			o.Matters = append(o.Matters, m)
+		}
+	}
+	add(o.Open.Unknown > 0, matter{N: o.Open.Unknown, Word: "matter_unknown", Link: v.at("attention") + "?state=unknown"})
+	add(o.Open.Quarantined > 0, matter{N: o.Open.Quarantined, Word: "matter_quarantined", Link: v.at("attention") + "?state=quarantined"})
+	for _, c := range o.Halted {
+		add(true, matter{Name: c.Name, Word: "channel_" + string(c.State), Link: v.at("channels", c.Name), Detail: c.StateReason})
+	}
+	for _, l := range o.Waiting {
+		add(l.Late && !slices.ContainsFunc(o.Halted, func(c posthouse.Channel) bool { return c.Name == l.Channel }),
+			matter{Name: l.Channel, Word: "matter_late", Link: v.at("channels", l.Channel), Detail: f.Ago(l.Oldest)})
+	}
+	for _, p := range o.Parked {
+		add(true, matter{N: p.Accounts, Name: p.Channel, Word: "matter_parked", Link: v.at("channels", p.Channel) + "?state=parked#accounts"})
+	}
+	if o.Box != nil {
+		add(o.Box.Rejected > 0, matter{N: o.Box.Rejected, Word: "outbox_rejected", Link: v.at("outbox")})
+	}
+	add(o.Differ(), matter{Word: "matter_differ", Link: v.at("system") + "#processes"})
+}
+
+// Spark are the points of a small line over what the chart counts, in a field of 100 by 24.
+func (o *overview) Spark(of string) string {
+	value := func(b *wire.OverviewMinute) int {
+		return map[string]int{"accepted": b.Accepted, "sent": b.Sent, "failed": b.Failed, "again": b.Again, "unknown": b.Unknown}[of]
+	}
+	most := 1
+	for i := range o.Bars {
+		most = max(most, value(&o.Bars[i].OverviewMinute))
+	}
+	var b strings.Builder
+	for i := range o.Bars {
+		fmt.Fprintf(&b, "%.1f,%.1f ", 100*float64(i)/float64(max(len(o.Bars)-1, 1)), 23-22*float64(value(&o.Bars[i].OverviewMinute))/float64(most))
+	}
+	return b.String()
 }
 
 // halted reads which channels do not send.
@@ -53,7 +113,7 @@ func (o *overview) halted(v *visit) error {
 	channels, err := v.call().Channels.List(v.ctx())
 	o.First = err == nil && len(channels) == 0
 	for _, c := range channels {
-		if c.State != "" && c.State != posthouse.ChannelOpen {
+		if !isOpen(c) {
 			o.Halted = append(o.Halted, c)
 		}
 	}
@@ -97,22 +157,14 @@ func processesFor(v *visit) ([]wire.Process, error) {
 	return v.call().Processes.List(v.ctx())
 }
 
-// Behind are the deliveries behind a number of the page, as far as they can be told by when they were handed in.
-func (o *overview) Behind(f frame, state posthouse.State, since time.Time) string {
-	return f.At("search") + "?" + stated(state, url.Values{"since": {f.ISO(since)}}).Encode()
+// Behind are the deliveries that were handed in since a time.
+func (o *overview) Behind(f frame, since time.Time) string {
+	return f.At("search") + "?" + url.Values{"since": {f.ISO(since)}}.Encode()
 }
 
-// In are the deliveries of a state that were handed in in a slot of the chart.
-func (o *overview) In(f frame, state posthouse.State, slot time.Time) string {
-	return f.At("search") + "?" + stated(state, url.Values{"since": {f.ISO(slot)}, "until": {f.ISO(slot.Add(o.Span.Unit))}}).Encode()
-}
-
-// stated adds a state, where there is one, to what is searched for.
-func stated(state posthouse.State, filter url.Values) url.Values {
-	if state != "" {
-		filter.Set("state", string(state))
-	}
-	return filter
+// In are the deliveries that were handed in in a slot of the chart. How attempts ended in it is counted apart: they may be of older ones.
+func (o *overview) In(f frame, slot time.Time) string {
+	return f.At("search") + "?" + url.Values{"since": {f.ISO(slot)}, "until": {f.ISO(slot.Add(o.Span.Unit))}}.Encode()
 }
 
 // Lane are the deliveries of a channel and priority in a state.
@@ -127,16 +179,6 @@ func (o *overview) Causes(f frame, t wire.OverviewTrouble) []behind {
 
 // From is the beginning of what the page counts: the first slot of its chart.
 func (o *overview) From() time.Time { return o.Bars[0].At }
-
-// There is how many processes are at work.
-func (o *overview) There() (n int) {
-	for _, p := range o.Processes {
-		if !p.Gone {
-			n++
-		}
-	}
-	return n
-}
 
 // Differ reports whether processes that are at work differ in version or keyring, or one has outlived a restore.
 func (o *overview) Differ() bool { return differ(o.Processes) }

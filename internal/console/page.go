@@ -16,7 +16,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/shellword"
-	"github.com/posthouse/posthouse/internal/web"
 )
 
 // pages are the templates by the names of their files. Each is parsed when it is first drawn: all of them together take 10 MB, and a
@@ -178,17 +177,6 @@ func (f frame) Tenants() []string {
 }
 
 func tenantsOf(p posthouse.Person) []string { return slices.Sorted(maps.Keys(p.Roles)) }
-
-// Menu are the pages that the person's role reaches.
-func (f frame) Menu() []entry {
-	var list []entry
-	for _, e := range menu() {
-		if web.Permit(f.v.key, e.use) == nil && (e.Word != "people" || f.v.tenant == posthouse.DefaultTenant) {
-			list = append(list, e)
-		}
-	}
-	return list
-}
 
 // May reports whether the person's role reaches an action of scope admin.
 func (f frame) May(action string) bool { return f.v.may(posthouse.ScopeAdmin, action) }

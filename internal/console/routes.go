@@ -113,10 +113,25 @@ type entry struct {
 	use        web.Use
 }
 
-// menu are the pages that the menu leads to: those of the table that show a list.
-func menu() []entry {
+// group is a part of the menu: pages for one purpose.
+type group struct {
+	Word    string
+	Entries []entry
+}
+
+// menu are the pages that the menu leads to: those of the table that show a list, by what one comes for.
+func menu() []group {
+	return []group{
+		{"menu_watch", entries("overview", "attention", "search", "channels", "tasks", "reminders", "outbox")},
+		{"menu_send", entries("compose", "campaigns", "templates", "phones")},
+		{"menu_duty", entries("rosters", "directory")},
+		{"menu_set", entries("presets", "fronts", "keys", "people", "audit", "system")},
+	}
+}
+
+func entries(names ...string) []entry {
 	var list []entry
-	for _, name := range []string{"overview", "search", "compose", "attention", "channels", "presets", "fronts", "campaigns", "templates", "rosters", "directory", "phones", "tasks", "reminders", "outbox", "audit", "keys", "people", "system"} {
+	for _, name := range names {
 		path := name
 		if name == "overview" {
 			path = "{$}"

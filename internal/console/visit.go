@@ -181,6 +181,7 @@ func addressOf(tenant string, parts ...string) string {
 
 // goTo leads on after a form was taken.
 func (v *visit) goTo(address string) error {
+	v.needs.forget(v.tenant)
 	http.Redirect(v.w, v.r, address, http.StatusSeeOther)
 	return nil
 }

@@ -64,9 +64,9 @@ func frameWords() map[string]Word {
 
 func stateWords() map[string]Word {
 	return map[string]Word{
-		"pending": {"waits", "待发送"}, "sending": {"is being sent", "发送中"}, "unknown": {"unknown", "未知"}, "quarantined": {"set aside", "已隔离"},
-		"sent": {"sent", "已发送"}, "delivered": {"arrived", "已送达"}, "undelivered": {"did not arrive", "未送达"}, "failed": {"failed", "失败"},
-		"cancelled": {"cancelled", "已撤销"}, "expired": {"expired", "已过期"}, "suppressed": {"suppressed", "已抑制"},
+		"pending": {"waits", "待发送"}, "sending": {"is being sent", "发送中"}, "unknown": {"unknown", "未知"}, "quarantined": {"quarantined", "已隔离"},
+		"sent": {"sent", "已发送"}, "delivered": {"arrived", "已送达"}, "undelivered": {"undelivered", "未送达"}, "failed": {"failed", "失败"},
+		"cancelled": {"cancelled", "已撤销"}, "expired": {"expired", "已过期"}, "suppressed": {"suppressed", "已拦截"},
 		"high": {"high", "高"}, "normal": {"normal", "普通"}, "low": {"low", "低"},
 	}
 }
@@ -127,7 +127,7 @@ func pageWords() map[string]Word {
 func listWords() map[string]Word {
 	return map[string]Word{
 		"overview":         {"Overview", "总览"},
-		"attention":        {"Needs a person", "待处理"},
+		"attention":        {"Needs attention", "待处理"},
 		"channels":         {"Channels", "渠道"},
 		"campaigns":        {"Campaigns", "批次"},
 		"templates":        {"Templates", "模板"},

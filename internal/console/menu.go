@@ -1,0 +1,181 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/people"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// section is a part of the menu as a person sees it.
+type section struct {
+	Word  string
+	Items []item
+}
+
+// item leads to a page.
+type item struct {
+	Word, Link string
+	Current    bool
+	// Count is how many things of the page need somebody.
+	Count int
+}
+
+// Menu are the pages that the person's role reaches in the tenant of the page; outside of tenants, in the first that lets the person in.
+func (f frame) Menu() []section {
+	tenant, key := f.home()
+	if tenant == "" {
+		return nil
+	}
+	counts := f.v.needed(tenant, key)
+	var list []section
+	for _, g := range menu() {
+		s := section{Word: g.Word}
+		for _, e := range g.Entries {
+			if web.Permit(key, e.use) == nil && (e.Word != "people" || tenant == posthouse.DefaultTenant) {
+				s.Items = append(s.Items, item{Word: e.Word, Link: addressOf(tenant, e.Path), Current: f.v.tenant != "" && e.Word == f.entry(), Count: counts[e.Word]})
+			}
+		}
+		if len(s.Items) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// entry is the entry of the menu that the page belongs to.
+func (f frame) entry() string {
+	switch f.Page {
+	case "delivery", "message":
+		return "search"
+	case "new_campaign":
+		return "campaigns"
+	}
+	return f.Page
+}
+
+// home is the tenant that the menu leads through, and what the person may do there; empty where there is none.
+func (f frame) home() (string, posthouse.Key) {
+	if f.v.tenant != "" {
+		return f.v.tenant, f.v.key
+	}
+	for _, tenant := range f.Tenants() {
+		if key, ok := people.KeyOf(f.v.person.Person, tenant); ok {
+			return tenant, key
+		}
+	}
+	return "", posthouse.Key{}
+}
+
+// crumb is a step of the way from the menu to the page.
+type crumb struct{ Text, Link string }
+
+// Crumbs are the way to a page that shows one thing: its list, and the thing.
+func (f frame) Crumbs() []crumb {
+	thing, link := f.thing()
+	if thing == "" || f.v.tenant == "" {
+		return nil
+	}
+	var list []crumb
+	for _, g := range menu() {
+		for _, e := range g.Entries {
+			if e.Word == f.entry() {
+				list = append(list, crumb{f.T(e.Word), f.At(e.Path)})
+			}
+		}
+	}
+	if link == f.v.r.URL.EscapedPath() {
+		link = ""
+	}
+	return append(list, crumb{thing, link})
+}
+
+// Thing is the name or id of what the page shows, empty for a list.
+func (f frame) Thing() string {
+	thing, _ := f.thing()
+	return thing
+}
+
+// thing is what the address of the page names first, and the address of that.
+func (f frame) thing() (name, link string) {
+	path := f.v.r.URL.EscapedPath()
+	for _, wildcard := range []string{"name", "id", "driver"} {
+		if name = f.v.r.PathValue(wildcard); name == "" {
+			continue
+		}
+		segment := "/" + url.PathEscape(name)
+		if at := strings.Index(path+"/", segment+"/"); at >= 0 {
+			return name, path[:at+len(segment)]
+		}
+	}
+	return "", ""
+}
+
+// needs remembers for a moment how much needs somebody, by tenant: each page of each visitor shows it in its menu.
+type needs struct {
+	mu   sync.Mutex
+	kept map[string]need
+}
+
+type need struct {
+	at     time.Time
+	counts map[string]int // by the entry of the menu
+}
+
+const (
+	// needsFor is how old the counts of a menu may be.
+	needsFor = 5 * time.Second
+	// mostNeeds bounds the tenants whose counts are remembered.
+	mostNeeds = 1000
+)
+
+// needed counts what needs somebody, by the entry of the menu; nil where it cannot be read now.
+func (v *visit) needed(tenant string, key posthouse.Key) map[string]int {
+	v.needs.mu.Lock()
+	kept, some := v.needs.kept[tenant]
+	v.needs.mu.Unlock()
+	if some && time.Since(kept.at) < needsFor {
+		return kept.counts
+	}
+	kept = need{at: time.Now()}
+	ctx := actingFor(v.r.Context(), key, v.r.RemoteAddr)
+	if o, err := v.call().Overview(ctx, "", 1); err == nil {
+		unsure, quarantined := stuck(o.Lanes)
+		kept.counts = map[string]int{"attention": unsure + quarantined}
+		if channels, err := v.call().Channels.List(ctx); err == nil {
+			kept.counts["channels"] = len(slices.DeleteFunc(channels, isOpen))
+		}
+	}
+	v.needs.mu.Lock()
+	defer v.needs.mu.Unlock()
+	if v.needs.kept == nil || len(v.needs.kept) > mostNeeds {
+		v.needs.kept = map[string]need{}
+	}
+	v.needs.kept[tenant] = kept
+	return kept.counts
+}
+
+// forget has the counts of a tenant read anew: somebody has just changed something.
+func (n *needs) forget(tenant string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.kept, tenant)
+}
+
+// stuck counts what is unknown and what is quarantined.
+func stuck(lanes []wire.OverviewLane) (unsure, quarantined int) {
+	for _, l := range lanes {
+		unsure += l.Unknown
+		quarantined += l.Quarantined
+	}
+	return unsure, quarantined
+}
+
+// isOpen reports whether a channel sends.
+func isOpen(c posthouse.Channel) bool { return c.State == "" || c.State == posthouse.ChannelOpen }
