@@ -221,6 +221,6 @@ func TestWithoutJavaScript(t *testing.T) {
 	tab.visits(h, pages)
 	tab.goes(h.at("deliveries/"+list[0].ID), http.StatusOK)
 	tab.opens("Send again")
-	tab.presses("Yes, do it")
+	tab.presses("Confirm")
 	tab.says("It is sent again: this is the new delivery.")
 }

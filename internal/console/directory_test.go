@@ -31,7 +31,7 @@ func TestTheDirectoryFindsWhoHasNoAddress(t *testing.T) {
 		}
 	}
 	h.shows(h.page("viewer", atBook+"?role=none"), "Nobody was found")
-	if page := h.page("operator", atBook); strings.Contains(page, "Look first") {
+	if page := h.page("operator", atBook); strings.Contains(page, "Preview") {
 		t.Error("an operator gets the form")
 	}
 }

@@ -77,7 +77,7 @@ func TestManyAreDecidedAfterALook(t *testing.T) {
 	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"}}`, nil)
 	ids := h.settle("cancelled", "expired")
 	at := "/console/t/default/attention"
-	h.shows(h.page("operator", at+"?state=expired"), ids[0], ids[1], "Look first")
+	h.shows(h.page("operator", at+"?state=expired"), ids[0], ids[1], "Preview")
 	form := url.Values{"state": {"expired"}, "outcome": {"replay"}, "id": ids, "note": {"n"}}
 	h.shows(h.ask("operator", at, form).body, "What it will do", "<strong>2</strong>")
 	if list := h.deliveries("pending"); len(list) != 0 {

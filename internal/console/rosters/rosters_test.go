@@ -40,7 +40,7 @@ func TestARosterIsACalendar(t *testing.T) {
 	h.API("PUT", "/v1/rosters/day", `{"days":{"1":["li.na","x"]},"overrides":{"2099-11-24":["wang.fang"]}}`, nil)
 	month := h.Page("viewer", atNight+"?date=2099-11-24")
 	h.Shows(month, "<h2>2099-11</h2>", "date=2099-10-01", "date=2099-12-01", `datetime="2099-11-30"`, "&lt;b&gt;", "wang.fang is also on duty in day", "li.na is also on duty in day", "zhao.min", "other than its day of the week", "On duty now", "Nobody is on duty, and nobody is told, on 2099-11-01, 2099-11-04,")
-	if strings.Contains(month, "2099-11-25, 2099-11-26") || strings.Contains(month, "Look first") {
+	if strings.Contains(month, "2099-11-25, 2099-11-26") || strings.Contains(month, "Preview") {
 		t.Error("a day with users of its own counts as empty, or a viewer gets forms")
 	}
 	if n := strings.Count(month, "<td class="); n != 42 { // Monday, October 26th, to Sunday, December 6th
@@ -197,7 +197,7 @@ func TestAWrongRosterFormSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	form := url.Values{"do": {"date"}, "date": {"2099-12-01"}, "users": {"a"}, "step": {"back"}}
-	h.Shows(h.Ask("admin", atNight, form).Body, ">a</textarea>", "Look first")
+	h.Shows(h.Ask("admin", atNight, form).Body, ">a</textarea>", "Preview")
 	form.Set("step", "store")
 	if got := h.Ask("admin", atNight, form); got.Status != http.StatusConflict {
 		t.Errorf("over a roster that was not shown: %d", got.Status)
@@ -253,7 +253,7 @@ func TestARosterIsMadeOfACalendar(t *testing.T) {
 	calendar := "\ufeffBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20200106\r\nRRULE:FREQ=WEEKLY\r\nSUMMARY:李娜、<b>小王\r\nEND:VEVENT\r\nEND:VCALENDAR"
 	before := h.roster("night")
 	wrong := h.Ask("admin", atNight, url.Values{"do": {"import"}, "csv": {calendar}, "by": {"summary"}})
-	h.Shows(wrong.Body, "<code>line 5</code>", "&lt;b&gt;小王", `<option value="summary" selected>`, "Look first")
+	h.Shows(wrong.Body, "<code>line 5</code>", "&lt;b&gt;小王", `<option value="summary" selected>`, "Preview")
 	if wrong.Status != http.StatusUnprocessableEntity {
 		t.Errorf("somebody unknown: %d", wrong.Status)
 	}

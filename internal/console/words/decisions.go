@@ -3,7 +3,7 @@ package words
 // courseWords are the texts of decisions about many, which go on step by step.
 func courseWords() map[string]Word {
 	return map[string]Word{
-		"decisions":            {"Decisions about many", "批量处理记录"},
+		"decisions":            {"Bulk actions", "批量处理记录"},
 		"decision_running":     {"goes on", "进行中"},
 		"decision_done":        {"done", "已完成"},
 		"decision_stopped":     {"stopped", "已停止"},
