@@ -113,7 +113,7 @@ func TestAnOldKeyIsNeededUntilAllIsSealedAnew(t *testing.T) {
 		NotBefore: time.Now().Add(time.Hour),
 	})
 	h.must(err)
-	door, err := h.api.Fronts.Put(t.Context(), "any", wire.PutFront{Kind: "json", FrontSettings: posthouse.FrontSettings{Channel: "hook", To: []posthouse.Recipient{{User: "u1"}}}})
+	door, err := h.api.Fronts.Put(t.Context(), "any", wire.PutFront{Kind: "json", FrontSettings: posthouse.FrontSettings{Channel: "hook", To: []posthouse.Recipient{{User: "u2"}}}})
 	h.must(err)
 	if status, answer := h.call(http.MethodPost, "/in/json/"+door.Token, "", `{"title":"disk","text":"91 % full"}`); status != http.StatusOK {
 		t.Fatalf("the front answers %d %v", status, answer)

@@ -116,7 +116,7 @@ func (d *Desk) carry(in *Request, channel string, m *Message, f *File) (c *posth
 		return nil, "no files are kept here", nil
 	}
 	var stored work.Media
-	var kind posthouse.ContentType
+	kind := posthouse.FileContent
 	if f.Upload != "" {
 		stored, err = d.o.Files.Get(in.Context(), tenant, f.Upload)
 		f.Name = stored.Name

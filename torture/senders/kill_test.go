@@ -18,6 +18,7 @@ var calls = []call{
 	{kind: "grafana", path: "/TOKEN", body: `{"version":"1","groupKey":"x","status":"firing","alerts":[{"status":"firing","labels":{"alertname":"Kept"},"startsAt":"2026-11-27T05:00:00Z","fingerprint":"1"}]}`},
 	{kind: "dingtalk", path: "/robot/send?access_token=TOKEN", body: `{"msgtype":"text","text":{"content":"Kept"}}`},
 	{kind: "wecom", path: "/cgi-bin/webhook/send?key=TOKEN", body: `{"msgtype":"text","text":{"content":"Kept"}}`},
+	{kind: "wecom-app", path: "/cgi-bin/message/send?access_token=TOKEN", body: `{"touser":"li.na","msgtype":"text","agentid":1,"text":{"content":"Kept"}}`},
 	{kind: "feishu", path: "/open-apis/bot/v2/hook/TOKEN", body: `{"msg_type":"text","content":{"text":"Kept"}}`},
 	{kind: "gotify", path: "/message?token=TOKEN", body: `{"message":"Kept"}`},
 	{kind: "ntfy", path: "/disks", body: "Kept", header: "Authorization", value: "Bearer TOKEN"},

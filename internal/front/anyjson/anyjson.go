@@ -117,22 +117,13 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 		return nil, errors.New("the body is no JSON object")
 	}
 	made := map[string]any{}
-	expressions := fitting(body)
-	maps.Copy(expressions, r.Front.Expressions)
-	for _, name := range slices.Sorted(maps.Keys(expressions)) {
-		program, err := compile(expressions[name])
-		if err != nil { // it was stored by another version
-			return nil, fmt.Errorf("the expression %s %w", name, err)
-		}
-		v, err := expr.Run(program, maps.Clone(body))
-		if _, own := r.Front.Expressions[name]; err != nil && own {
-			r.Note(fmt.Sprintf("the expression %s fails: %.200s", name, err))
-		} else if err != nil {
-			v = usually(name, body) // a body of a sender that is known may lack what those have
-		}
-		if v != nil {
-			made[name] = v
-		}
+	_ = fill(made, usual(), body, func(string, error) {}) // what a body lacks is not made
+	_ = fill(made, fitting(body), body, func(string, error) {})
+	if err := fill(made, r.Front.Expressions, body, func(name string, err error) {
+		delete(made, name)
+		r.Note(fmt.Sprintf("the expression %s fails: %.200s", name, err))
+	}); err != nil {
+		return nil, err
 	}
 	if asks, is := made[when].(bool); is && !asks {
 		return nil, nil
@@ -154,17 +145,21 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 	return []inbound.Message{m}, nil
 }
 
-// usually is what is made of the body of a sender who is not known, nil for nothing.
-func usually(name string, body map[string]any) any {
-	program, err := compile(usual()[name])
-	if err != nil {
-		return nil
+// fill makes what expressions make of a body. fails is told of one that fails.
+func fill(made map[string]any, expressions map[string]string, body map[string]any, fails func(name string, err error)) error {
+	for _, name := range slices.Sorted(maps.Keys(expressions)) {
+		program, err := compile(expressions[name])
+		if err != nil { // it was stored by another version
+			return fmt.Errorf("the expression %s %w", name, err)
+		}
+		v, err := expr.Run(program, maps.Clone(body))
+		if err != nil {
+			fails(name, err)
+			continue
+		}
+		made[name] = v
 	}
-	v, err := expr.Run(program, maps.Clone(body))
-	if err != nil {
-		return nil
-	}
-	return v
+	return nil
 }
 
 // labels are the texts and numbers of a body, for the front's table.

@@ -71,18 +71,16 @@ func senders() []sender {
 	}}
 }
 
-// fitting are the expressions for a body: those of the sender that is recognised, over those that fit most.
+// fitting are the expressions of the sender whose body it is, none of one that is not known. What they cannot make, those that fit most do.
 func fitting(body map[string]any) map[string]string {
-	out := usual()
 	for _, s := range senders() {
 		program, err := compile(s.recognised)
 		if err != nil {
 			continue // a test compiles all of them
 		}
 		if v, err := expr.Run(program, maps.Clone(body)); err == nil && v == true {
-			maps.Copy(out, s.expressions)
-			break
+			return s.expressions
 		}
 	}
-	return out
+	return nil
 }
