@@ -3,9 +3,9 @@ package channel
 import (
 	"bytes"
 	"context"
-	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -13,8 +13,8 @@ import (
 // once, so a byte on it says nothing of a request; its body does. Providers act on a body, which leaves after the header and never
 // before it was read: a request whose body nobody has read had no effect.
 //
-// The transport repeats a request by itself where the provider has said that it did not look at it (GOAWAY, REFUSED_STREAM), and
-// nowhere else.
+// A request whose body was read is never sent a second time by the transport. Where the provider has said that it did not look at it (GOAWAY,
+// REFUSED_STREAM), it did not arrive.
 func multiplexed(d dialer) *http.Transport {
 	d.tls = d.tls.Clone()
 	d.tls.NextProtos = []string{"h2", "http/1.1"}
@@ -43,14 +43,26 @@ func (c *Client) overHTTP2(ctx context.Context, req *Request) (response *http.Re
 	until, _ := ctx.Deadline()
 	g := &gate{until: until}
 	out := req.http(ctx)
-	body := func() (io.ReadCloser, error) { return &gated{gate: g, rest: bytes.NewReader(req.Body)}, nil }
-	out.Body, _ = body()
-	out.GetBody = body
+	// Without GetBody the body is read once: the transport would repeat a request after a PROTOCOL_ERROR too, which says nothing of
+	// whether it was acted on (golang/go#47635).
+	out.Body = &gated{gate: g, rest: bytes.NewReader(req.Body)}
 	response, err = c.multiplexed.RoundTrip(out)
-	if err != nil {
-		return nil, g.seal(), err
+	switch {
+	case err == nil:
+		return response, true, nil
+	case unprocessed(err):
+		g.seal()
+		return nil, false, err
 	}
-	return response, true, nil
+	return nil, g.seal(), err
+}
+
+// unprocessed reports whether the provider has said that it did not look at a request: a stream behind the last one of a GOAWAY, or one
+// that it refused. The transport would repeat it, and says so in a text alone where it has no second body.
+func unprocessed(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "cannot retry err [") &&
+		(strings.Contains(text, "REFUSED_STREAM") || strings.Contains(text, "received Server's graceful shutdown GOAWAY"))
 }
 
 // gated is a body that is read no more once its request was given up.

@@ -66,7 +66,7 @@ func (d *driver) read(r *channel.Reply, now time.Time) (channel.Result, access.A
 	if r.Err != nil || r.Status == 0 || json.Unmarshal(r.Body, &said) != nil || said.Reason == "" {
 		return r.Result(errcode.Ended(r, d.codes)), access.Fine
 	}
-	v := reasons.Refused("Apple", said.Reason, "", d.codes)
+	v := reasons.RefusedBy(r, "Apple", said.Reason, "", d.codes)
 	answer := access.Fine
 	if said.Reason == expiredProviderToken {
 		answer = access.Again

@@ -24,6 +24,11 @@ var meanings = errcode.Table{
 	"THIRD_PARTY_AUTH_ERROR": {Class: posthouse.ClassAccount}, // Apple's key, which the project holds
 	"UNAVAILABLE":            {Class: posthouse.ClassTransient},
 	"INTERNAL":               {Class: posthouse.ClassUnknown}, // it does not say that nothing was accepted
+	"UNKNOWN":                {Class: posthouse.ClassUnknown},
+	"DEADLINE_EXCEEDED":      {Class: posthouse.ClassUnknown},
+	"ABORTED":                {Class: posthouse.ClassUnknown},
+	"CANCELLED":              {Class: posthouse.ClassUnknown},
+	"DATA_LOSS":              {Class: posthouse.ClassUnknown},
 	"UNAUTHENTICATED":        {Class: posthouse.ClassAuth},
 	"PERMISSION_DENIED":      {Class: posthouse.ClassAccount},
 	"NOT_FOUND":              {Class: posthouse.ClassAccount}, // the project
@@ -67,7 +72,7 @@ func (d *driver) read(r *channel.Reply) (channel.Result, access.Answer) {
 		return r.Result(errcode.Ended(r, d.codes)), access.Fine
 	}
 	code := said.code()
-	v := meanings.Refused("Google", code, said.Error.Message, d.codes)
+	v := meanings.RefusedBy(r, "Google", code, said.Error.Message, d.codes)
 	if wait := r.RetryAfter(); wait > 0 {
 		v.After = wait
 	}

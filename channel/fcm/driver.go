@@ -63,6 +63,9 @@ func (d *driver) Send(ctx context.Context, out channel.Outgoing) (result channel
 		return channel.Result{Class: posthouse.ClassContent, Code: channel.CodeRequest, Error: d.client.Redactor().Line(err.Error(), 512)}
 	}
 	body := errcode.Encoded(map[string]any{"message": message})
+	if n := len(body) - len(out.Recipient.Address); n > most+frame {
+		return channel.Result{Class: posthouse.ClassContent, Code: "PAYLOAD_TOO_LARGE", Error: fmt.Sprintf("the message has %d bytes: Google takes %d of notification and data", n, most)}
+	}
 	err = d.access.Call(ctx, func(token string) access.Answer {
 		header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
 		reply := d.client.Do(ctx, channel.Request{URL: d.to, Header: batch.WithKeys(header, []channel.Outgoing{out}), Body: body, Hide: []string{token}})

@@ -105,6 +105,9 @@ func TestGooglesCodes(t *testing.T) {
 		"too many":                 {status: 429, body: fault("RESOURCE_EXHAUSTED", "Quota exceeded", "QUOTA_EXCEEDED"), want: channel.Result{Class: posthouse.ClassRate, Code: "QUOTA_EXCEEDED", After: time.Minute}},
 		"busy":                     {status: 503, body: fault("UNAVAILABLE", "The service is currently unavailable.", "UNAVAILABLE"), want: channel.Result{Class: posthouse.ClassTransient, Code: "UNAVAILABLE"}},
 		"an error of its own":      {status: 500, body: fault("INTERNAL", "Internal error encountered.", "INTERNAL"), want: channel.Result{Class: posthouse.ClassUnknown, Code: "INTERNAL"}},
+		"out of time":              {status: 504, body: fault("DEADLINE_EXCEEDED", "Deadline exceeded", ""), want: channel.Result{Class: posthouse.ClassUnknown, Code: "DEADLINE_EXCEEDED"}},
+		"a failure nobody knows":   {status: 500, body: fault("NEWLY_MADE", "?", ""), want: channel.Result{Class: posthouse.ClassUnknown, Code: "NEWLY_MADE"}},
+		"a refusal nobody knows":   {status: 400, body: fault("NEWLY_MADE", "?", ""), want: channel.Result{Class: posthouse.ClassTransient, Code: "NEWLY_MADE"}},
 		"Apple's key":              {status: 401, body: fault("UNAUTHENTICATED", "Auth error from APNS or Web Push Service", "THIRD_PARTY_AUTH_ERROR"), want: channel.Result{Class: posthouse.ClassAccount, Code: "THIRD_PARTY_AUTH_ERROR"}},
 		"no such project":          {status: 404, body: `{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}`, want: channel.Result{Class: posthouse.ClassAccount, Code: "NOT_FOUND"}},
 		"no answer of its own":     {status: 502, body: `<html>`, want: channel.Result{Class: posthouse.ClassUnknown, Code: "HTTP_502"}},
@@ -169,6 +172,7 @@ func TestABadConfigurationNamesItsField(t *testing.T) {
 		"no key":      {map[string]any{"service_account": `{"project_id":"p","client_email":"e"}`}, "service_account"},
 		"a wrong key": {map[string]any{"service_account": `{"project_id":"p","client_email":"e","private_key":"x"}`}, "service_account"},
 		"a project":   {map[string]any{"project_id": "../x"}, "project_id"},
+		"dots":        {map[string]any{"project_id": ".."}, "project_id"},
 		"too long":    {map[string]any{"ttl": "700h"}, "ttl"},
 	} {
 		config := at("http://127.0.0.1:1")

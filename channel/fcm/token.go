@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/internal/access"
 	"github.com/posthouse/posthouse/channel/internal/clock"
+	"github.com/posthouse/posthouse/channel/internal/errcode"
 	"github.com/posthouse/posthouse/channel/internal/push"
 )
 
@@ -44,21 +46,25 @@ func tokens(c channel.Config, env channel.Env, client *channel.Client, account p
 			Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}},
 		})
 		var said struct {
-			Token string `json:"access_token"`
-			Lasts int64  `json:"expires_in"`
-			Error string `json:"error"`
-			Why   string `json:"error_description"`
+			Token string        `json:"access_token"`
+			Lasts errcode.Value `json:"expires_in"` // a number, or its text
+			Error string        `json:"error"`
+			Why   string        `json:"error_description"`
 		}
 		v := channel.Verdict{Class: reply.Class()}
-		if json.Unmarshal(reply.Body, &said) != nil && v.Class == posthouse.ClassOK || v.Class == posthouse.ClassOK && said.Token == "" {
-			v.Class, v.Message = posthouse.ClassTransient, "the answer has no access_token"
+		if unread := json.Unmarshal(reply.Body, &said) != nil; v.Class == posthouse.ClassOK && (unread || said.Token == "" || !channel.ValidHeader("Authorization", said.Token)) {
+			v.Class, v.Message = posthouse.ClassTransient, "the answer has no access_token that can be sent"
 		}
 		if said.Error != "" {
-			v.Class, v.Code, v.Message = posthouse.ClassAccount, said.Error, "the token was refused: "+said.Error+" "+said.Why
+			v.Code, v.Message = said.Error, "the token was not given: "+said.Error+" "+said.Why
+			if reply.Status/100 == 2 || reply.Status == http.StatusBadRequest || reply.Status == http.StatusUnauthorized || reply.Status == http.StatusForbidden {
+				v.Class = posthouse.ClassAccount // and not where its server has a fault of its own
+			}
 			if why := clock.Off(&reply, now); said.Error == "invalid_grant" && why != "" {
 				v.Class, v.Code, v.Message = posthouse.ClassLocal, clock.Code, "Google refuses the time of the assertion: "+why
 			}
 		}
-		return access.Fetched(&reply, v, said.Token, min(lasts, max(time.Minute, time.Duration(min(said.Lasts, 3600))*time.Second)))
+		seconds, _ := strconv.ParseFloat(string(said.Lasts), 64) // RFC 6749 lets it be missing
+		return access.Fetched(&reply, v, said.Token, min(lasts, max(time.Minute, time.Duration(min(seconds, lasts.Seconds()))*time.Second)))
 	}), nil
 }

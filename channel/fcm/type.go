@@ -15,6 +15,8 @@ const (
 	usualTokenURL = "https://oauth2.googleapis.com/token" //nolint:gosec // a place, not a token
 	// most is how many bytes a message may have, of which title, text and data take most: Google's own bound is 4096 for all of it.
 	most = 4096
+	// frame is more than what stands around them.
+	frame = 512
 )
 
 // Type describes the driver.
@@ -82,7 +84,7 @@ func check(c channel.Config) []posthouse.Problem {
 	case cmp.Or(c.String("project_id"), account.Project) == "":
 		add("project_id", "is required: the service account names none")
 	}
-	if id := cmp.Or(c.String("project_id"), account.Project); strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-:.") != "" {
+	if id := cmp.Or(c.String("project_id"), account.Project); strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-:.") != "" || strings.Contains(id, "..") || strings.HasPrefix(id, ".") {
 		add("project_id", "is not the id of a project: want small letters, digits and hyphens, such as my-app-12345")
 	}
 	if ttl := c.Duration("ttl"); ttl < 0 || ttl > longestTTL {

@@ -59,13 +59,13 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 	if d.files, err = place(c.String("url"), "/open-apis/im/v1/files"); err != nil {
 		return nil, err
 	}
-	d.library = files.New(env, "feishu/"+c.String("app_id"), mediaRules(), d.upload)
+	d.library = files.New(env, "feishu/"+c.String("app_id")+" "+c.String("url"), mediaRules(), d.upload)
 	body := errcode.Encoded(map[string]string{"app_id": c.String("app_id"), "app_secret": c.String("app_secret")})
 	by := []string{login.String(), c.String("app_secret")}
 	d.access = access.New(env, "feishu/"+c.String("app_id"), "feishu "+c.String("app_id"), by, func(ctx context.Context) (string, time.Duration, error) {
 		reply := d.client.Do(ctx, channel.Request{URL: login, Header: inJSON(), Body: body})
 		said, v := d.verdict(&reply)
-		return access.Fetched(&reply, v, said.Token, time.Duration(said.Lasts)*time.Second)
+		return access.Fetched(&reply, v, said.Token, max(time.Minute, time.Duration(min(said.Lasts, 24*60*60))*time.Second))
 	})
 	return d, nil
 }
@@ -81,7 +81,7 @@ func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result 
 	if out.Recipient.Address == "" {
 		return nowhere()
 	}
-	return d.sendOne(ctx, out)
+	return d.anew(ctx, []channel.Outgoing{out}, d.sendOne)[0]
 }
 
 // place is a path of an interface whose root is at a URL.
@@ -101,62 +101,63 @@ func nowhere() channel.Result {
 func (d *driver) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
 	return batch.All(outs, nowhere(), func(to []channel.Outgoing) []channel.Result {
 		if d.together > 1 && len(to) > 1 && !slices.ContainsFunc(to, func(o channel.Outgoing) bool { return !together(o.Content, o.Recipient.Address) }) {
-			return d.sendMany(ctx, to)
+			return d.anew(ctx, to, d.sendMany)
 		}
 		results := make([]channel.Result, len(to))
 		for i := range to {
-			results[i] = d.sendOne(ctx, to[i])
+			results[i] = d.anew(ctx, to[i:i+1], d.sendOne)[0]
 		}
 		return results
 	})
 }
 
-// filled is a content whose file has the key of an upload. stale is a key that Feishu has refused.
-func (d *driver) filled(ctx context.Context, c posthouse.Content, stale string) (posthouse.Content, error) {
+// message is a content in Feishu's form, and the key of the file in it. stale is one that Feishu has refused.
+func (d *driver) message(ctx context.Context, c posthouse.Content, stale string) (m message, key string, err error) {
 	kind := kindOf(c, d.format)
-	if !kind.HasMedia() || len(c.Media) == 0 || c.Media[0].ID != "" {
-		return c, nil
+	if kind.HasMedia() && len(c.Media) > 0 {
+		if key = c.Media[0].ID; key == "" {
+			if key, err = d.library.ID(ctx, kind, c.Media[0], stale); err != nil {
+				return m, "", err
+			}
+		}
+		c.Media = []posthouse.Media{{ID: key}}
 	}
-	key, err := d.library.ID(ctx, kind, c.Media[0], stale)
-	c.Media = []posthouse.Media{{ID: key}}
-	return c, err
+	if m, err = made(c, kind); err != nil {
+		err = files.Bad("content.extra: %v", err)
+	}
+	return m, key, err
+}
+
+// anew makes a call by send, and once more where Feishu has forgotten the file in it, which is uploaded anew: nobody was told then. send
+// returns the key of the file, and is told of one that is stale.
+func (d *driver) anew(ctx context.Context, to []channel.Outgoing, send func(ctx context.Context, to []channel.Outgoing, stale string) ([]channel.Result, string)) []channel.Result {
+	results, key := send(ctx, to, "")
+	if c := to[0].Content; forgotten(results[0].Code) && len(c.Media) > 0 && c.Media[0].ID == "" {
+		results, _ = send(ctx, to, key)
+	}
+	return results
 }
 
 // sendOne tells one, whom Feishu recognises for an hour by the delivery's key.
-func (d *driver) sendOne(ctx context.Context, out channel.Outgoing) channel.Result {
-	result, key := d.sendFilled(ctx, out, "")
-	if forgotten(result.Code) && len(out.Content.Media) > 0 && out.Content.Media[0].ID == "" { // nobody was told: the file is uploaded anew
-		result, _ = d.sendFilled(ctx, out, key)
-	}
-	return result
-}
-
-// sendFilled makes the call, and returns the key of the file in it.
-func (d *driver) sendFilled(ctx context.Context, out channel.Outgoing, stale string) (result channel.Result, key string) {
-	c, err := d.filled(ctx, out.Content, stale)
+func (d *driver) sendOne(ctx context.Context, outs []channel.Outgoing, stale string) (results []channel.Result, key string) {
+	out := outs[0]
+	m, key, err := d.message(ctx, out.Content, stale)
 	if err != nil {
-		return files.FailedBy(err, d.client), ""
-	}
-	if len(c.Media) > 0 {
-		key = c.Media[0].ID
-	}
-	m, err := made(c, kindOf(c, d.format))
-	if err != nil {
-		return channel.Result{Class: posthouse.ClassContent, Code: channel.CodeRequest, Error: d.client.Redactor().Line(err.Error(), 512)}, key
+		return []channel.Result{files.FailedBy(err, d.client)}, key
 	}
 	to := *d.one
 	to.RawQuery = url.Values{"receive_id_type": {idKind(out.Recipient.Address)}}.Encode()
 	body := errcode.Encoded(map[string]string{"receive_id": out.Recipient.Address, "msg_type": m.kind, "content": string(m.content), "uuid": uuidOf(out.IdemKey)})
-	err = d.call(ctx, &to, batch.WithKeys(inJSON(), []channel.Outgoing{out}), body, func(reply *channel.Reply) string {
+	err = d.call(ctx, &to, batch.WithKeys(inJSON(), outs), body, func(reply *channel.Reply) string {
 		said, v := d.verdict(reply)
 		v.Ref = said.Data.ID
-		result = reply.Result(v)
+		results = []channel.Result{reply.Result(v)}
 		return said.code()
 	})
 	if err != nil {
-		return access.Without(err, d.client), key
+		return []channel.Result{access.Without(err, d.client)}, key
 	}
-	return result, key
+	return results, key
 }
 
 func inJSON() http.Header { return http.Header{"Content-Type": {"application/json; charset=utf-8"}} }
@@ -168,14 +169,10 @@ const longestUUID = 50
 func uuidOf(key string) string { return key[max(0, len(key)-longestUUID):] }
 
 // sendMany tells many people in one call. Feishu takes them for later, and names those whom it does not know.
-func (d *driver) sendMany(ctx context.Context, to []channel.Outgoing) (results []channel.Result) {
-	c, err := d.filled(ctx, to[0].Content, "")
+func (d *driver) sendMany(ctx context.Context, to []channel.Outgoing, stale string) (results []channel.Result, key string) {
+	m, key, err := d.message(ctx, to[0].Content, stale)
 	if err != nil {
-		return slices.Repeat([]channel.Result{files.FailedBy(err, d.client)}, len(to))
-	}
-	m, err := made(c, kindOf(c, d.format))
-	if err != nil {
-		return slices.Repeat([]channel.Result{{Class: posthouse.ClassContent, Code: channel.CodeRequest, Error: d.client.Redactor().Line(err.Error(), 512)}}, len(to))
+		return slices.Repeat([]channel.Result{files.FailedBy(err, d.client)}, len(to)), key
 	}
 	in := map[string]any{"msg_type": m.kind}
 	if m.kind == "interactive" {
@@ -208,9 +205,9 @@ func (d *driver) sendMany(ctx context.Context, to []channel.Outgoing) (results [
 		return said.code()
 	})
 	if err != nil {
-		return slices.Repeat([]channel.Result{access.Without(err, d.client)}, len(to))
+		return slices.Repeat([]channel.Result{access.Without(err, d.client)}, len(to)), key
 	}
-	return results
+	return results, key
 }
 
 // call calls with a token, and once more with a new one where Feishu refused the first.
@@ -251,7 +248,7 @@ func (d *driver) verdict(r *channel.Reply) (said answer, v channel.Verdict) {
 	case whole && code == "0" && r.OK():
 		return said, channel.Verdict{Class: posthouse.ClassOK, Code: code}
 	case whole && code != "" && code != "0":
-		v = codes.Refused("Feishu", code, said.Message, d.codes)
+		v = codes.RefusedBy(r, "Feishu", code, said.Message, d.codes)
 		if code == "230001" && v.Class == posthouse.ClassRequest && strings.Contains(said.Message, "receive_id") {
 			v.Class = posthouse.ClassRecipient
 		}

@@ -209,6 +209,7 @@ func TestFeishusCodes(t *testing.T) {
 		"a right is missing":       {400, `{"code":99991672,"msg":"Access denied."}`, "", nil, channel.Result{Class: posthouse.ClassAccount, Code: "99991672"}},
 		"a code that is not known": {400, `{"code":777,"msg":"?"}`, "", nil, channel.Result{Class: posthouse.ClassTransient, Code: "777"}},
 		"a code of the channel's":  {400, `{"code":777,"msg":"?"}`, "", map[string]posthouse.Class{"777": posthouse.ClassContent}, channel.Result{Class: posthouse.ClassContent, Code: "777"}},
+		"a failure nobody knows":   {500, `{"code":2200,"msg":"Internal Error"}`, "", nil, channel.Result{Class: posthouse.ClassUnknown, Code: "2200"}},
 		"an error of its own":      {502, `<html>`, "", nil, channel.Result{Class: posthouse.ClassUnknown, Code: "HTTP_502"}},
 		"200 without a code":       {200, `<html>`, "", nil, channel.Result{Class: posthouse.ClassUnknown}},
 	} {
@@ -393,8 +394,15 @@ func TestAFileIsUploadedOnce(t *testing.T) {
 	if r := d.Send(t.Context(), out[0]); r.Class != posthouse.ClassOK || uploads != 2 {
 		t.Errorf("after Feishu forgot the file: %+v, %d uploads", r, uploads)
 	}
+	refuse = true
+	together := driver(t, at(p.URL), map[string]any{"batch": 200})
+	for _, r := range together.SendBatch(t.Context(), out) {
+		if r.Class != posthouse.ClassOK || uploads != 4 { // another account's memory: once, and once more
+			t.Errorf("together, after Feishu forgot the file: %+v, %d uploads", r, uploads)
+		}
+	}
 	all := p.Arrivals()
-	if last := string(all[len(all)-1].Body); !strings.Contains(last, `{\"image_key\":\"img_2\"}`) {
+	if last := string(all[len(all)-1].Body); !strings.Contains(last, `"content":{"image_key":"img_4"}`) {
 		t.Errorf("the last message is %s", last)
 	}
 	gone := channeltest.NewProvider(t, channeltest.Reply(404, ""))

@@ -169,11 +169,11 @@ func (d *driver) read(r *channel.Reply, to []channel.Outgoing, now time.Time) ([
 		if why := clock.Off(r, now); why != "" {
 			return all(channel.Verdict{Class: posthouse.ClassLocal, Code: clock.Code, Message: "Huawei refuses the time of our token: " + why}), access.Fine
 		}
-		return all(codes.Refused("Huawei", code, said.Message, d.codes)), access.Again
+		return all(codes.RefusedBy(r, "Huawei", code, said.Message, d.codes)), access.Again
 	case "80200001":
-		return all(codes.Refused("Huawei", code, said.Message, d.codes)), access.Again
+		return all(codes.RefusedBy(r, "Huawei", code, said.Message, d.codes)), access.Again
 	default:
-		return all(codes.Refused("Huawei", code, said.Message, d.codes)), access.Fine
+		return all(codes.RefusedBy(r, "Huawei", code, said.Message, d.codes)), access.Fine
 	}
 }
 

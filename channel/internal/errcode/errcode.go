@@ -45,6 +45,17 @@ func (t Table) Refused(provider, code, text string, own map[string]posthouse.Cla
 	return channel.Verdict{Class: m.Class, After: m.After, AtOnce: m.AtOnce, Code: code, Message: text}
 }
 
+// RefusedBy is Refused for the reply that brought the code. A code that nobody has listed, with a status that says that the provider
+// failed, does not say that nothing was accepted.
+func (t Table) RefusedBy(r *channel.Reply, provider, code, text string, own map[string]posthouse.Class) channel.Verdict {
+	v := t.Refused(provider, code, text, own)
+	_, listed := t[code]
+	if _, ours := own[code]; !listed && !ours && r.Status/100 == 5 {
+		v.Class = posthouse.ClassUnknown
+	}
+	return v
+}
+
 // Read finds out what a reply means, and decodes it into a pointer. Its code is empty where there is no answer of this
 // form. The verdict on success has no Ref yet.
 func (t Table) Read(r *channel.Reply, provider string, own map[string]posthouse.Class, into any) (v channel.Verdict, code string) {
@@ -57,7 +68,7 @@ func (t Table) Read(r *channel.Reply, provider string, own map[string]posthouse.
 	case whole && code == "0" && r.OK():
 		return channel.Verdict{Class: posthouse.ClassOK, Code: "0"}, code
 	case whole && code != "" && code != "0":
-		return t.Refused(provider, code, reason(a.Message), own), code
+		return t.RefusedBy(r, provider, code, reason(a.Message), own), code
 	case !r.OK():
 		return Ended(r, own), ""
 	}

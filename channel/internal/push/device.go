@@ -26,7 +26,7 @@ func DeviceToken(_ channel.Config, text string) (string, error) {
 		return "", errors.New("is empty: want the token that the app was given on the device")
 	case len(token) > longestToken:
 		return "", fmt.Errorf("has %d bytes: a device's token has at most %d", len(token), longestToken)
-	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("\"\\/?#", c) }):
+	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("\"\\/?#%", c) }), strings.Trim(token, ".") == "":
 		return "", errors.New("holds characters that no device's token has")
 	}
 	return token, nil

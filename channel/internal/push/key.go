@@ -4,6 +4,7 @@ package push
 
 import (
 	"crypto"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -20,6 +21,9 @@ const (
 	PS256 = string(jose.PS256)
 	ES256 = string(jose.ES256)
 )
+
+// leastBits is how long an RSA key must be: RFC 7518, 3.3.
+const leastBits = 2048
 
 // Key is a private key with the name that its provider knows it by.
 type Key struct {
@@ -40,6 +44,9 @@ func NewKey(id, algorithm, text string) (*Key, error) {
 	key, is := parsed.(crypto.Signer)
 	if !is {
 		return nil, errors.New("is a key that signs nothing")
+	}
+	if of, is := key.(*rsa.PrivateKey); is && of.N.BitLen() < leastBits {
+		return nil, fmt.Errorf("is an RSA key of %d bits: %d are the least", of.N.BitLen(), leastBits)
 	}
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.SignatureAlgorithm(algorithm), Key: key},
 		(&jose.SignerOptions{}).WithType("JWT").WithHeader(jose.HeaderKey("kid"), id))
