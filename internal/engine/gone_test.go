@@ -54,3 +54,21 @@ func TestAMemberWhoseAddressIsGoneIsSuppressed(t *testing.T) {
 		}
 	})
 }
+
+// What a person has stored of an address stays, where a message of an exempt kind finds that it is gone.
+func TestWhatAPersonSuppressedStaysAsItIs(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.open("c", posthouse.ChannelSettings{ExemptKinds: []string{"otp"}}, state.Opened{MaxBatch: 10})
+		r.provider.answer = removed("bob")
+		r.suppress("c", "bob", "asked by telephone", time.Time{})
+		otp := text("c", "bob")
+		otp.Kind = "otp"
+		id := r.send(otp)[0]
+		r.pass(10 * time.Second)
+		r.want(id, posthouse.Failed, "recipient", 1)
+		list, err := r.store.Suppressions.Suppressed(r.Context(), time.Now(), r.tenant, "c", []string{"bob"})
+		if err != nil || list["bob"] != "asked by telephone" {
+			r.Errorf("the suppression says %q, %v", list["bob"], err)
+		}
+	})
+}

@@ -69,16 +69,28 @@ func (s *Sieve) Addresses(ctx context.Context, ch *state.Channel, addresses []st
 }
 
 // Gone suppresses addresses of a channel that reach nobody any more, as its provider has answered; reasons are the provider's codes by
-// address. What cannot be stored is said again by the next answer.
+// address. Those that are suppressed already, and got a message of an exempt kind, stay as somebody has stored them. What cannot be
+// stored is said again by the next answer.
 func (s *Sieve) Gone(ctx context.Context, key state.Key, reasons map[string]string) error {
 	if len(reasons) == 0 {
 		return nil
 	}
+	addresses := slices.Sorted(maps.Keys(reasons))
+	known, err := s.Asked.Suppressed(ctx, s.Now(), key.Tenant, key.Channel, addresses)
+	if err != nil {
+		return err
+	}
 	var list []posthouse.Suppression
-	for _, address := range slices.Sorted(maps.Keys(reasons)) {
+	for _, address := range addresses {
+		if _, is := known[address]; is {
+			continue
+		}
 		list = append(list, posthouse.Suppression{
 			Tenant: key.Tenant, Channel: key.Channel, Address: address, Reason: reasons[address], Source: posthouse.SuppressedByCallback,
 		})
+	}
+	if len(list) == 0 {
+		return nil
 	}
 	return s.Kept.Suppress(ctx, s.Now(), list)
 }
