@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +19,10 @@ import (
 type File struct {
 	Name, Type string
 	Body       []byte
-	// Upload is the id of a file that was kept before ([Request.Keep]), whose Name, Type and Body are not given.
+	// Upload names a file that was kept before at the same front ([Request.Keep]), whose Name, Type and Body are not given.
 	Upload string
+
+	size int64 // of an upload
 }
 
 // Files keeps what is to be sent beside texts.
@@ -31,7 +34,8 @@ type Files interface {
 // errNotKept is a file that cannot be kept now.
 var errNotKept = errors.New("the file cannot be kept now")
 
-// Keep keeps a file that a later call names, and returns its id. An error that is not the caller's has the call answered as unavailable.
+// Keep keeps a file that a later call names, and returns its name: the id, and what shows that it was kept here, since whoever knows the token
+// of a front may send what came by it, and no other file of the tenant. An error that is not the caller's has the call answered as unavailable.
 func (r *Request) Keep(f File) (id string, err error) {
 	if r.keep == nil {
 		return "", errors.New("no files are kept here")
@@ -50,13 +54,27 @@ func (d *Desk) keepFor(in *Request) func(File) (string, error) {
 		switch {
 		case err == nil:
 			in.Note("a file was uploaded: " + Cut(OneLine(f.Name), 100))
-			return stored.ID, nil
+			return stored.ID + "." + shows(in, stored.ID), nil
 		case refusedFile(err):
 			return "", errors.New(Cut(err.Error(), 300))
 		}
 		d.o.Log.Warn("a file that came at a front cannot be kept", "front", in.Front.Name, "error", err)
 		return "", errNotKept
 	}
+}
+
+// shows is what shows that a file was kept at the front of a request.
+func shows(in *Request, id string) string {
+	return HashToken(in.Front.Tenant + "/" + in.Front.Name + "/" + in.Token + "/" + id)[:32]
+}
+
+// upload is the id of a file that was kept at the front of a request, by its name.
+func upload(in *Request, name string) (id string, err error) {
+	id, shown, _ := strings.Cut(name, ".")
+	if subtle.ConstantTimeCompare([]byte(shown), []byte(shows(in, id))) != 1 {
+		return "", posthouse.Errorf(posthouse.CodeNotFound, "no file of this name was uploaded at the front")
+	}
+	return id, nil
 }
 
 // store keeps a file, as what it is where that is another type than its sender says.
@@ -96,7 +114,7 @@ func (d *Desk) attach(form *Form, in *Request, m *Message) (beside []posthouse.D
 			}
 		}
 		if why != "" {
-			left = append(left, fmt.Sprintf("%s (%s)", Cut(OneLine(f.Name), 100), bytesOf(len(f.Body))))
+			left = append(left, fmt.Sprintf("%s (%s)", Cut(OneLine(f.Name), 100), bytesOf(max(len(f.Body), int(f.size)))))
 			in.Note(fmt.Sprintf("the file %s is left out: %s", Cut(OneLine(f.Name), 100), why))
 			continue
 		}
@@ -118,8 +136,11 @@ func (d *Desk) carry(in *Request, channel string, m *Message, f *File) (c *posth
 	var stored work.Media
 	kind := posthouse.FileContent
 	if f.Upload != "" {
-		stored, err = d.o.Files.Get(in.Context(), tenant, f.Upload)
-		f.Name = stored.Name
+		var id string
+		if id, err = upload(in, f.Upload); err == nil {
+			stored, err = d.o.Files.Get(in.Context(), tenant, id)
+		}
+		f.Name, f.size = cmp.Or(stored.Name, "file"), stored.Size
 	} else if kind, why = d.kindOf(tenant, channel, m, f, posthouse.Media{Upload: "x"}); kind == "" {
 		return nil, why, nil
 	} else {
