@@ -134,7 +134,7 @@ func (d *Desk) carry(in *Request, channel string, m *Message, f *File) (c *posth
 		return nil, "no files are kept here", nil
 	}
 	var stored work.Media
-	kind := posthouse.FileContent
+	var kind posthouse.ContentType
 	if f.Upload != "" {
 		var id string
 		if id, err = upload(in, f.Upload); err == nil {
