@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
@@ -28,9 +29,29 @@ type Drift struct {
 // CatalogueFile is the file of a dialect's folder with what the catalogue says after a version.
 func CatalogueFile(version int64) string { return fmt.Sprintf("%04d_catalogue.txt", version) }
 
+// A catalogue that lacks something is read again: MariaDB's leaves a table's keys out while another process divides it.
+const (
+	looks     = 3
+	lookAgain = 300 * time.Millisecond
+)
+
 // Drift compares the database with its version's catalogue. A version that has none recorded has no drift. Of a newer version that works
 // with this binary's, this binary's tables, keys and columns must be there.
-func (s Schema) Drift(ctx context.Context) (Drift, error) {
+func (s Schema) Drift(ctx context.Context) (d Drift, err error) {
+	for range looks {
+		if d, err = s.drift(ctx); err != nil || len(d.Missing) == 0 {
+			break
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return d, ctx.Err()
+		}
+	}
+	return d, err
+}
+
+func (s Schema) drift(ctx context.Context) (Drift, error) {
 	have, wants, err := s.Schema(ctx)
 	if err != nil {
 		return Drift{}, err
