@@ -3,7 +3,7 @@
 # port of 127.0.0.1. Postfix changes users, so it wants root: without that, or without apt, it says so and runs nothing.
 set -eu
 if [ "$(id -u)" != 0 ]; then
-	echo "test-mta: Postfix wants root, so no real mail server was tried" >&2
+	echo "test-mta: Postfix wants root, so it was not tried; make sdks tries the mail server of npm's smtp-server, which wants none" >&2
 	exit 0
 fi
 if ! command -v postfix >/dev/null || ! command -v saslpasswd2 >/dev/null; then

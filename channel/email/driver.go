@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"net/url"
 	"strings"
+	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
 
@@ -141,10 +142,12 @@ func (d *driver) mail(ctx context.Context, s *session, l letter) (_ channel.Resu
 
 // hand speaks the mail, and says how far it came.
 func (d *driver) hand(s *session, l letter) (stage, error) {
-	if err := s.smtp.Mail(d.from.Address); err != nil {
+	// The header is ASCII, so only an address can ask for SMTPUTF8, which not every server on the way has.
+	s.smtp.SkipSMTPUTF8(ascii(d.from.Address) && ascii(l.to))
+	if err := s.smtp.Mail(path(d.from.Address)); err != nil {
 		return atMail, err
 	}
-	if err := s.smtp.Rcpt(l.to); err != nil {
+	if err := s.smtp.Rcpt(path(l.to)); err != nil {
 		return atRcpt, err
 	}
 	w, err := s.smtp.Data()
@@ -155,4 +158,11 @@ func (d *driver) hand(s *session, l letter) (stage, error) {
 		return atData, err // without its end it is none
 	}
 	return atEnd, w.Close()
+}
+
+// path is an address as commands have it: RFC 5321, 4.1.2.
+func path(address string) string { return "<" + address + ">" }
+
+func ascii(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII })
 }
