@@ -44,7 +44,7 @@ const (
 	bySenders   = "is for senders, which torture/senders drives at a server that takes mail"
 	needsAnEnd  = "wants an address of the reader's own: the tests of server have one"
 	neverEnds   = "goes on until it is stopped: the tests of server read the same stream"
-	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs and compares it"
+	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs it and compares what became of each message"
 )
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
