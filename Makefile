@@ -182,7 +182,7 @@ fronts: test-deps ## drive the fronts by every sender that can be installed, and
 	done
 
 .PHONY: mta
-mta: ## send mails to a real mail server and take its own: Postfix, which Debian's apt brings; wants root
+mta: ## send mails to real mail servers, and take those of one: Mailpit, which Go builds, and Postfix, which wants apt and root
 	@GO=$(GO) scripts/test-mta.sh
 
 .PHONY: sdks
