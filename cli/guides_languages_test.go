@@ -15,7 +15,7 @@ import (
 const inChinese = ".zh-CN.md"
 
 // A page in two languages says the same in both: the same chapters, the same blocks, and the same flags, variables, settings,
-// commands and metrics. Whoever changes one page and forgets the other is told here what the other lacks.
+// commands and metrics. A change of one page alone fails here, with what the other lacks.
 func TestGuidesSayTheSameInBothLanguages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../docs/guide/*.md")

@@ -23,7 +23,7 @@ func mediaRules() files.Rules {
 	}
 }
 
-// upload hands a file to Feishu. Nobody is told of it.
+// upload hands a file to Feishu. It reaches no recipient by itself.
 func (d *driver) upload(ctx context.Context, kind posthouse.ContentType, file *files.File) (key string, lasts time.Duration, err error) {
 	to, part, fields := d.images, "image", [][2]string{{"image_type", "message"}}
 	if kind == posthouse.FileContent {

@@ -138,7 +138,7 @@ func TestFilesOfMails(t *testing.T) {
 	}
 }
 
-// Who a mail is from and to, what is the same as it, and how important it is.
+// The sender and the recipients of a mail, what makes two mails the same, and the priority.
 func TestWhatAMailSaysOfItself(t *testing.T) {
 	t.Parallel()
 	got, err := read(t, "From: =?utf-8?Q?Li_Na?= <Li.Na@Example.com>\nTo: x@example.com\nMessage-ID: <1@example.com>\nX-Priority: 1 (Highest)\nSubject: Disk\n\nfull\n", "en")
