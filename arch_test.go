@@ -185,12 +185,13 @@ var floors = map[string]floor{
 	"internal/cli/local":       {layer: 6},
 
 	// 7: the program with its commands, a public door; cmd and examples walk through it.
-	"cli":           {layer: 7},
-	"cmd/posthouse": {layer: 8},
-	"torture":       {layer: 5, beside: []string{"torture/house"}, tests: true}, // prints what they found
-	"torture/*":     {layer: 5, beside: []string{"torture/*"}, tests: true},     // kills, cuts and breaks; what it does that to is real
-	"examples/*":    {layer: 8},
-	"scripts/*":     {layer: 8}, // what make runs
+	"cli":                {layer: 7},
+	"cmd/posthouse":      {layer: 8},
+	"torture":            {layer: 5, beside: []string{"torture/internal/house"}, tests: true}, // prints what they found
+	"torture/*":          {layer: 5, tests: true},                                             // kills, cuts and breaks; what it does that to is real
+	"torture/internal/*": {layer: 5, beside: []string{"torture/internal/*"}, tests: true},     // what they kill, cut and explore with
+	"examples/*":         {layer: 8},
+	"scripts/*":          {layer: 8}, // what make runs
 }
 
 // floorOf finds the floor of a package, by its own name or that of its folder.
@@ -331,7 +332,7 @@ var skips = regexp.MustCompile(`^(t|b|f|tb)\.Skip(f|Now)?$`)
 func TestTestsWaitForEventsAndSkipNothing(t *testing.T) {
 	t.Parallel()
 	for _, file := range sources(t) {
-		if !file.test && !floors[file.pkg].tests {
+		if own, _ := floorOf(file.pkg); !file.test && !own.tests {
 			continue
 		}
 		file.inspect(func(n ast.Node) {

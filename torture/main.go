@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 func main() {

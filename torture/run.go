@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // packages are the fault tests.

@@ -8,7 +8,7 @@ import (
 )
 
 // Memory is what a process remembers, beside the database, of the clean deliveries that it has claimed: a plain value, so that
-// who explores schedules (torture/prove) can keep it with a copy of the database and go back to both. A process that dies loses
+// who explores schedules (torture/internal/prove) can keep it with a copy of the database and go back to both. A process that dies loses
 // it. What only makes claims cheaper (where they begin, what was accepted a moment ago) is no part of it.
 type Memory struct {
 	Flights []Remembered

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 var members = flag.Int("campaign.members", 1_000_000, "how many `PEOPLE` a campaign of the long form is for")

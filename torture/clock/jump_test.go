@@ -15,8 +15,8 @@ import (
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/simulator"
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/overlay"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/overlay"
 )
 
 // jumpEdits make all that the product asks of the database's clock go through a table that the test

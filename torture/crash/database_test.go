@@ -10,7 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/simulator"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // A4: kill -9 of the database below working servers. Callers are told that they must repeat, /readyz says

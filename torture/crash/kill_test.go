@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // inflight is how many attempts a process has under way at most, to a provider that knows no keys.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // A2 in the migration: kill -9 while the first server of a new database makes its schema. The next one

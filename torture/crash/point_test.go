@@ -13,8 +13,8 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/simulator"
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/overlay"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/overlay"
 )
 
 // point is a place where a server dies with one message under way, and what that must come to.

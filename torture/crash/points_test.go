@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/store"
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/overlay"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/overlay"
 )
 
 // killpoint is added to the module by the overlay: Here ends the process with SIGKILL where a file of

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // A3: SIGTERM of one server after the other under load, as an upgrade does it: what is under way is

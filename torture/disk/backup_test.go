@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // shelf keeps an old copy of a database and puts it in the place of the new one.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // op is one call that changes a file, as the kernel saw it.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/simulator"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 var messages = flag.Int("fleet.messages", 200_000, "how many `MESSAGES` the long form sends")

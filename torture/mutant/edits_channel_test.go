@@ -1,6 +1,6 @@
 package mutant
 
-import "github.com/posthouse/posthouse/torture/overlay"
+import "github.com/posthouse/posthouse/torture/internal/overlay"
 
 // timeoutIsFailure takes no answer for no.
 var timeoutIsFailure = []overlay.Edit{{

@@ -1,6 +1,6 @@
 package mutant
 
-import "github.com/posthouse/posthouse/torture/overlay"
+import "github.com/posthouse/posthouse/torture/internal/overlay"
 
 // keyOfEachAttempt tells a provider's attempts apart, which is the opposite of what the key is for.
 var keyOfEachAttempt = []overlay.Edit{{

@@ -1,6 +1,6 @@
 package mutant
 
-import "github.com/posthouse/posthouse/torture/overlay"
+import "github.com/posthouse/posthouse/torture/internal/overlay"
 
 // fetchedIsGone moves on as it hands out: what a phone was handed is the phone's, and the rescuer looks after
 // processes alone.

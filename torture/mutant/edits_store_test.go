@@ -1,6 +1,6 @@
 package mutant
 
-import "github.com/posthouse/posthouse/torture/overlay"
+import "github.com/posthouse/posthouse/torture/internal/overlay"
 
 // answerBeforeCommit answers as soon as the rows are written, for latency: only the commit is left.
 var answerBeforeCommit = []overlay.Edit{{

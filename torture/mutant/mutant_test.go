@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/overlay"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/overlay"
 )
 
 // mutant is one seeded bug and the run that shows it.

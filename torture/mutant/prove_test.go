@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/overlay"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/overlay"
 )
 
 // goneIgnored writes results into a flight as if nothing had left it.
@@ -166,7 +166,7 @@ func TestTestsOfTheEngineFindTheSeededBugsOfStarts(t *testing.T) {
 	}
 }
 
-// The two ways in which torture/prove explores.
+// The two ways in which torture/internal/prove explores.
 const (
 	schedules = "^TestEveryScheduleHoldsTheLaws$/^"
 	pairs     = "^TestEveryPairOfTransactionsHoldsTheLaws$/^"
@@ -206,7 +206,7 @@ func TestTheExplorationFindsTheSeededBugsOfTheCore(t *testing.T) {
 			if i > 0 && !house.Full() {
 				return // one is built and sought; the others are by make prove
 			}
-			out, err := output(t, overlay.Tests(t, "./torture/prove", bug.edits...), "-test.run", bug.by, "-test.v")
+			out, err := output(t, overlay.Tests(t, "./torture/internal/prove", bug.edits...), "-test.run", bug.by, "-test.v")
 			if err == nil || !strings.Contains(out, bug.law) {
 				t.Fatalf("the bug is not found: %v, want a violation of %q\n%s", err, bug.law, out)
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/verify"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // The pair of the SMS front door, and how long its apps hold a task.

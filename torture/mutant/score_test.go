@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/verify"
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/overlay"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/overlay"
 )
 
 // TestTheCheckerFindsEverySeededBug builds the product with each bug, has it live through the run that

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // hangLimit is how long a caller waits before it calls a call hung: the server bounds a write by 30 s

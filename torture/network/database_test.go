@@ -15,8 +15,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/simulator"
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/proxy"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/proxy"
 )
 
 // link stands a proxy before a database and returns the way through it.

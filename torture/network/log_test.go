@@ -8,7 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/simulator"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // span is an attempt: from its start to the end of its lease.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // start runs nginx as packaging/compose has it, but for addresses, folders and a log of who answered, and returns its address and that log.

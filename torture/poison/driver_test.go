@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/server"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // oddity is one way a driver misbehaves, and what must become of the delivery then.

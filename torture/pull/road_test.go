@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/proxy"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/proxy"
 )
 
 // network is the links that phones reach the servers by, one for each.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/verify"
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/proxy"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/proxy"
 )
 
 // TestPhonesLoseNothing: sixteen phones on two servers, over links that lose one request in ten, while

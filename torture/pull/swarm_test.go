@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/verify"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // Of each run: how many phones fetch, from which channel, and how long they hold what they were handed.

@@ -18,7 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // TestDeliveriesAreLinearizable (C1) lets clients claim, start, end, cancel and rescue the same few

@@ -21,7 +21,7 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // TestDeadlocksStayInside (C5) does everything the product does to a database from 16 goroutines, to the

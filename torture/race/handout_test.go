@@ -14,7 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // TestHandOutsAreLinearizable (C1) is the same for what agents fetch: they are handed deliveries, repeat their

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/limit"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // leaser leases the accounts that it is asked for, and not their channel.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // TestASelectThenUpdateClaimIsFound (C2) is the control of C1: a claim that reads first and writes

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // call is a request of a sender, in which TOKEN stands for the token.

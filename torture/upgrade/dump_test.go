@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // dump writes all of a database, on which nobody works, into a folder.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/simulator"
-	"github.com/posthouse/posthouse/torture/house"
-	"github.com/posthouse/posthouse/torture/overlay"
+	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/torture/internal/overlay"
 )
 
 const schemas = "../../internal/store/schema"

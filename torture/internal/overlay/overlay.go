@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // Edit replaces Old, which must stand once in File, by New. An empty Old makes File anew.

@@ -3,7 +3,7 @@ package house_test
 import (
 	"testing"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // The harness itself: a server, a kill, everything arrives.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Tests builds the tests of a package of the module, such as ./torture/prove, with edits of the product, and returns the path of
+// Tests builds the tests of a package of the module, such as ./torture/internal/prove, with edits of the product, and returns the path of
 // their program; it goes with the test.
 func Tests(t testing.TB, pkg string, edits ...Edit) string {
 	t.Helper()

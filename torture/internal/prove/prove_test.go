@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse/torture/house"
+	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
 // TestEveryScheduleHoldsTheLaws explores scenes to their ends: small ones in the short form.
