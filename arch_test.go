@@ -38,8 +38,14 @@ var floors = map[string]floor{
 	// The wire's types, made of the vocabulary alone.
 	"wire": {layer: 0, beside: []string{".", "workflow"}},
 
-	// What happens to tasks, in the words of one document.
-	"workflow": {layer: 0, beside: []string{"."}},
+	// What happens to tasks, in the words of one document, and as senders write it.
+	"workflow":          {layer: 0, beside: []string{"."}},
+	"internal/taskbody": {layer: 0, beside: []string{"wire", "workflow"}},
+
+	// Ids that can be told again, the table of states, and limits as people type them.
+	"internal/ids":        {layer: 0, beside: []string{"."}},
+	"internal/transition": {layer: 0, beside: []string{"."}},
+	"internal/limittext":  {layer: 0, beside: []string{"."}},
 
 	// The guard of a CSV's cells, for all who write one.
 	"internal/cell": {layer: 0},

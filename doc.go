@@ -5,5 +5,5 @@
 // It imports only the standard library and holds no behaviour that needs a
 // database, a network or a clock of its own. Every other package speaks in
 // these words; docs/glossary.md explains them in English and Chinese, and
-// docs/states.md draws the state machine that transition.go decides.
+// docs/states.md draws the state machine that internal/transition decides.
 package posthouse

@@ -2,7 +2,6 @@ package posthouse
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -49,13 +48,6 @@ func NewID() string {
 	ms, rnd := idClock.last, idClock.rnd
 	idClock.Unlock()
 	return messageID(ms, rnd)
-}
-
-// IDAt is the id of what key names and what was made at a time: the same whenever it is asked for, so that who
-// writes it down twice finds it the second time. Who knows both can tell it.
-func IDAt(at time.Time, key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return messageID(max(0, at.UnixMilli()), binary.BigEndian.Uint64(sum[:]))
 }
 
 // FirstID is the lowest id that what was made at a time, or later, can have: one end of a range by time.

@@ -1,13 +1,11 @@
 package posthouse
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Duration is a time.Duration that JSON and YAML write as "90s" or "1h30m".
@@ -251,73 +249,6 @@ type Limit struct {
 	// provider sees no more than Max in a window of its own. Defaults to 80ms for what a channel sends in windows of a second or more,
 	// else to none.
 	Jitter *Duration `json:"jitter,omitempty"`
-}
-
-// ParseLimit reads a limit as String writes it. The error says what is wanted; whether the numbers make sense it does not say.
-func ParseLimit(text string) (l Limit, err error) {
-	most, rest, _ := strings.Cut(text, "/")
-	per, rest, _ := strings.Cut(rest, "/")
-	if l.Max, err = strconv.Atoi(most); err == nil {
-		err = l.Per.UnmarshalText([]byte(per))
-	}
-	for rest != "" && err == nil {
-		var option string
-		option, rest, _ = strings.Cut(rest, "/")
-		err = l.option(option)
-	}
-	if err != nil {
-		return Limit{}, fmt.Errorf("%.40q is not a limit such as 20/1s, 1000/1m or 20/1s/burst=5/jitter=80ms", text)
-	}
-	return l, nil
-}
-
-// option reads burst=5 or jitter=80ms.
-func (l *Limit) option(text string) (err error) {
-	switch name, value, _ := strings.Cut(text, "="); name {
-	case "burst":
-		l.Burst, err = strconv.Atoi(value)
-	case "jitter":
-		l.Jitter = new(Duration)
-		err = l.Jitter.UnmarshalText([]byte(value))
-	default:
-		err = errors.New("unknown")
-	}
-	return err
-}
-
-// Unlimited says in a text that there is no limit: an empty list.
-const Unlimited = "unlimited"
-
-// ParseLimits reads limits with commas, semicolons or spaces between them. An empty text says nothing: nil.
-func ParseLimits(text string) ([]Limit, error) {
-	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
-	if len(parts) == 0 {
-		return nil, nil
-	}
-	list := []Limit{}
-	for _, part := range parts {
-		if part == Unlimited && len(parts) == 1 {
-			return list, nil
-		}
-		l, err := ParseLimit(part)
-		if err != nil {
-			return nil, fmt.Errorf("%w, or %s alone", err, Unlimited)
-		}
-		list = append(list, l)
-	}
-	return list, nil
-}
-
-// LimitsText is what ParseLimits reads, with a text between the limits.
-func LimitsText(list []Limit, between string) string {
-	if list != nil && len(list) == 0 {
-		return Unlimited
-	}
-	parts := make([]string, len(list))
-	for i, l := range list {
-		parts[i] = l.String()
-	}
-	return strings.Join(parts, between)
 }
 
 // String is the limit as text: 20/1s, with /burst=5 and /jitter=80ms where these are set.

@@ -25,9 +25,9 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
-	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -152,7 +152,7 @@ func (h *house) serve() {
 			Queue: db, Receipts: db, Gates: db, Depths: db, Old: db, Epochs: db, Minutes: db, Lines: db, Suppressed: db,
 		},
 		Rosters: h.store.Rosters, Limiter: limit.SQL{Rows: h.store.Limits}, Log: quiet, Poll: 5 * time.Millisecond,
-		TaskEvents: func(_ context.Context, row work.Enqueued, in *wire.NewEvent) error {
+		TaskEvents: func(_ context.Context, row work.Enqueued, in *taskbody.NewEvent) error {
 			r := flow.Reader{Zone: time.UTC}
 			e := r.Event("", in)
 			if e.At.IsZero() {

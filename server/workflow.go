@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/store/registry"
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -67,7 +68,7 @@ func (s *Server) Flow() Flow { return s.flow }
 
 // takeEvent takes an event that came through the outbox. One that does not say when it happened happened when its row was
 // written: a repeat has the same time.
-func (s *Server) takeEvent(ctx context.Context, row work.Enqueued, in *wire.NewEvent) error {
+func (s *Server) takeEvent(ctx context.Context, row work.Enqueued, in *taskbody.NewEvent) error {
 	r := flow.Reader{Zone: s.zone}
 	e := r.Event("", in)
 	if err := posthouse.Invalid("the event cannot be applied", r.Problems()); err != nil {

@@ -6,12 +6,6 @@ import (
 	"github.com/posthouse/posthouse/workflow"
 )
 
-// TaskEvents is one event of a task, or a list of them.
-type TaskEvents struct {
-	NewEvent
-	Events []NewEvent `json:"events,omitempty"`
-}
-
 // TaskOutcomes answers a list of events.
 type TaskOutcomes struct {
 	Outcomes []TaskOutcome `json:"outcomes"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"net/http"
 	"reflect"
 	"time"
@@ -46,7 +47,7 @@ type tasks struct {
 // maxEvents bounds the events of one request.
 const maxEvents = 1000
 
-var eventsBody = web.BodyOf[wire.TaskEvents](web.OneTo(maxEvents, "events", "events")).Keyed()
+var eventsBody = web.BodyOf[taskbody.TaskEvents](web.OneTo(maxEvents, "events", "events")).Keyed()
 
 func (t tasks) routes() []web.Route {
 	return web.Tagged("workflow",
@@ -59,8 +60,8 @@ func (t tasks) routes() []web.Route {
 }
 
 // take takes one event in or many. They are idempotent by themselves; an Idempotency-Key gets the first answer again.
-func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
-	given := []wire.NewEvent{in.NewEvent}
+func (t tasks) take(c *web.Call, in taskbody.TaskEvents) (any, error) {
+	given := []taskbody.NewEvent{in.NewEvent}
 	if in.Events != nil {
 		given = in.Events
 		if len(given) == 0 {
@@ -88,7 +89,7 @@ func (t tasks) take(c *web.Call, in wire.TaskEvents) (any, error) {
 
 // eventsOf reads events. What is wrong with each is said only where something is wrong with how one is written: else their
 // taker says it.
-func (t tasks) eventsOf(c *web.Call, given []wire.NewEvent, many bool) ([]workflow.Event, error) {
+func (t tasks) eventsOf(c *web.Call, given []taskbody.NewEvent, many bool) ([]workflow.Event, error) {
 	r := flow.Reader{Zone: t.zone}
 	list := make([]workflow.Event, len(given))
 	at := func(i int) string {

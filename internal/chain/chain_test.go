@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/chain"
+	"github.com/posthouse/posthouse/internal/ids"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -64,7 +65,7 @@ var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 // sent is a message that was handed in some minutes after noon, and sent.
 func sent(minute int) work.Whole {
 	at := noon.Add(time.Duration(minute) * time.Minute)
-	id := posthouse.IDAt(at, "m")
+	id := ids.At(at, "m")
 	d := posthouse.Delivery{ID: posthouse.DeliveryID(id, 1), Message: id, Tenant: "t", Channel: "c", State: posthouse.Sent, CreatedAt: at}
 	return work.Whole{ID: id, Message: &posthouse.Message{ID: id, Tenant: "t", Channel: "c", CreatedAt: at}, Recipients: 1, Deliveries: []posthouse.Delivery{d}, Events: []posthouse.Event{
 		{Delivery: d.ID, Version: 1, Type: posthouse.EventAccept, To: posthouse.Pending, At: at},

@@ -121,7 +121,7 @@ func (f *frame) judgeBody(ctx context.Context, links Links, c *work.Checkpoint, 
 	held := keysOf(keys)
 	old := ""
 	if f.keep >= 0 {
-		old = posthouse.IDAt(now.Add(-f.keep), "")[:timeDigits]
+		old = posthouse.FirstID(now.Add(-f.keep))[:timeDigits]
 	}
 	for line := range strings.SplitSeq(c.Body, "\n") {
 		if id, what, is := held.differs(line, now); is {

@@ -65,7 +65,7 @@ func (s Sealer) Seal(ctx context.Context, now time.Time) error {
 	}
 	for pass, times := range passes {
 		for {
-			more, err := s.part(ctx, now, pass, posthouse.IDAt(now.Add(-s.After*time.Duration(times)), "")[:timeDigits])
+			more, err := s.part(ctx, now, pass, posthouse.FirstID(now.Add(-s.After * time.Duration(times)))[:timeDigits])
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func forgettable(now time.Time, keep time.Duration) string {
 	if keep < 0 {
 		return ""
 	}
-	return posthouse.IDAt(now.Add(-2*keep-lastPass), "")[:timeDigits]
+	return posthouse.FirstID(now.Add(-2*keep - lastPass))[:timeDigits]
 }
 
 // lastPass is more than the age at which messages are sealed for the last time.

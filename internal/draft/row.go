@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/wire"
+	"github.com/posthouse/posthouse/internal/taskbody"
 )
 
 // Row is what the column draft of the table outbox holds, as JSON: a draft, an event of a task, or a job of the
 // notification document.
 type Row struct {
 	posthouse.Draft
-	TaskEvent *wire.NewEvent  `json:"task_event,omitempty"`
-	Job       json.RawMessage `json:"job,omitempty"`
+	TaskEvent *taskbody.NewEvent `json:"task_event,omitempty"`
+	Job       json.RawMessage    `json:"job,omitempty"`
 	// Traceparent is the writer's span, as the W3C writes it.
 	Traceparent string `json:"traceparent,omitempty"`
 }

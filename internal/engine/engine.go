@@ -34,11 +34,11 @@ import (
 	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/suppress"
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/usher"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
-	"github.com/posthouse/posthouse/wire"
 )
 
 // Limiter decides how many sends may start now. limit's types satisfy it.
@@ -107,7 +107,7 @@ type Options struct {
 	PlatformURL string
 	// TaskEvents takes the events of tasks that come through the outbox; one may come twice. Defaults to
 	// none: they wait in the outbox.
-	TaskEvents func(ctx context.Context, row work.Enqueued, event *wire.NewEvent) error
+	TaskEvents func(ctx context.Context, row work.Enqueued, event *taskbody.NewEvent) error
 	// Jobs takes the jobs that come through the outbox, with their rows; one may come twice. Defaults to none: they
 	// wait in the outbox.
 	Jobs func(ctx context.Context, row work.Enqueued, job json.RawMessage) error

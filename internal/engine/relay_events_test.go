@@ -14,9 +14,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
-	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
 
@@ -28,7 +28,7 @@ type takenEvents struct {
 	fail  map[string]func(ctx context.Context) error // by task
 }
 
-func (l *takenEvents) take(ctx context.Context, row work.Enqueued, e *wire.NewEvent) error {
+func (l *takenEvents) take(ctx context.Context, row work.Enqueued, e *taskbody.NewEvent) error {
 	l.mu.Lock()
 	fail := l.fail[e.Task.Text()]
 	l.mu.Unlock()

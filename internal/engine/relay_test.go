@@ -21,10 +21,10 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/outbox"
 	"github.com/posthouse/posthouse/rule"
-	"github.com/posthouse/posthouse/wire"
 )
 
 // mailbox is a rig with a caller that has a connection of its own to the same database.
@@ -33,7 +33,7 @@ type mailbox struct {
 	db      *sql.DB
 	log     *pages
 	metrics *prometheus.Registry
-	events  func(ctx context.Context, row work.Enqueued, e *wire.NewEvent) error // takes events of tasks
+	events  func(ctx context.Context, row work.Enqueued, e *taskbody.NewEvent) error // takes events of tasks
 }
 
 // pages keep what was logged.

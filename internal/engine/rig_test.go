@@ -25,6 +25,7 @@ import (
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/storetest"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -238,7 +239,7 @@ func (r *rig) history(id string) string {
 	}
 	line, last := "", posthouse.State("")
 	for i, e := range events {
-		if e.Version != int64(i+1) || e.From != last || !posthouse.Legal(e.From, e.Type, e.To) {
+		if e.Version != int64(i+1) || e.From != last || !transition.Legal(e.From, e.Type, e.To) {
 			r.Errorf("event %d of %s does not follow: %+v", i+1, id, e)
 		}
 		last = e.To

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/verify"
 )
 
@@ -99,7 +100,7 @@ func (tr *trial) chain() {
 	successes := 0
 	for i, e := range tr.events {
 		switch {
-		case e.Version != int64(i+1) || e.From != last.To || !posthouse.Legal(e.From, e.Type, e.To):
+		case e.Version != int64(i+1) || e.From != last.To || !transition.Legal(e.From, e.Type, e.To):
 			tr.fail("event %d does not follow", i+1)
 		case e.At.Before(last.At):
 			tr.fail("event %d is older than the one before", i+1)

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"strconv"
 
 	"github.com/posthouse/posthouse/wire"
@@ -8,7 +9,7 @@ import (
 )
 
 // Event reads an event of a task, whose problems begin with at. Whether it makes sense is for Check.
-func (r *Reader) Event(at string, in *wire.NewEvent) workflow.Event {
+func (r *Reader) Event(at string, in *taskbody.NewEvent) workflow.Event {
 	e := workflow.Event{
 		Type: in.Type, Task: r.written(at+"task_id", in.Task), At: r.Time(at+"at", in.At), Node: r.written(at+"node_id", in.Node),
 		Round: in.Round, Reason: in.Reason, Payload: in.Payload,
@@ -33,7 +34,7 @@ func (r *Reader) Event(at string, in *wire.NewEvent) workflow.Event {
 	return e
 }
 
-func (r *Reader) task(at string, in *wire.NewTask) workflow.Task {
+func (r *Reader) task(at string, in *taskbody.NewTask) workflow.Task {
 	t := workflow.Task{
 		Name: in.Name, Code: in.Code, Creator: r.written(at+"create_by", in.Creator), CreatorName: in.CreatorName,
 		CreatedAt: r.Time(at+"create_time", in.CreatedAt), Channels: in.Channels,

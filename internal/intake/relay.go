@@ -18,8 +18,8 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/taskbody"
 	"github.com/posthouse/posthouse/internal/work"
-	"github.com/posthouse/posthouse/wire"
 )
 
 // One look into the outbox takes so many rows, and no more once their drafts have so many bytes.
@@ -43,8 +43,8 @@ const maxRejection = 4 << 10
 type letter struct {
 	row        work.Enqueued
 	draft      posthouse.Draft
-	event      *wire.NewEvent  // in place of a draft
-	job        json.RawMessage // in place of both
+	event      *taskbody.NewEvent // in place of a draft
+	job        json.RawMessage    // in place of both
 	trace      string
 	submission *work.Submission
 	problem    string // why it cannot be accepted
@@ -75,7 +75,7 @@ type Relay struct {
 	Keep time.Duration
 	// TaskEvents takes the events of tasks, and Jobs the jobs with their rows; one may come twice. Default to none:
 	// they wait in the outbox.
-	TaskEvents func(ctx context.Context, row work.Enqueued, event *wire.NewEvent) error
+	TaskEvents func(ctx context.Context, row work.Enqueued, event *taskbody.NewEvent) error
 	Jobs       func(ctx context.Context, row work.Enqueued, job json.RawMessage) error
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 func TestWindowsFollowFromLimits(t *testing.T) {
@@ -24,14 +25,14 @@ func TestWindowsFollowFromLimits(t *testing.T) {
 		"1/1s/burst=1/jitter=0s,30/1m":  "1/1s 30/1m",
 		"20/1m/burst=1,1000/1h/burst=9": "20/1m 1000/1h 1/3s 9/32.4s",
 	} {
-		limits, err := posthouse.ParseLimits(text)
+		limits, err := limittext.Read(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := posthouse.LimitsText(Spaced(limits), " "); got != want {
+		if got := limittext.Text(Spaced(limits), " "); got != want {
 			t.Errorf("%s is kept by %s, want %s", text, got, want)
 		}
-		if got := posthouse.LimitsText(Spaced(Spaced(limits)), " "); got != want {
+		if got := limittext.Text(Spaced(Spaced(limits)), " "); got != want {
 			t.Errorf("once more: %s", got)
 		}
 	}
@@ -44,7 +45,7 @@ func TestAProvidersOwnWindowsHoldWithJitter(t *testing.T) {
 	for _, text := range []string{"20/1s/jitter=80ms", "10/1s/jitter=80ms", "20/1s/burst=4/jitter=80ms", "100/1s/burst=10/jitter=80ms", "300/1m/jitter=80ms", "5/1s/burst=1/jitter=200ms"} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			l, err := posthouse.ParseLimit(text)
+			l, err := limittext.One(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +79,7 @@ func TestAProvidersOwnWindowsHoldWithJitter(t *testing.T) {
 // What a burst allows leaves evenly: never more than so many in the time that they have.
 func TestABurstLeavesEvenly(t *testing.T) {
 	t.Parallel()
-	l, _ := posthouse.ParseLimit("20/1s/burst=5")
+	l, _ := limittext.One("20/1s/burst=5")
 	var s State
 	counts := map[string]int{}
 	began := time.Unix(1_800_000_000, 0)
@@ -94,7 +95,7 @@ func TestABurstLeavesEvenly(t *testing.T) {
 func TestBurstAndJitterHaveBounds(t *testing.T) {
 	t.Parallel()
 	for text, path := range map[string]string{"20/1s/burst=21": "[0].burst", "20/1s/burst=-1": "[0].burst", "20/1s/jitter=2s": "[0].jitter", "20/1s/burst=20/jitter=1s": ""} {
-		l, err := posthouse.ParseLimit(text)
+		l, err := limittext.One(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/ids"
 )
 
 // What loses its lease again and again waits longer each time, and as if by chance, so that it is not always
@@ -41,7 +42,7 @@ func TestDeliveriesThatLoseTheirLeasesTogetherPart(t *testing.T) {
 			}
 			least, most := time.Hour, time.Duration(0)
 			for i := range 2000 {
-				d.ID = posthouse.DeliveryID(posthouse.IDAt(now, "m"), i+1)
+				d.ID = posthouse.DeliveryID(ids.At(now, "m"), i+1)
 				after := AfterLeaseLost(&s, d, nil, false, now).After
 				if after.State != posthouse.Pending {
 					t.Fatalf("is %s, want pending", after.State)

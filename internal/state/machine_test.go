@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/transition"
 )
 
 // A cancel that comes while a claimed delivery waits to be given back was told "too late": no further
@@ -61,11 +62,11 @@ func TestARetryIsTakenBackUntilItBegins(t *testing.T) {
 	}
 	unknown := let(posthouse.Delivery{State: posthouse.Unknown, Attempts: 1, OnUnknown: posthouse.Retry})
 	c, ok := AfterUndo(unknown)
-	if d := c.After; !ok || d.State != posthouse.Unknown || d.OnUnknown != posthouse.Hold || d.Reason != ReasonUndo || !d.DueAt.IsZero() || !posthouse.Legal(posthouse.Pending, c.Events[0].Type, d.State) {
+	if d := c.After; !ok || d.State != posthouse.Unknown || d.OnUnknown != posthouse.Hold || d.Reason != ReasonUndo || !d.DueAt.IsZero() || !transition.Legal(posthouse.Pending, c.Events[0].Type, d.State) {
 		t.Errorf("an unknown is taken back as %+v, %v", c, ok)
 	}
 	c, ok = AfterUndo(let(posthouse.Delivery{State: posthouse.Quarantined, OnUnknown: posthouse.Retry}))
-	if d := c.After; !ok || d.State != posthouse.Quarantined || d.Reason != ReasonUndo || !posthouse.Legal(posthouse.Pending, c.Events[0].Type, d.State) {
+	if d := c.After; !ok || d.State != posthouse.Quarantined || d.Reason != ReasonUndo || !transition.Legal(posthouse.Pending, c.Events[0].Type, d.State) {
 		t.Errorf("a quarantined one is taken back as %+v, %v", c, ok)
 	}
 	begun, tried := unknown, unknown

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -83,7 +84,7 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 			for k := range entry.Deliveries {
 				d := &entry.Deliveries[k]
 				event := layout.AcceptEvent(d)
-				if !posthouse.Legal("", event.Type, d.State) {
+				if !transition.Legal("", event.Type, d.State) {
 					return nil, nil, fmt.Errorf("a delivery cannot begin as %s", d.State)
 				}
 				events = append(events, layout.EventValues(&event))

@@ -22,7 +22,7 @@
 // all tenants say so.
 //
 // The store decides nothing: which transition follows which result is the
-// engine's. It does refuse a transition that posthouse.Legal does not know.
+// engine's. It does refuse a transition that transition.Legal does not know.
 //
 // Times are UTC microseconds. Leases and events go by the database's clock on
 // PostgreSQL (reading.go) and MySQL; on SQLite, which one process writes, by the

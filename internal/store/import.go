@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -40,7 +41,7 @@ func importBundle(list []work.Imported) (sqldb.Bundle, error) {
 		messages = append(messages, layout.MessageValues(&work.Entry{Message: list[i].Message, Deliveries: list[i].Deliveries}))
 		for k := range list[i].Events {
 			e := &list[i].Events[k]
-			if !posthouse.Legal(e.From, e.Type, e.To) {
+			if !transition.Legal(e.From, e.Type, e.To) {
 				return nil, fmt.Errorf("the imported delivery %s: no %s leads from %q to %q", e.Delivery, e.Type, e.From, e.To)
 			}
 			events = append(events, layout.EventValues(e))

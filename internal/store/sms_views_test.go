@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	knownids "github.com/posthouse/posthouse/internal/ids"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -20,7 +21,7 @@ var smsAt = time.Date(2023, 12, 1, 10, 0, 0, 0, time.UTC)
 // imported is a task that began a second after the one before, with what has happened since.
 func imported(n int, ref string, events ...posthouse.Event) work.Imported {
 	created := smsAt.Add(time.Duration(n) * time.Second)
-	id := posthouse.IDAt(created, ref)
+	id := knownids.At(created, ref)
 	i := work.Imported{
 		Message: posthouse.Message{ID: id, Tenant: "t1", Channel: "sms", Kind: "sms", Ref: ref, Source: "a", Content: posthouse.Content{Text: "您好"},
 			Priority: posthouse.Normal, CreatedAt: created},
@@ -67,7 +68,7 @@ func TestSMSTasksViewSpeaksTheDocumentsWords(t *testing.T) {
 			imported(5, "task_5", start, given), imported(6, "task_6", start, lost, unheard), imported(7, "task_7", start, final),
 			imported(8, "task_8", start, refused, start, sent), imported(9, "task_9", start, given, proved))
 		accept(t, s, entry(1)) // of another kind
-		own := posthouse.DeliveryID(posthouse.IDAt(smsAt.Add(time.Second), ""), 1)
+		own := posthouse.DeliveryID(knownids.At(smsAt.Add(time.Second), ""), 1)
 		want := []string{
 			own + " 13800138001 您好 0 a 0 - -  ",
 			"task_2 13800138002 您好 1 a 0 app1 -  ",

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -181,7 +182,7 @@ func date(c *work.Change, now int64) ([][]any, error) {
 		e := &c.Events[i]
 		version++
 		e.Delivery, e.Tenant, e.Version, e.At, e.From = c.Before.ID, c.Before.Tenant, version, at, state
-		if !posthouse.Legal(state, e.Type, e.To) {
+		if !transition.Legal(state, e.Type, e.To) {
 			return nil, fmt.Errorf("delivery %s: the state machine has no %s from %s to %s", c.Before.ID, e.Type, state, e.To)
 		}
 		if state = e.To; state.Open() && e.Due.IsZero() {

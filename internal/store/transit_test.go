@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -106,7 +107,7 @@ func wantChain(t *testing.T, s *Store, id, want string) {
 	got, state, last := "", posthouse.State(""), time.Time{}
 	for i, e := range events {
 		got += " " + string(e.Type)
-		if e.Version != int64(i+1) || e.From != state || !posthouse.Legal(e.From, e.Type, e.To) || e.At.Before(last) {
+		if e.Version != int64(i+1) || e.From != state || !transition.Legal(e.From, e.Type, e.To) || e.At.Before(last) {
 			t.Errorf("event %d = %+v after state %q at %v", i, e, state, last)
 		}
 		state, last = e.To, e.At

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/cell"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // The columns of accounts. What is an account's of the driver's fields follows as config.<field>, and as
@@ -66,7 +67,7 @@ func (r accountRow) account(header, row []string) (a posthouse.Account) {
 		case "base_rate":
 			a.BaseRate, err = strconv.ParseFloat(text, 64)
 		case "limits":
-			a.Limits, err = posthouse.ParseLimits(text)
+			a.Limits, err = limittext.Read(text)
 		default:
 			r.config(&a, strings.TrimPrefix(column, configColumn), text)
 		}
@@ -176,7 +177,7 @@ func WriteAccounts(w io.Writer, columns []string, each Each) error {
 	err := out.Write(header)
 	if err == nil {
 		err = each(func(a *posthouse.Account) error {
-			row := []string{a.Name, strings.Join(a.Pools, ";"), set(float64(a.Weight)), set(a.BaseRate), posthouse.LimitsText(a.Limits, ";")}
+			row := []string{a.Name, strings.Join(a.Pools, ";"), set(float64(a.Weight)), set(a.BaseRate), limittext.Text(a.Limits, ";")}
 			cells := flat(a.Config)
 			for _, name := range columns {
 				row = append(row, cells[name])

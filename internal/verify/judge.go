@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/verify/packed"
 )
 
@@ -48,7 +49,7 @@ func (c coursing) judgeLegal(h history) {
 	}
 	for i := range h.events {
 		e := &h.events[i]
-		if !posthouse.Legal(e.From, e.Type, e.To) {
+		if !transition.Legal(e.From, e.Type, e.To) {
 			c.fail(legal, h.id, h.show(i), "the state machine has no %s from %s to %s", e.Type, stateText(e.From), stateText(e.To))
 		} else if e.From == posthouse.Sending && !fits(e, underWay) {
 			c.fail(legal, h.id, h.show(i-1, i), "a %s to %s came %s", e.Type, e.To, map[bool]string{true: "with an attempt under way", false: "before an attempt had started"}[underWay])

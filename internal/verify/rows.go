@@ -207,7 +207,7 @@ func (c keeping) judgeReferences() error {
 	if now.IsZero() {
 		now = c.report.To
 	}
-	young := posthouse.IDAt(now.Add(-youngReference), "")[:10]
+	young := posthouse.FirstID(now.Add(-youngReference))[:10]
 	if c.in.References != nil {
 		for r, err := range c.in.References {
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/internal/house"
 )
@@ -95,7 +96,7 @@ func readLog(t *testing.T, h *house.House) map[string]*record {
 			r = &record{}
 			log[e.Delivery] = r
 		}
-		if e.From != r.last || !posthouse.Legal(e.From, e.Type, e.To) {
+		if e.From != r.last || !transition.Legal(e.From, e.Type, e.To) {
 			t.Errorf("delivery %s: %s from %s to %s does not follow %s", e.Delivery, e.Type, e.From, e.To, r.last)
 		}
 		if e.To == posthouse.Unknown {

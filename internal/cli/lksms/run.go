@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/retold"
+	"github.com/posthouse/posthouse/internal/ids"
 	"github.com/posthouse/posthouse/internal/store/foreign"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -193,7 +194,7 @@ func (r *run) leaves(row work.LksmsTask) string {
 // idOf is the id of what becomes of a row: the same in each run, also where the row has no time.
 func idOf(created, updated time.Time, names ...string) string {
 	at := cmp.Or(created, updated, time.Unix(0, 0))
-	return posthouse.IDAt(at, strings.Join(names, "\n"))
+	return ids.At(at, strings.Join(names, "\n"))
 }
 
 // times are those of a row, and now where it has none. One that nobody means is none.

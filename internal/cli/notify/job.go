@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/flow"
+	"github.com/posthouse/posthouse/internal/ids"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store/foreign"
@@ -206,7 +207,7 @@ func (r *run) message(ctx context.Context, row *work.NotifyJob, job *flow.Job) (
 	created := cmp.Or(meant(row.CreatedAt), meant(row.UpdatedAt), r.now)
 	d := job.Draft(r.now)
 	m := posthouse.Message{
-		ID: posthouse.IDAt(created, "tc_notify_job\n"+r.Tenant+"\n"+strconv.FormatInt(row.Row, 10)), Tenant: r.Tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref,
+		ID: ids.At(created, "tc_notify_job\n"+r.Tenant+"\n"+strconv.FormatInt(row.Row, 10)), Tenant: r.Tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref,
 		Source: d.Source, Priority: posthouse.Normal, Payload: d.Payload, DedupKey: d.DedupKey, CreatedAt: created,
 	}
 	if job.NextRunTime.After(created) {

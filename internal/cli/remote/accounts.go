@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -52,7 +53,7 @@ func accountList(sh *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func windowsOf(list []posthouse.Limit) string { return posthouse.LimitsText(list, ",") }
+func windowsOf(list []posthouse.Limit) string { return limittext.Text(list, ",") }
 
 // waitsFor says what keeps an account from sending, and until when.
 func waitsFor(sh *shell.Shell, a *posthouse.Account) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -150,7 +151,7 @@ func agentLimits(what, text string) ([]posthouse.Limit, error) {
 	if text == "none" {
 		return []posthouse.Limit{}, nil
 	}
-	limits, err := posthouse.ParseLimits(text)
+	limits, err := limittext.Read(text)
 	if err != nil {
 		return nil, shell.Usagef("%s: %w", what, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // channelFlag is one setting of a channel as a flag. Its text is the value of the JSON field.
@@ -368,4 +369,4 @@ func needs(s string) (any, error) {
 }
 
 // windows reads limits such as 20/1s.
-func windows(s string) (any, error) { return posthouse.ParseLimits(s) }
+func windows(s string) (any, error) { return limittext.Read(s) }

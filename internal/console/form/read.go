@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -69,7 +70,7 @@ func (r *Reader) number(name string) float64 {
 }
 
 func (r *Reader) windows(name string) []posthouse.Limit {
-	list, err := posthouse.ParseLimits(r.Sent(name))
+	list, err := limittext.Read(r.Sent(name))
 	if err != nil {
 		r.refuse(name, fmt.Sprintf("%.40q: %s", r.Sent(name), r.Say("want_window")))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/ids"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -27,7 +28,7 @@ func told(s work.Segment, status work.SegmentStatus, outcomes ...campaign.Outcom
 // finished is a campaign of ten in segments of four: one member stands twice, one has failed, one was in doubt when the second
 // segment's worker was lost, and the rest of it was issued anew.
 func finished() Run {
-	c := work.Campaign{Campaign: posthouse.Campaign{ID: posthouse.IDAt(now, "c"), State: posthouse.CampaignDone, SegmentSize: 4, Deadline: now.Add(time.Hour), FinishedAt: now}, Planned: 10, Last: 10}
+	c := work.Campaign{Campaign: posthouse.Campaign{ID: ids.At(now, "c"), State: posthouse.CampaignDone, SegmentSize: 4, Deadline: now.Add(time.Hour), FinishedAt: now}, Planned: 10, Last: 10}
 	list := campaign.Cut(&c, 1, 10, func(seq int64) bool { return seq == 3 })
 	const sent, unsent = campaign.Sent, campaign.Unsent
 	list[0] = told(list[0], work.SegmentDone, sent, sent, campaign.Repeated, campaign.Failed)

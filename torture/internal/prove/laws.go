@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/transition"
 )
 
 // The laws, in the words of a report. Those of a state are asked in each, those of a step at each transaction; the last one when
@@ -231,7 +232,7 @@ func (m *model) judgeLog(id string, b, a stand, log []posthouse.Event) *violatio
 
 // judgeEvent asks the laws of one event, given how its delivery stood before the transaction.
 func (m *model) judgeEvent(id, actor string, b stand, e posthouse.Event) *violation {
-	if !posthouse.Legal(e.From, e.Type, e.To) {
+	if !transition.Legal(e.From, e.Type, e.To) {
 		return broken(lawLog, "%s: the state machine has no %s from %s to %s", m.short(id), e.Type, e.From, e.To)
 	}
 	switch e.Type {

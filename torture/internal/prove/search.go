@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/ids"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -215,7 +216,7 @@ func (m *model) open() (err error) {
 
 // entry is a message of the scene.
 func (m *model) entry(i int) work.Entry {
-	id := posthouse.IDAt(epoch0.Add(time.Duration(i)*time.Millisecond), "message")
+	id := ids.At(epoch0.Add(time.Duration(i)*time.Millisecond), "message")
 	msg := posthouse.Message{
 		ID: id, Tenant: tenant, Channel: chanel, Priority: posthouse.Normal, Content: posthouse.Content{Title: "标题", Text: "你好"}, CreatedAt: epoch0,
 	}

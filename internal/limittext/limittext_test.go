@@ -1,4 +1,4 @@
-package posthouse_test
+package limittext_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // FLEET-9: no limit is said by a word, and is another thing than to say nothing, as a text and as JSON.
@@ -27,11 +28,11 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 		"20/1s;1000/1m":    {window(20, "1s"), window(1000, "1m")},
 		"20/1s, 1000/1m\n": {window(20, "1s"), window(1000, "1m")},
 	} {
-		got, err := posthouse.ParseLimits(text)
+		got, err := limittext.Read(text)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%q is read otherwise, %v (-want +got):\n%s", text, err, diff)
 		}
-		again, err := posthouse.ParseLimits(posthouse.LimitsText(got, ";"))
+		again, err := limittext.Read(limittext.Text(got, ";"))
 		if diff := cmp.Diff(want, again); diff != "" || err != nil {
 			t.Errorf("%q comes back otherwise, %v (-want +got):\n%s", text, err, diff)
 		}
@@ -45,7 +46,7 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"20", "20/", "x/1s", "unlimited;20/1s", "none", "0"} {
-		if got, err := posthouse.ParseLimits(text); err == nil {
+		if got, err := limittext.Read(text); err == nil {
 			t.Errorf("%q is read as %v", text, got)
 		}
 	}
