@@ -3,7 +3,7 @@ package posthouse
 import "time"
 
 // Front is an address at which senders of another make hand in messages, in the form that they already speak. What comes there goes
-// to the recipients of the front, whichever recipients the sender names.
+// to the recipients of the front, whichever recipients the sender names; only of the kind smsgate may a front leave them to the sender.
 type Front struct {
 	Tenant string `json:"tenant"`
 	Name   string `json:"name"`
@@ -19,7 +19,8 @@ type Front struct {
 
 // FrontSettings are what becomes of what comes at a front.
 type FrontSettings struct {
-	// Channel and To are where it goes, unless a line of Match says otherwise. Both are required.
+	// Channel and To are where it goes, unless a line of Match says otherwise. Both are required; of the kind smsgate To may be empty, and
+	// then the sender names the recipients.
 	Channel string      `json:"channel"`
 	To      []Recipient `json:"to"`
 	// Match are lines of which the first counts that fits.

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/ntfy"
 	"github.com/posthouse/posthouse/internal/front/pushplus"
 	"github.com/posthouse/posthouse/internal/front/serverchan"
+	"github.com/posthouse/posthouse/internal/front/smsgate"
 	"github.com/posthouse/posthouse/internal/front/wecom"
 	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/web"
@@ -27,15 +28,16 @@ import (
 func (s *Server) forms() []inbound.Form {
 	return []inbound.Form{
 		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), wecom.App(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(), anyjson.Form(),
-		messagepusher.Form(), pushplus.Form(), mail.Form(s.mailReach),
+		messagepusher.Form(), pushplus.Form(), mail.Form(s.mailReach), smsgate.Form(),
 	}
 }
 
 // openFronts puts the fronts beside the API.
 func openFronts(s *Server) error {
+	reader := s.reader()
 	s.fronts = inbound.New(inbound.Options{
 		Forms: s.forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,
-		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
+		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Messages: reader.Messages, Deliveries: reader.Deliveries, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
 	})
 	if err := checkFrontHosts(&s.o, s.fronts.Kinds()); err != nil {
 		return err

@@ -76,6 +76,11 @@ var formCases = []formCase{
 	{name: "no token", kind: "json", method: "POST", path: "/x", body: `{"text":"full"}`, status: 401, says: `{"error":`},
 	{name: "JSON", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"T","title":"Disk","content":"<b>full</b><br>now"}`, status: 200, says: `"code":200`, title: "Disk", text: "full\nnow"},
 	{name: "too late", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"T","title":"Disk","content":"full","timestamp":1000}`, status: 200, says: `"code":200`},
+	{name: "a text", kind: "smsgate", method: "POST", path: "/3rdparty/v1/messages", body: `{"id":"a-1","textMessage":{"text":"full"},"phoneNumbers":["13800138000"],"priority":100,"simNumber":2}`, headers: []string{"Authorization", "Bearer T"}, status: 202, says: `{"id":"a-1","deviceId":"posthouse","state":"Pending","isHashed":false,"isEncrypted":false,"recipients":[{"phoneNumber":"13800138000","state":"Pending"}],"states":{"Pending":"`, text: "full", priority: posthouse.High},
+	{name: "the old name", kind: "smsgate", method: "POST", path: "/T/message", body: `{"message":"full","phoneNumbers":["13800138000"],"priority":-1,"ttl":60}`, status: 202, says: `"state":"Pending"`, text: "full", priority: posthouse.Low},
+	{name: "no token", kind: "smsgate", method: "POST", path: "/3rdparty/v1/messages", body: `{}`, status: 401, says: `{"message":"Unauthorized"}`},
+	{name: "another interface", kind: "smsgate", method: "GET", path: "/T/devices", status: 404, says: `{"message":"there is no GET devices here`},
+	{name: "no text", kind: "smsgate", method: "POST", path: "/T/messages", body: `{"phoneNumbers":["13800138000"]}`, status: 400, says: `{"message":"textMessage.text is required"}`},
 	{name: "no token", kind: "pushplus", method: "POST", path: "/send", body: `{"token":"x","content":"full"}`, status: 200, says: `"code":903`},
 }
 

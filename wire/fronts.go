@@ -30,6 +30,8 @@ type FrontKind struct {
 	Groups      bool   `json:"groups,omitempty" doc:"A call may bring several things: each has a meaning."`
 	Signs       bool   `json:"signs,omitempty" doc:"Its senders can sign what they send: signed has a meaning."`
 	Expressions bool   `json:"expressions,omitempty" doc:"Expressions make the message."`
+	// NamesRecipients is for senders that are there to write to whom they name.
+	NamesRecipients bool `json:"names_recipients,omitempty" doc:"Its senders name the recipients, which are those of a front without any of its own."`
 }
 
 // RevealedCall is the body of a call at a front, whole.

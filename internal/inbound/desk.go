@@ -58,6 +58,9 @@ type Options struct {
 	Refuses func(tenant, channel string, c posthouse.Content) []posthouse.Problem
 	// Files keeps what is attached to messages. Defaults to none: it is named in the text and left out.
 	Files Files
+	// Messages and Deliveries are read for senders that ask what became of a message. Default to none: there is no message then.
+	Messages   Messages
+	Deliveries Deliveries
 	// Zone is that of times in texts. Defaults to UTC.
 	Zone *time.Location
 	// Registry takes the metrics. Defaults to one of its own.
@@ -161,10 +164,10 @@ const unauthorized = "unauthorized"
 func (d *Desk) take(form *Form, in *Request, body io.Reader, find func() (bool, error)) Result {
 	out, outcome := d.become(form, in, body, find)
 	d.requests.WithLabelValues(form.Kind, in.Front.Name, outcome).Inc()
-	if n := fresh(out.Accepted); n > 0 {
+	if n := fresh(out); n > 0 {
 		d.messages.WithLabelValues(form.Kind, in.Front.Name).Add(float64(n))
 	}
-	if in.Front.Name != "" {
+	if in.Front.Name != "" && in.Found == nil {
 		d.keep(in, out, posthouse.FrontOutcome(outcome))
 	}
 	if out.Status != Accepted {
@@ -195,10 +198,13 @@ func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool
 	case !found:
 		return d.unknown(in), unauthorized
 	}
-	in.keep = d.keepFor(in)
+	in.keep, in.find = d.keepFor(in), d.findFor(in)
 	messages, err := d.read(form, in)
+	var missing Missing
 	switch {
-	case errors.Is(err, errNotKept):
+	case errors.As(err, &missing):
+		return Result{Status: Absent, Reason: err.Error()}, string(posthouse.FrontRefused)
+	case errors.Is(err, errNotKept), errors.Is(err, errNotRead):
 		return Result{Status: Unavailable, Reason: err.Error()}, string(posthouse.FrontUnavailable)
 	case errors.Is(err, ErrSignature):
 		return Result{Status: Unauthorized, Reason: err.Error()}, string(posthouse.FrontRefused)
@@ -211,9 +217,11 @@ func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool
 	out = d.hand(form, in, messages)
 	d.waiting.Dec()
 	switch {
+	case out.Status == Conflict, out.Status == Refused:
+		return out, string(posthouse.FrontRefused)
 	case out.Status != Accepted:
 		return out, string(posthouse.FrontUnavailable)
-	case fresh(out.Accepted) == 0:
+	case fresh(out) == 0:
 		return out, string(posthouse.FrontDuplicate)
 	}
 	return out, string(posthouse.FrontAccepted)
@@ -297,9 +305,9 @@ func (d *Desk) read(form *Form, in *Request) (list []Message, err error) {
 }
 
 // fresh counts what was not there before.
-func fresh(list []posthouse.Accepted) (n int) {
-	for i := range list {
-		if list[i].DuplicateOf == "" {
+func fresh(out Result) (n int) {
+	for i := range out.Accepted {
+		if out.Accepted[i].DuplicateOf == "" && !out.again {
 			n++
 		}
 	}

@@ -141,7 +141,7 @@ func (d *Desk) carry(in *Request, channel string, m *Message, f *File) (c *posth
 			stored, err = d.o.Files.Get(in.Context(), tenant, id)
 		}
 		f.Name, f.size = cmp.Or(stored.Name, "file"), stored.Size
-	} else if kind, why = d.kindOf(tenant, channel, m, f, posthouse.Media{Upload: "x"}); kind == "" {
+	} else if kind, why = d.carried(tenant, channel, m, f, posthouse.Media{Upload: "x"}); kind == "" {
 		return nil, why, nil
 	} else {
 		stored, err = d.store(in, f)
@@ -154,14 +154,14 @@ func (d *Desk) carry(in *Request, channel string, m *Message, f *File) (c *posth
 		return nil, "", err
 	}
 	at := posthouse.Media{Upload: stored.ID, Size: stored.Size, Type: stored.Type}
-	if kind, why = d.kindOf(tenant, channel, m, f, at); kind == "" {
+	if kind, why = d.carried(tenant, channel, m, f, at); kind == "" {
 		return nil, why, nil
 	}
 	return content(kind, m, f, posthouse.Media{Upload: stored.ID}), "", nil
 }
 
-// kindOf is as what a channel sends a file: as what it is, or else as any file. It is empty where it sends neither.
-func (d *Desk) kindOf(tenant, channel string, m *Message, f *File, at posthouse.Media) (kind posthouse.ContentType, why string) {
+// carried is as what a channel sends a file: as what it is, or else as any file. It is empty where it sends neither.
+func (d *Desk) carried(tenant, channel string, m *Message, f *File, at posthouse.Media) (kind posthouse.ContentType, why string) {
 	kinds := []posthouse.ContentType{posthouse.FileContent}
 	major, _, _ := strings.Cut(cmp.Or(at.Type, f.Type), "/")
 	if is := map[string]posthouse.ContentType{"image": posthouse.ImageContent, "audio": posthouse.VoiceContent, "video": posthouse.VideoContent}[major]; is != "" {

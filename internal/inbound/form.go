@@ -37,6 +37,9 @@ type Form struct {
 	// Groups says that a request may bring several things at once, so that Each of a front has a meaning. Signs says that its senders
 	// can sign what they send. Expressions says that the front's own make the message.
 	Groups, Signs, Expressions bool
+	// Names says that its senders name the recipients, which then are those of a front that has none of its own. It is for senders that
+	// are there to write to whom they name: the token of such a front writes to anybody whom its channel reaches.
+	Names bool
 	// Check says what is wrong with the settings of a front beyond what all have. Defaults to nothing.
 	Check func(s posthouse.FrontSettings) []posthouse.Problem
 }
@@ -56,10 +59,13 @@ type Request struct {
 
 	// Kept is the id of the file that the call had kept.
 	Kept string
+	// Found is the message that the call asks for.
+	Found *Found
 
 	notes  []string
 	parsed map[string]string
 	keep   func(File) (string, error)
+	find   func(id string) (*Found, error)
 }
 
 // Note says something about the call that is kept with it, such as what was left out.
@@ -82,9 +88,14 @@ type Message struct {
 	Payload map[string]any
 	// Key tells what is the same from what is another, where the sender says it.
 	Key string
+	// ID is what its sender calls the message, where it is the only one of a call: it is taken once for as long as an Idempotency-Key is
+	// kept, and another message of the id is refused.
+	ID string
 	// Ref is what the message is about, in the sender's words.
-	Ref       string
-	NotBefore time.Time
+	Ref                 string
+	NotBefore, Deadline time.Time
+	// To are whom the sender names, for a form that says so.
+	To []posthouse.Recipient
 	// Files are attached to it. Those that its channel sends are messages of their own; the others are named in its text.
 	Files []File
 	// Alone says that the files are all of it: its text is for channels that do not send them.
@@ -111,6 +122,8 @@ const (
 	Refused                    // it cannot be read
 	TooLarge                   // its body is beyond the bound
 	Unavailable                // it could not be committed: come again
+	Conflict                   // its id is that of another message
+	Absent                     // there is nothing where it looks
 )
 
 // HTTP is the usual status code of an end.
@@ -124,6 +137,10 @@ func (s Status) HTTP() int {
 		return http.StatusRequestEntityTooLarge
 	case Unavailable:
 		return http.StatusServiceUnavailable
+	case Conflict:
+		return http.StatusConflict
+	case Absent:
+		return http.StatusNotFound
 	}
 	return http.StatusOK
 }
@@ -135,6 +152,8 @@ type Result struct {
 	Reason string
 	// Accepted are the messages, of a call that was taken.
 	Accepted []posthouse.Accepted
+
+	again bool // it was taken before, by its id
 }
 
 // ID is that of the first message, empty without any.

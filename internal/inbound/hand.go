@@ -47,7 +47,7 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		files = append(files, beside...)
 	}
 	drafts = append(drafts, files...)
-	answer, err := d.accept(in, drafts)
+	answer, err := d.accept(in, messages, drafts)
 	if in.Front.Template != "" && posthouse.CodeOf(err) == posthouse.CodeInvalid && err != nil {
 		for i, why := range failures(err) {
 			if i < len(messages) {
@@ -55,19 +55,50 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 				drafts[i] = d.draftOf(form, in, &messages[i], "")
 			}
 		}
-		answer, err = d.accept(in, drafts)
+		answer, err = d.accept(in, messages, drafts)
 	}
-	if err != nil {
-		return Result{Status: Unavailable, Reason: reasonOf(err)}
+	switch why := sendersOwn(form, in, err); {
+	case err == nil:
+		return Result{Accepted: answer.Accepted, again: answer.Replayed}
+	case posthouse.CodeOf(err) == posthouse.CodeKeyReused:
+		return Result{Status: Conflict, Reason: "message with the same ID already exists, and says something else"}
+	case why != "":
+		return Result{Status: Refused, Reason: why}
 	}
-	return Result{Accepted: answer.Accepted}
+	return Result{Status: Unavailable, Reason: reasonOf(err)}
 }
 
-func (d *Desk) accept(in *Request, drafts []posthouse.Draft) (intake.Answer, error) {
-	return d.o.Intake.Accept(in.Context(), intake.Request{
+func (d *Desk) accept(in *Request, messages []Message, drafts []posthouse.Draft) (intake.Answer, error) {
+	req := intake.Request{
 		Tenant: in.Front.Tenant, Caller: work.Caller{Sight: work.SeeAll()}, Drafts: drafts,
 		Path: func(i int) string { return fmt.Sprintf("messages[%d].", i) },
-	})
+	}
+	if len(messages) == 1 && messages[0].ID != "" {
+		m := &messages[0]
+		said, _ := json.Marshal([]any{m.Title, m.Text, m.To}) // texts: cannot fail
+		req.Endpoint, req.Key, req.Hash = "fronts", sum([]byte(in.Front.Name+"\x00"+m.ID)), sum(said)
+	}
+	return d.o.Intake.Accept(in.Context(), req)
+}
+
+func sum(text []byte) string {
+	s := sha256.Sum256(text)
+	return hex.EncodeToString(s[:])
+}
+
+// sendersOwn is what is wrong with what the sender alone decides: to come again with it would help nobody. It is empty where something else
+// is wrong.
+func sendersOwn(form *Form, in *Request, err error) string {
+	if posthouse.CodeOf(err) != posthouse.CodeInvalid {
+		return ""
+	}
+	for _, p := range web.ProblemsOf(err) {
+		_, field, _ := strings.Cut(p.Path, "].")
+		if named := strings.HasPrefix(field, "to") && form.Names && len(in.Front.To) == 0; named || field == "not_before" || field == "deadline" {
+			return Cut(field+" "+p.Message, 500)
+		}
+	}
+	return ""
 }
 
 // failures are the messages of a request in which something is wrong, and what.
@@ -108,8 +139,11 @@ func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) pos
 func blank(form *Form, in *Request, m *Message) posthouse.Draft {
 	f := &in.Front
 	out := posthouse.Draft{
-		Channel: f.Channel, To: f.To, Kind: cmp.Or(f.MessageKind, f.Kind), Ref: Cut(Clean(m.Ref), 255), Source: Cut("front "+f.Name, 128),
-		Priority: priorityOf(form, f, m), NotBefore: m.NotBefore,
+		Channel: f.Channel, To: f.To, Kind: kindOf(f), Ref: Cut(Clean(m.Ref), maxRef), Source: sourceOf(f),
+		Priority: priorityOf(form, f, m), NotBefore: m.NotBefore, Deadline: m.Deadline,
+	}
+	if form.Names && len(f.To) == 0 {
+		out.To = m.To
 	}
 	if row := matching(f.Match, m.Labels); row != nil {
 		out.Channel = cmp.Or(row.Channel, out.Channel)
@@ -118,11 +152,17 @@ func blank(form *Form, in *Request, m *Message) posthouse.Draft {
 		}
 	}
 	if m.Key != "" {
-		sum := sha256.Sum256([]byte(f.Name + "\x00" + out.Channel + "\x00" + m.Key))
-		out.DedupKey, out.DedupWindow = "front:"+hex.EncodeToString(sum[:]), cmp.Or(f.DedupWindow, posthouse.Duration(form.Window), posthouse.Duration(dedupWindow))
+		out.DedupKey, out.DedupWindow = "front:"+sum([]byte(f.Name+"\x00"+out.Channel+"\x00"+m.Key)), cmp.Or(f.DedupWindow, posthouse.Duration(form.Window), posthouse.Duration(dedupWindow))
 	}
 	return out
 }
+
+// maxRef bounds what a message is about, in bytes.
+const maxRef = 255
+
+// kindOf is the kind of the messages of a front, and sourceOf where they come from.
+func kindOf(f *posthouse.Front) string   { return cmp.Or(f.MessageKind, f.Kind) }
+func sourceOf(f *posthouse.Front) string { return Cut("front "+f.Name, 128) }
 
 // contentOf is the front's own text, in the form that the channel has for it.
 func (d *Desk) contentOf(in *Request, m *Message, channel string) *posthouse.Content {

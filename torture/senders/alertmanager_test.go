@@ -15,14 +15,14 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/internal/house"
-	"github.com/posthouse/posthouse/wire"
 )
 
 // pair are two Alertmanagers of a cluster, which hear from each other too late: both tell of each alert.
 type pair [2]string
 
-// startPair starts a pair that posts to a front at a URL, with the token but for alerts that say wrong="yes".
-func startPair(t *testing.T, program, address, token string) (p pair) {
+// startPair starts a pair that posts to a front at a URL, with the token but for alerts that say wrong="yes", and sends those that say
+// app="yes" as an application of WeCom to another.
+func startPair(t *testing.T, program, address, token, app, secret string) (p pair) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "alertmanager.yml")
 	config := fmt.Sprintf(`route:
@@ -33,6 +33,8 @@ func startPair(t *testing.T, program, address, token string) (p pair) {
   routes:
     - receiver: wrong
       matchers: [wrong="yes"]
+    - receiver: app
+      matchers: [app="yes"]
 receivers:
   - name: posthouse
     webhook_configs:
@@ -43,7 +45,10 @@ receivers:
     webhook_configs:
       - url: %s
         http_config: {authorization: {credentials: %s}}
-`, address, token, address, strings.Repeat("0", 64))
+  - name: app
+    wechat_configs:
+      - {api_url: %s/cgi-bin/, corp_id: ww1, api_secret: %s, agent_id: "1", to_user: "@all", message: '{{ .CommonLabels.alertname }}'}
+`, address, token, address, strings.Repeat("0", 64), app, secret)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +132,8 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 	y := openYard(t)
 	f := y.front("alertmanager")
 	way := lossyWay(y)
-	p := startPair(t, program, way.URL+f.Path, f.Token)
+	app := y.front("wecom-app")
+	p := startPair(t, program, way.URL+f.Path, f.Token, way.URL+app.Path, app.Token)
 	once := func(name string) {
 		t.Helper()
 		house.Until(t, "there is a message about "+name, func() bool { return len(y.messages("alertmanager", name)) > 0 })
@@ -150,6 +156,9 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 		t.Errorf("a wrong token has made messages: %+v", m)
 	}
 
+	p.tell(t, "ByTheApp", "app", "yes")
+	house.Until(t, "both have sent it as an application", func() bool { return len(y.messages("wecom-app", "ByTheApp")) == 2 })
+
 	letGo := y.holdUp()
 	p.tell(t, "Killed")
 	y.heldUp()
@@ -163,10 +172,7 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 	house.Until(t, "both have come again", func() bool { return way.lost.Load() == 2 && y.outcomes(f.Name)[posthouse.FrontDuplicate] >= 4 })
 	once("Unanswered")
 
-	_, err := y.api().Channels.Pause(t.Context(), "out", "")
-	y.must(err)
-	_, err = y.api().Tenants.Put(t.Context(), "default", wire.PutTenant{Quota: posthouse.Quota{Open: 1}})
-	y.must(err)
+	room := y.full()
 	for n := 1; y.outcomes(f.Name)[posthouse.FrontUnavailable] == 0; n++ { // the first that fill it up, and one for which there is no room
 		p.tell(t, fmt.Sprintf("Full%d.", n))
 		house.Until(t, "it was taken, or not", func() bool {
@@ -174,8 +180,7 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 		})
 	}
 	full := y.messages("alertmanager", "Full")
-	_, err = y.api().Tenants.Put(t.Context(), "default", wire.PutTenant{})
-	y.must(err)
+	room()
 	house.Until(t, "what found no room has come again", func() bool { return len(y.messages("alertmanager", "Full")) > len(full) })
 
 	seen := map[string]int{}

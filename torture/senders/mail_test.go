@@ -10,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/internal/house"
-	"github.com/posthouse/posthouse/wire"
 )
 
 // swaks sends a mail with a Message-ID, and returns what was said and whether it was taken.
@@ -59,10 +58,7 @@ func TestMailSurvivesKillsAndAFullQueue(t *testing.T) {
 		t.Errorf("there are %d messages, want one", n)
 	}
 
-	_, err := y.api().Channels.Pause(t.Context(), "out", "")
-	y.must(err)
-	_, err = y.api().Tenants.Put(t.Context(), "default", wire.PutTenant{Quota: posthouse.Quota{Open: 1}})
-	y.must(err)
+	room := y.full()
 	var said, id string
 	house.Until(t, "the queue is full", func() bool {
 		var taken bool
@@ -73,8 +69,7 @@ func TestMailSurvivesKillsAndAFullQueue(t *testing.T) {
 	if !strings.Contains(said, "451 4.3.0") {
 		t.Errorf("with a full queue it was told\n%s", said)
 	}
-	_, err = y.api().Tenants.Put(t.Context(), "default", wire.PutTenant{})
-	y.must(err)
+	room()
 	if said, taken := y.swaks(program, f.Token, id); !taken || len(y.messages("mail", id)) != 1 {
 		t.Errorf("what found no room came again and was told\n%s", said)
 	}

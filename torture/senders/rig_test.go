@@ -61,6 +61,29 @@ func (y *yard) front(kind string, change ...func(*wire.PutFront)) wire.NewFront 
 	return made
 }
 
+// frontOf makes a front of a kind as its senders want it: where they name the recipients it has none of its own.
+func (y *yard) frontOf(kind string) wire.NewFront {
+	y.Helper()
+	return y.front(kind, func(in *wire.PutFront) {
+		if kind == "smsgate" {
+			in.To = nil
+		}
+	})
+}
+
+// full has the tenant have no room for more than one open message, of those that a channel does not send; the end of it makes room.
+func (y *yard) full() (end func()) {
+	y.Helper()
+	_, err := y.api().Channels.Pause(y.Context(), "out", "")
+	y.must(err)
+	_, err = y.api().Tenants.Put(y.Context(), "default", wire.PutTenant{Quota: posthouse.Quota{Open: 1}})
+	y.must(err)
+	return func() {
+		_, err := y.api().Tenants.Put(y.Context(), "default", wire.PutTenant{})
+		y.must(err)
+	}
+}
+
 // messages are those of a kind whose title or text has a word.
 func (y *yard) messages(kind, word string) (list []wire.Message) {
 	y.Helper()

@@ -58,10 +58,11 @@ func frontAdd(sh *shell.Shell) *cobra.Command {
 name already gets the settings of this command and keeps its token.
 
 Recipients are users of the directory; roster:NAME is whoever is on duty when a message comes, role:NAME whoever has the role, and
-address:TEXT is where the channel reaches somebody.`,
+address:TEXT is where the channel reaches somebody. A front of the kind smsgate may have none: its senders then name the numbers.`,
 		Example: `  posthouse front add alertmanager --to-channel ops --recipients roster:sre
   posthouse front add grafana --to-channel ops --recipients li.na --language zh --each alert
-  posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-channel=db'`,
+  posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-channel=db'
+  posthouse front add smsgate --to-channel sms`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			f.in.Kind = args[0]
 			if err := f.read(); err != nil {
@@ -143,6 +144,9 @@ func showFront(sh *shell.Shell, made wire.NewFront) {
 }
 
 func recipientText(list []posthouse.Recipient) string {
+	if len(list) == 0 {
+		return "whom the sender names"
+	}
 	return strings.Join(fronttext.OfRecipients(list), ", ")
 }
 

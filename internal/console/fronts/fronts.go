@@ -79,7 +79,7 @@ func listOf(v *host.Visit) (l list, err error) {
 		return l, err
 	}
 	for i, f := range all {
-		one := line{Front: f, Title: l.New.title(v, f.Kind), For: strings.Join(fronttext.OfRecipients(f.To), ", ")}
+		one := line{Front: f, Title: l.New.title(v, f.Kind), For: forWhom(v, f.To)}
 		if i < mostAsked && !f.LastAt.IsZero() {
 			calls, err := v.API.Fronts.Calls(v.Ctx(), f.Name)
 			if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound { // it was deleted meanwhile
@@ -90,6 +90,14 @@ func listOf(v *host.Visit) (l list, err error) {
 		l.Fronts = append(l.Fronts, one)
 	}
 	return l, nil
+}
+
+// forWhom are the recipients of a front in words.
+func forWhom(v *host.Visit, to []posthouse.Recipient) string {
+	if len(to) == 0 {
+		return v.Say("front_named")
+	}
+	return strings.Join(fronttext.OfRecipients(to), ", ")
 }
 
 // sumOf is the outcome of the last call, and how many of all became nothing.
@@ -119,7 +127,7 @@ func (s *settings) title(v *host.Visit, kind string) string {
 // Is reports whether the kind of the form has an ability, of a new front whether any kind has.
 func (s settings) Is(ability string) bool {
 	for _, k := range s.Kinds {
-		has := map[string]bool{"groups": k.Groups, "signs": k.Signs, "expressions": k.Expressions}[ability]
+		has := map[string]bool{"groups": k.Groups, "signs": k.Signs, "expressions": k.Expressions, "names": k.NamesRecipients}[ability]
 		if has && (s.Kind == "" || s.Kind == k.Kind || s.CreatedAt.IsZero()) {
 			return true
 		}
@@ -153,7 +161,7 @@ func sheetOf(v *host.Visit) (s *sheet, err error) {
 		return nil, err
 	}
 	_, s.Bad = sumOf(s.Calls)
-	s.settings.Name, s.Title, s.For = s.Front.Name, s.title(v, s.Kind), strings.Join(fronttext.OfRecipients(s.To), ", ")
+	s.settings.Name, s.Title, s.For = s.Front.Name, s.title(v, s.Kind), forWhom(v, s.To)
 	s.write()
 	return s, nil
 }

@@ -79,7 +79,7 @@ func (f fronts) kinds(*web.Call) (wire.Page[wire.FrontKind], error) {
 	page := wire.Page[wire.FrontKind]{Items: []wire.FrontKind{}}
 	for i := range f.Forms {
 		o := &f.Forms[i]
-		page.Items = append(page.Items, wire.FrontKind{Kind: o.Kind, Title: o.Title, TitleZH: cmp.Or(o.TitleZH, o.Title), Groups: o.Groups, Signs: o.Signs, Expressions: o.Expressions})
+		page.Items = append(page.Items, wire.FrontKind{Kind: o.Kind, Title: o.Title, TitleZH: cmp.Or(o.TitleZH, o.Title), Groups: o.Groups, Signs: o.Signs, Expressions: o.Expressions, NamesRecipients: o.Names})
 	}
 	return page, nil
 }
@@ -196,7 +196,7 @@ func (f fronts) check(c *web.Call, form *inbound.Form, front *posthouse.Front) e
 		c.RefuseNew("priorities", "has %d entries: at most %d are allowed", len(s.Priorities), maxPriorities)
 	}
 	c.CheckWord("message_kind", s.MessageKind, draft.MaxWord)
-	if err := f.checkTargets(c, s); err != nil {
+	if err := f.checkTargets(c, form != nil && form.Names, s); err != nil {
 		return err
 	}
 	return c.Wrong()
@@ -221,9 +221,13 @@ func checkKind(c *web.Call, form *inbound.Form, s *posthouse.FrontSettings) {
 	}
 }
 
-// checkTargets checks the channels, recipients and the template.
-func (f fronts) checkTargets(c *web.Call, s *posthouse.FrontSettings) error {
-	if err := f.checkTarget(c, "", s.Channel, s.To); err != nil {
+// checkTargets checks the channels, recipients and the template. Where the sender names the recipients the front may have none.
+func (f fronts) checkTargets(c *web.Call, named bool, s *posthouse.FrontSettings) error {
+	to := s.To
+	if named && len(to) == 0 {
+		s.To, to = []posthouse.Recipient{}, []posthouse.Recipient{{Address: "x"}}
+	}
+	if err := f.checkTarget(c, "", s.Channel, to); err != nil {
 		return err
 	}
 	if len(s.Match) > maxMatches {
@@ -238,7 +242,7 @@ func (f fronts) checkTargets(c *web.Call, s *posthouse.FrontSettings) error {
 		if m.Channel == "" && len(m.To) == 0 {
 			c.RefuseNew(strings.TrimSuffix(at, "."), "changes nothing: want a channel or recipients")
 		}
-		if err := f.checkTarget(c, at, cmp.Or(m.Channel, s.Channel), either(m.To, s.To)); err != nil {
+		if err := f.checkTarget(c, at, cmp.Or(m.Channel, s.Channel), either(m.To, to)); err != nil {
 			return err
 		}
 	}
