@@ -32,7 +32,7 @@ func TestEachKnownSendersExpressionsCompile(t *testing.T) {
 	}
 }
 
-// The bodies are as the senders post them, shortened.
+// The bodies are recorded, as the makers of the senders describe them, and shortened: neither Icinga's and Zabbix's scripts nor the others are run here.
 func TestKnownSendersAreReadByThemselves(t *testing.T) {
 	t.Parallel()
 	type made struct{ Title, Text, Severity, Key string }
