@@ -49,7 +49,7 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 
 func setup(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
-		{Title: "alertmanager.yml", Text: fmt.Sprintf(`receivers:
+		{Title: "alertmanager.yml: the entry of its receivers, and the receiver of its route", Text: fmt.Sprintf(`receivers:
   - name: posthouse
     webhook_configs:
       - url: %s
