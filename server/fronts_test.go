@@ -213,6 +213,7 @@ func TestWhatAFrontRefuses(t *testing.T) {
 	many := make([]map[string]any, 10_000)
 	for i := range many {
 		many[i] = alertOf("firing", "Disk", "critical", i)
+		many[i]["annotations"].(map[string]string)["description"] = strings.Repeat("full ", 90)
 	}
 	for name, c := range map[string]struct {
 		method, path, body string
@@ -240,6 +241,9 @@ func TestWhatAFrontRefuses(t *testing.T) {
 		if strings.ContainsAny(m.Content.Text+m.Content.Title, "\x00\x1b") || strings.Contains(m.Content.Text, "<@") || len(m.Content.Text) > 4000 {
 			t.Errorf("a message reads %.200q …, %d bytes", m.Content.Text, len(m.Content.Text))
 		}
+	}
+	if !slices.ContainsFunc(h.lastMessages(), func(m wire.Message) bool { return strings.HasSuffix(m.Content.Text, "…\n\n… and 9990 more") }) {
+		t.Error("no message that is cut counts the alerts that it does not tell")
 	}
 	h.must(h.api.Channels.Delete(h.Context(), "out"))
 	h.eventually("what cannot be committed is to come again", func() bool {

@@ -202,7 +202,7 @@ func nameLeft(in *Request, m *Message, left []string) {
 	if in.Chinese() {
 		line = "该渠道发不了，附件未转发：" + strings.Join(left, "、")
 	}
-	m.tail = "\n\n" + line
+	m.Tail += "\n\n" + line
 }
 
 // bytesOf is a size in words.

@@ -100,8 +100,8 @@ type Message struct {
 	Files []File
 	// Alone says that the files are all of it: its text is for channels that do not send them.
 	Alone bool
-
-	tail string // what the text ends with, however much of it is cut
+	// Tail is what the text ends with, however much of it is cut: what is left out of it, such as "\n\n… and 3 more".
+	Tail string
 }
 
 // One is the message of a request that brings one. A message without a title and a text is refused.

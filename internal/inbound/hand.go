@@ -39,7 +39,7 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		if err != nil {
 			return Result{Status: Unavailable, Reason: reasonOf(err)}
 		}
-		if m := &messages[i]; m.Alone && len(beside) > 0 && m.tail == "" {
+		if m := &messages[i]; m.Alone && len(beside) > 0 && m.Tail == "" {
 			drafts, files = append(drafts, beside[0]), append(files, beside[1:]...)
 			continue
 		}
@@ -171,7 +171,7 @@ func (d *Desk) contentOf(in *Request, m *Message, channel string) *posthouse.Con
 	if m.Markdown != "" && (f.Format == posthouse.MarkdownContent || f.Format == "" && d.sendsMarkdown(f.Tenant, channel)) {
 		c.Type, text = posthouse.MarkdownContent, Clean(m.Markdown)
 	}
-	d.fit(in, channel, c, cmp.Or(text+m.tail, c.Title), m.tail)
+	d.fit(in, channel, c, cmp.Or(text+m.Tail, c.Title), m.Tail)
 	return c
 }
 
@@ -215,13 +215,13 @@ const (
 // payloadOf is what a template is filled with: the sender's fields, with the front's own text as title and text.
 func payloadOf(m *Message) json.RawMessage {
 	title, severity := Cut(OneLine(m.Title), maxTitle), Cut(Clean(m.Severity), maxTitle)
-	all := map[string]any{"title": title, "text": Clean(m.Text) + m.tail, "severity": severity}
+	all := map[string]any{"title": title, "text": Clean(m.Text) + m.Tail, "severity": severity}
 	for name, v := range m.Payload {
 		all[name] = v
 	}
 	out, err := json.Marshal(cleaned(all))
 	if err != nil || len(out) > draft.MaxPayload {
-		out, _ = json.Marshal(map[string]any{"title": title, "text": Cut(Clean(m.Text), maxText), "severity": severity}) // texts: cannot fail
+		out, _ = json.Marshal(map[string]any{"title": title, "text": Cut(Clean(m.Text), maxText-len(m.Tail)) + m.Tail, "severity": severity}) // texts: cannot fail
 	}
 	return out
 }

@@ -119,7 +119,7 @@ func message(r *inbound.Request, groupKey string, g Group, list []Alert, labels 
 	}
 	severity, priority := worst(r, list)
 	m := inbound.Message{
-		Title: t.title(), Text: t.text(plain{}), Markdown: t.text(markdown{}), Severity: severity, Priority: priority,
+		Title: t.title(), Text: t.text(plain{}), Markdown: t.text(markdown{}), Tail: t.tail(), Severity: severity, Priority: priority,
 		Labels: labels, Key: key(groupKey, list), Ref: ref(groupKey), Payload: payload(&g, list),
 	}
 	if n := len(list) - maxTold; n > 0 {

@@ -105,20 +105,25 @@ func (markdown) strong(text string) string         { return "**" + strings.Repla
 func (markdown) link(title, address string) string { return "[" + title + "](" + address + ")" }
 func (markdown) lines(lines []string) string       { return strings.Join(lines, "\n\n") }
 
-// text tells the alerts one by one, as many as are read, and counts the others.
+// text tells the alerts one by one, as many as are read.
 func (t *teller) text(s style) string {
 	told := t.list[:min(len(t.list), maxTold)]
 	var blocks []string
 	for i := range told {
 		blocks = append(blocks, s.lines(t.alert(s, &told[i])))
 	}
-	if n := len(t.list) - len(told); n > 0 {
-		blocks = append(blocks, fmt.Sprintf(t.say.more, n))
+	return strings.Join(blocks, "\n\n")
+}
+
+// tail counts the alerts that the text does not tell. It stands there however long the text is.
+func (t *teller) tail() (text string) {
+	if n := len(t.list) - maxTold; n > 0 {
+		text += "\n\n" + fmt.Sprintf(t.say.more, n)
 	}
 	if t.group.Truncated > 0 {
-		blocks = append(blocks, fmt.Sprintf(t.say.truncated, t.group.Truncated))
+		text += "\n\n" + fmt.Sprintf(t.say.truncated, t.group.Truncated)
 	}
-	return strings.Join(blocks, "\n\n")
+	return text
 }
 
 func (t *teller) alert(s style, a *Alert) []string {
