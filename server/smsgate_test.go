@@ -157,3 +157,24 @@ func TestASenderOfTextsToAFrontWithRecipients(t *testing.T) {
 		t.Errorf("a front without recipients: %v", err)
 	}
 }
+
+// Behind the front may stand the phones that poll: one sends the text and reports it, and who sent it is told.
+func TestATextOfSMSGateGoesOutByAPhone(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t), withSMS())
+	s := smsgate{h, h.front("smsgate", func(in *wire.PutFront) { in.To, in.Channel = nil, "sms" }).Token}
+	if status, out := s.ask("POST", "messages", `{"id":"1","textMessage":{"text":"Your parcel is here"},"phoneNumbers":["13800138000"]}`); status != 202 {
+		t.Fatalf("got %d %+v", status, out)
+	}
+	tasks := h.fetch("phone-1", 1)
+	if len(tasks) != 1 || tasks[0].Phone != "13800138000" || tasks[0].Content != "Your parcel is here" {
+		t.Fatalf("the phone got %+v", tasks)
+	}
+	if _, out := s.ask("GET", "messages/1", ""); out.State != "Processed" {
+		t.Errorf("while the phone has it: %+v", out)
+	}
+	h.says(200, "phone-1", tasks[0].ID, wentOut)
+	if _, out := s.ask("GET", "messages/1", ""); out.State != "Sent" || out.Recipients[0].PhoneNumber != "+8613800138000" {
+		t.Errorf("when the phone has sent it: %+v", out)
+	}
+}
