@@ -116,6 +116,7 @@ var floors = map[string]floor{
 	"outbox":                   {layer: 2},
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
 	"internal/flow":            {layer: 2, never: []string{"internal/store"}},                                                          // events of tasks become messages
+	"internal/route":           {layer: 2, beside: []string{"internal/intake", "internal/state"}, never: []string{"internal/store"}},   // who is told by which step
 	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                                          // tells others what happens to deliveries
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                                          // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                                          // what follows which result

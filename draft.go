@@ -8,8 +8,9 @@ import (
 // Draft is a message as its sender hands it in: what POST /v1/messages takes, one or many,
 // and what the Go client and the outbox send.
 type Draft struct {
-	// Channel names a configured channel. Required.
-	Channel string `json:"channel"`
+	// Channel names a configured channel, or Route a route that says which channels are tried. One of both is required.
+	Channel string `json:"channel,omitempty"`
+	Route   string `json:"route,omitempty"`
 	// To are the recipients, 1 to 1000. A recipient named twice is told once.
 	To []Recipient `json:"to"`
 	// Content is the finished text; or Template and Payload make it. At most one of both: without
@@ -51,6 +52,10 @@ type Draft struct {
 	ID string `json:"-"`
 	// Reminder is the reminder whose slot the message is.
 	Reminder string `json:"-"`
+	// Notification, Step and FallbackOf are as a Message's.
+	Notification string `json:"-"`
+	Step         int    `json:"-"`
+	FallbackOf   string `json:"-"`
 }
 
 // Accepted is what a sender is told about one draft: it is committed.

@@ -41,9 +41,16 @@ type Message struct {
 	// Clock adds fields to the payload at the moment of sending; Content is as of the acceptance then.
 	Clock *Clock `json:"clock,omitempty"`
 	// Reminder is the reminder whose slot the message is.
-	Reminder string          `json:"reminder,omitempty"`
-	Payload  json.RawMessage `json:"payload,omitempty"` // what the template was filled with
-	Source   string          `json:"source,omitempty"`  // which system sent it
+	Reminder string `json:"reminder,omitempty"`
+	// Route is what the message follows, in place of a channel; its deliveries are those of its notifications' steps.
+	Route string `json:"route,omitempty"`
+	// Notification is the one whose step the message is, and Step the number of that, from 1. FallbackOf is the delivery of the
+	// step before, in place of which it is sent.
+	Notification string          `json:"notification,omitempty"`
+	Step         int             `json:"step,omitempty"`
+	FallbackOf   string          `json:"fallback_of,omitempty"`
+	Payload      json.RawMessage `json:"payload,omitempty"` // what the template was filled with
+	Source       string          `json:"source,omitempty"`  // which system sent it
 	// Sensitive is set where the content is kept sealed and then forgotten: Content and Payload are empty
 	// here, and only who sends the message sees them.
 	Sensitive bool   `json:"sensitive,omitempty"`
@@ -98,6 +105,7 @@ type Delivery struct {
 	Unconfirmed     bool   `json:"unconfirmed,omitempty"`      // counted as sent without proof
 	CancelRequested bool   `json:"cancel_requested,omitempty"` // no further try will start
 	ReplayOf        string `json:"replay_of,omitempty"`
+	Notification    string `json:"notification,omitempty"` // whose step it is, where it is one
 	Epoch           int64  `json:"epoch"`
 
 	CreatedAt    time.Time `json:"created_at"`

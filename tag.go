@@ -18,6 +18,9 @@ func (t Template) Tag() string {
 	return fmt.Sprintf("%d-%d-%t", t.Version, t.CreatedAt.UnixMicro(), !t.Disabled)
 }
 
+// Tag names the latest version of a route.
+func (r Route) Tag() string { return fmt.Sprintf("%d-%d", r.Version, r.CreatedAt.UnixMicro()) }
+
 // Tag names the state of a roster: when it was stored.
 func (r Roster) Tag() string { return fmt.Sprint(r.UpdatedAt.UnixMicro()) }
 

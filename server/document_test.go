@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -91,6 +92,9 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("listFrontKinds putFront getFront listFronts listFrontCalls rotateFront deleteFront")
 	c.try("putRoster getRoster listRosters overrideRoster getDuty checkRoster getDutySchedule")
 	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery resolveDeliveries")
+	c.try("putRoute getRoute listRoutes previewRoute")
+	c.routed()
+	c.try("listMessageNotifications listNotifications getNotification acknowledgeNotification acknowledgeMessage endNotification deleteRoute")
 	c.try("countStopped beginDecision listDecisions")
 	c.try("cancelMessage cancelMessages replayDeliveries createReminder listReminders getReminder endReminder endReminders")
 	c.channel(posthouse.Channel{Name: "oa", Driver: "console"})
@@ -116,6 +120,16 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 			t.Errorf("%s is not tried", id)
 		}
 	}
+}
+
+// routed hands in a message that follows the example's route.
+func (c *trier) routed() {
+	c.Helper()
+	sent, err := c.api.Messages.Send(c.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "x"}})
+	c.must(err)
+	before := maps.Clone(c.known)
+	c.known[aMessage], c.known[aDelivery] = sent.Accepted[0].ID, posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+	c.Cleanup(func() { c.known = before })
 }
 
 func (c *trier) readDocument() {

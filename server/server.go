@@ -29,6 +29,7 @@ import (
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/receipts"
 	"github.com/posthouse/posthouse/internal/remind"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
@@ -54,6 +55,7 @@ type Server struct {
 	channels   *channels.Set
 	presets    *preset.Gallery
 	flow       *flow.Flow
+	router     *route.Router
 	events     *feed.Log
 	poster     *feed.Poster
 	callback   *callback.Desk
@@ -103,7 +105,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, name: nameHere(), began: time.Now(), failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
 		func(context.Context) error { return openDesk(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
@@ -135,7 +137,8 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Outgrown: s.outgrown,
 		Sealer:   s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
-		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}},
+		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router},
+		Routes:       s.router,
 		Quotas:       s.quotas,
 		Shapes:       o.Shapes,
 		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,

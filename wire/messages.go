@@ -25,6 +25,8 @@ type Message struct {
 	Counts     Counts               `json:"counts" doc:"How many deliveries there are in each state; one without any is missing."`
 	Deliveries []posthouse.Delivery `json:"deliveries,omitempty" doc:"A page of its deliveries; lists leave them out."`
 	Next       string               `json:"next,omitempty" doc:"The cursor of the next page of deliveries."`
+	// Notifications are those of a message that follows a route: who was told by which steps.
+	Notifications []posthouse.Notification `json:"notifications,omitempty" doc:"Of a message that follows a route, a page of them; its deliveries are theirs."`
 }
 
 // Cancellation answers one delivery's cancel: cancelled, too_late or already_final.

@@ -30,14 +30,18 @@ type Options struct {
 	Outbox    Outbox
 	Templates Templates
 	Rosters   Rosters
-	Users     Users
-	Keys      Keys
-	Agents    Agents
-	Tally     Tally
-	Answers   Answers
-	Contents  Contents
-	Audit     Audit
-	Tenants   Tenants
+	// Ways are the routes, WayPreviews what they would do, and Notifications what follows them.
+	Ways          Ways
+	WayPreviews   WayPreviews
+	Notifications Notifications
+	Users         Users
+	Keys          Keys
+	Agents        Agents
+	Tally         Tally
+	Answers       Answers
+	Contents      Contents
+	Audit         Audit
+	Tenants       Tenants
 
 	// Quotas are those that requests and messages are judged by.
 	Quotas Quotas
@@ -87,7 +91,7 @@ func Routes(o Options) []web.Route {
 	audit, streams := audit{o.Audit}, newStreams(o.MaxStreams, o.Log)
 	return slices.Concat(
 		overview{o.Overviewer}.routes(),
-		messages{o.Reader, o.Sender, o.Reminds, o.Refs, streams}.routes(),
+		messages{o.Reader, o.Sender, o.Reminds, o.Refs, o.Notifications, streams}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
 		reveals{o.Contents}.routes(),
 		deliveries.routes(),
@@ -99,6 +103,7 @@ func Routes(o Options) []web.Route {
 		handouts.routes(), handouts.reportRoutes(),
 		logs{o.Reader}.routes(),
 		templates{o.Templates, o.Filler, o.Channels}.routes(),
+		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),
 		rosters{o.Rosters, o.Users, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Zone}.overrideRoutes(),
 		users{o.Users}.routes(),
 		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Channels, o.Sender, streams, o.Events.Ending()}.routes(),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 )
 
@@ -124,6 +125,18 @@ var many = map[string]func(h *house, id string){
 		h.clone("posthouse_roster_days", "1", 120, map[string]string{"roster": "'r' || k.n"})
 		h.clone("posthouse_roster_entries", "1", 120, map[string]string{"roster": "'r' || k.n", "user_id": long(50_000)})
 	},
+	"/v1/routes": func(h *house, _ string) {
+		h.must(200, "PUT", "/v1/routes/w", `{"steps":[{"channels":["out"]}]}`)
+		h.clone("posthouse_routes", "1", 120, map[string]string{"name": "'w' || k.n", "doc": `'{"note":"' || ` + long(50_000) + ` || '","steps":[]}'`})
+	},
+	"/v1/messages/{id}/notifications": func(h *house, id string) {
+		h.must(200, "PUT", "/v1/routes/w", `{"steps":[{"channels":["later"]}]}`)
+		h.must(202, "POST", "/v1/messages", `{"route":"w","to":[{"user":"a"}],"content":{"text":"x"}}`)
+		h.clone("posthouse_plans", "type = 'notification'", 120, map[string]string{
+			"id": "substr('" + id + "', 1, 22) || printf('%04d', 1000 + k.n)", "next_at": "0", "doc": `'{"state":"told","reason":"' || ` + long(50_000) + ` || '"}'`,
+		})
+	},
+	"/v1/notifications": func(*house, string) {}, // those of the message
 	"/v1/templates": func(h *house, _ string) {
 		h.must(200, "PUT", "/v1/templates/coupon", `{"text":"${name}"}`)
 		h.clone("posthouse_templates", "1", 120, map[string]string{"name": "'t' || k.n", "body": long(50_000)})
@@ -218,7 +231,7 @@ func TestEveryListIsBoundedByBytes(t *testing.T) {
 	h.must(201, "PUT", "/v1/channels/sms", `{"driver":"pull","config":{"content":"any"}}`)
 	h.must(201, "POST", "/v1/agents", `{"id":"phone","channels":["sms"]}`)
 	id := read[struct{ Deliveries []struct{ ID string } }](h, h.must(202, "POST", "/v1/messages", `{"channel":"later","to":[{"user":"a"},{"user":"b"}],"content":{"text":"x"}}`)).Deliveries[0].ID
-	names := strings.NewReplacer("{id}/handouts", "phone/handouts", "{id}", id, "{name}", "fleet")
+	names := strings.NewReplacer("{id}/handouts", "phone/handouts", "{id}/notifications", posthouse.MessageID(id)+"/notifications", "{id}", id, "{name}", "fleet")
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		fill, reason := many[path], few[path]
 		if (fill == nil) == (reason == "") {

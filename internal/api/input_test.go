@@ -32,7 +32,7 @@ var wrongMessages = []wrong{
 	{"far too deep", "POST", "/v1/messages", strings.Repeat("[", 100_000), 413, "the body nests deeper than 32 levels", nil},
 	{"a list", "POST", "/v1/messages", `[]`, 422, refused, []string{"", "is a list: want an object"}},
 	{"no fields", "POST", "/v1/messages", `{}`, 422, "the message cannot be accepted", []string{
-		"channel", "is required: the name of a configured channel",
+		"channel", "is required: the name of a configured channel, or a route",
 		"to", "is required: 1 to 1000 recipients",
 		"content", "is required, or a template with a payload",
 	}},
@@ -45,7 +45,7 @@ var wrongMessages = []wrong{
 		"content.text", "is true or false: want a string",
 		"priority", "stands twice in its object",
 		"not_before", `is "tomorrow": want a time such as 2026-10-01T08:30:00+08:00`,
-		"channel", "is required: the name of a configured channel",
+		"channel", "is required: the name of a configured channel, or a route",
 		"on_unknown", `is "guess": want retry, hold, query or assume_sent`,
 		"to[1]", "names nobody: want a user or an address, a roster or a role",
 		"to[2].user", "holds a line break: one line is allowed",
@@ -65,7 +65,7 @@ var wrongMessages = []wrong{
 	}},
 	{"the third of a list", "POST", "/v1/messages", `{"messages":[{},{"channel":"c"},{"channel":"c","to":[{"user":"u","type":1}],"content":{}}]}`, 422, refused, []string{
 		"messages[2].to[0].type", "is a number: want a string",
-		"messages[0].channel", "is required: the name of a configured channel",
+		"messages[0].channel", "is required: the name of a configured channel, or a route",
 		"messages[0].to", "is required: 1 to 1000 recipients",
 		"messages[0].content", "is required, or a template with a payload",
 		"messages[1].to", "is required: 1 to 1000 recipients",

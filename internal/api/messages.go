@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -35,6 +36,7 @@ type messages struct {
 	sender  Sender
 	reminds Reminds
 	refs    Refs
+	told    Notifications
 	streams *streams
 }
 
@@ -129,7 +131,11 @@ func (m messages) get(c *web.Call) (wire.Message, error) {
 		return wire.Message{}, err
 	}
 	read := func(ctx context.Context) (wire.Message, error) {
-		return m.read.Message(ctx, c.Viewer(), c.PathValue("id"), cursor, limit)
+		found, err := m.read.Message(ctx, c.Viewer(), c.PathValue("id"), cursor, limit)
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			return m.routed(ctx, c.Viewer(), c.PathValue("id"), cursor, limit, err)
+		}
+		return found, err
 	}
 	found, err := read(c.Context())
 	if err != nil || wait == 0 || settled(found) {
@@ -144,8 +150,37 @@ func (m messages) get(c *web.Call) (wire.Message, error) {
 	return awaited(held, found, wait, read)
 }
 
-// settled reports whether no delivery of a message waits or is being sent: the others have ended, or need a person.
+// routed is a message that follows a route: its deliveries are those of its notifications' steps. missing is the answer where there is none.
+func (m messages) routed(ctx context.Context, v work.Viewer, id, cursor string, limit int, missing error) (wire.Message, error) {
+	list, says, next, err := m.told.Of(ctx, v, id, cursor, limit)
+	if err != nil || len(list) == 0 {
+		return wire.Message{}, cmp.Or(err, missing)
+	}
+	out := wire.Message{
+		Message: posthouse.Message{
+			ID: id, Tenant: v.Tenant, Route: list[0].Route, Kind: says.Kind, Ref: says.Ref, Priority: says.Priority, Template: says.Template, Payload: says.Payload,
+			Source: says.Source, OnUnknown: says.OnUnknown, NotBefore: says.NotBefore, Deadline: says.Deadline, CreatedAt: list[0].CreatedAt,
+		},
+		Recipients: len(list), Counts: wire.Counts{}, Notifications: list, Next: next,
+	}
+	if says.Content != nil {
+		out.Content = *says.Content
+	}
+	for i := range list {
+		for _, d := range list[i].Deliveries {
+			out.Counts[d.State]++
+		}
+	}
+	return out, nil
+}
+
+// settled reports whether no delivery of a message waits or is being sent, and no notification waits: the others have ended, or need a person.
 func settled(m wire.Message) bool {
+	for i := range m.Notifications {
+		if m.Notifications[i].State == posthouse.NotificationWaiting {
+			return false
+		}
+	}
 	return m.Counts[posthouse.Pending]+m.Counts[posthouse.Sending] == 0
 }
 
@@ -187,6 +222,9 @@ func (m messages) list(c *web.Call) (wire.Page[wire.Message], error) {
 
 func (m messages) cancelOne(c *web.Call) (wire.Cancelled, error) {
 	found, _, err := m.read.Messages.Message(c.Context(), c.Viewer(), c.PathValue("id"))
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return m.cancelRouted(c, err)
+	}
 	if err != nil {
 		return wire.Cancelled{}, err
 	}
@@ -196,6 +234,37 @@ func (m messages) cancelOne(c *web.Call) (wire.Cancelled, error) {
 		return wire.Cancelled{}, err
 	}
 	return m.cancel(c, ids)
+}
+
+// cancelRouted ends the notifications of a message that follows a route, which withdraws what has not started of their steps.
+func (m messages) cancelRouted(c *web.Call, missing error) (wire.Cancelled, error) {
+	out := wire.Cancelled{Deliveries: []wire.Cancellation{}}
+	err := each(c, m.told, func(before *posthouse.Notification) error {
+		n, err := m.told.End(c.Context(), c.Viewer(), before.ID)
+		if err != nil {
+			return err
+		}
+		for j, d := range n.Deliveries {
+			one := wire.Cancellation{Delivery: d.ID, User: d.User, State: d.State, Result: decide.CancelLate}
+			switch {
+			case j < len(before.Deliveries) && !before.Deliveries[j].State.Open():
+				one.Result = decide.CancelFinal
+				out.AlreadyFinal++
+			case d.State == posthouse.Cancelled:
+				one.Result = decide.CancelDone
+				out.Cancelled++
+			default:
+				out.TooLate++
+			}
+			out.Deliveries = append(out.Deliveries, one)
+		}
+		c.Affected(len(out.Deliveries))
+		return nil
+	})
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		err = missing
+	}
+	return out, err
 }
 
 func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {

@@ -31,6 +31,11 @@ var bodies = map[string]string{
 	"POST /v1/channels/{name}/callbacks":                 `{}`,
 	"DELETE /v1/channels/{name}/callbacks/{address}":     "",
 	"DELETE /v1/media/{id}":                              "",
+	"DELETE /v1/routes/{name}":                           "",
+	"POST /v1/routes/{name}/preview":                     `{"to":[{"user":"u1"}],"content":{"text":"x"}}`,
+	"POST /v1/notifications/{id}/ack":                    `{}`,
+	"POST /v1/notifications/{id}/end":                    "",
+	"POST /v1/messages/{id}/ack":                         `{}`,
 	"DELETE /v1/templates/{name}":                        "",
 	"POST /v1/templates/{name}/preview":                  `{}`,
 	"POST /v1/templates/{name}/test":                     `{"channel":"out","to":{"user":"u1"}}`,
@@ -94,6 +99,7 @@ var bodies = map[string]string{
 var creates = map[string]string{
 	"PUT /v1/channels/{name}":  `{"driver":"discard"}`,
 	"PUT /v1/templates/{name}": `{"text":"mine"}`,
+	"PUT /v1/routes/{name}":    `{"steps":[{"channels":["later"]}]}`,
 	"PUT /v1/rosters/{name}":   `{"days":{"1":["mine"]}}`,
 	"PUT /v1/presets/{name}":   gatewayFile("1", "content"),
 	"PUT /v1/fronts/{name}":    `{"kind":"alertmanager","channel":"out","to":[{"user":"mine"}]}`,
@@ -106,6 +112,8 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h.must(201, "PUT", "/v1/channels/tianyuan", `{"driver":"discard"}`)
 	h.must(200, "PUT", "/v1/rosters/duty", `{"days":{"1":["u1"]}}`)
 	h.must(201, "PUT", "/v1/people/zhang", `{"roles":{"default":"viewer"}}`)
+	h.must(200, "PUT", "/v1/routes/night", `{"steps":[{"channels":["later"]}]}`)
+	routed := read[posthouse.Accepted](t, h.must(202, "POST", "/v1/messages", `{"route":"night","to":[{"user":"u1"}],"content":{"text":"x"}}`))
 	h.must(200, "PUT", "/v1/templates/hello", `{"text":"hello ${name}"}`)
 	h.must(200, "PUT", "/v1/users", `{"users":[{"id":"u1","addresses":{"out":"a1"}}]}`)
 	key := read[posthouse.Key](t, h.must(201, "POST", "/v1/keys", `{"name":"k","scope":"read"}`))
@@ -141,7 +149,9 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 		"subscriptions": {follows.ID},
 		"workflow":      {"task-1"},
 		"notify":        {job.JobID},
-		"messages":      {posthouse.MessageID(failed), posthouse.MessageID(waiting)},
+		"messages":      {posthouse.MessageID(failed), posthouse.MessageID(waiting), routed.ID},
+		"routes":        {"night"},
+		"notifications": {posthouse.DeliveryID(routed.ID, 1)},
 		"deliveries":    {failed, lost, waiting},
 		"outbox":        {"held"},
 		"reminders":     {reminder.ID},

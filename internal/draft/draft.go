@@ -73,9 +73,10 @@ func (p *Problems) Word(field, value string, max int) {
 }
 
 // Payload checks that a payload is a JSON object that every database keeps as it is, and reads.
-func (p *Problems) Payload(payload json.RawMessage, max int) { p.object("payload", payload, max) }
+func (p *Problems) Payload(payload json.RawMessage, max int) { p.Object("payload", payload, max) }
 
-func (p *Problems) object(field string, raw json.RawMessage, max int) {
+// Object checks that a field is a JSON object of at most max bytes that every database keeps as it is, where it is given.
+func (p *Problems) Object(field string, raw json.RawMessage, max int) {
 	var object map[string]json.RawMessage
 	switch {
 	case len(raw) == 0:
@@ -94,9 +95,15 @@ func (p *Problems) object(field string, raw json.RawMessage, max int) {
 
 // Check notes everything that is wrong with a draft that is handed in at now.
 func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
-	if d.Channel == "" {
-		p.Add("channel", "is required: the name of a configured channel")
+	switch {
+	case d.Channel == "" && d.Route == "":
+		p.Add("channel", "is required: the name of a configured channel, or a route")
+	case d.Channel != "" && d.Route != "":
+		p.Add("route", "stands beside a channel: give one of them")
+	case d.Route != "":
+		checkRouted(d, p)
 	}
+	p.Word("route", d.Route, MaxWord)
 	p.Word("channel", d.Channel, MaxWord)
 	p.Word("kind", d.Kind, MaxWord)
 	p.Word("ref", d.Ref, maxKey)
@@ -121,6 +128,21 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	checkClock(d, p)
 	checkRecipients(d, maxRecipients, p)
 	checkContent(d, p)
+}
+
+// checkRouted refuses what is one channel's, beside a route.
+func checkRouted(d *posthouse.Draft, p *Problems) {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"account", d.Account != ""}, {"pool", d.Pool != ""}, {"ordering_key", d.OrderingKey != ""}, {"dedup_window", d.DedupWindow != 0},
+		{"dedup_key", d.DedupKey != ""}, {"clock", d.Clock != nil}, {"sensitive", d.Sensitive},
+	} {
+		if f.set {
+			p.Add(f.name, "stands beside a route, which cannot keep it: name a channel, or leave it out")
+		}
+	}
 }
 
 // Time checks a time that may be left out: the zero one is.
@@ -240,7 +262,7 @@ func (p *Problems) content(c *posthouse.Content) {
 		p.media(fmt.Sprintf("content.media[%d]", i), &c.Media[i])
 	}
 	p.mentions(c.Mentions)
-	p.object("content.extra", c.Extra, maxExtra)
+	p.Object("content.extra", c.Extra, maxExtra)
 }
 
 func types() string {

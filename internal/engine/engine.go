@@ -126,6 +126,8 @@ type Options struct {
 	Quotas intake.Quotas
 	// Media has the files that contents name by upload. Defaults to none.
 	Media intake.Media
+	// Routes begin the notifications of messages that name a route. Defaults to none: each is refused.
+	Routes intake.Routing
 	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
 	// are kept, and nothing comes of them.
 	Composers map[work.PlanType]intake.Composer
@@ -243,7 +245,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media, Counted: e.rollup.Accepted,
-		Seats: e.seats, Rosters: o.Rosters, Roles: o.Roles, Location: o.Location,
+		Seats: e.seats, Rosters: o.Rosters, Roles: o.Roles, Location: o.Location, Routes: o.Routes,
 	})
 	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
 	e.queue = watched{o.Stores.Queue, e.usher.Settled}

@@ -64,13 +64,17 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		Tenant: req.Tenant, Endpoint: req.Endpoint, Key: req.Key, Hash: req.Hash, KeyTTL: in.o.KeyTTL,
 		Entries: make([]work.Entry, 0, len(req.Drafts)), Plans: req.Plans,
 	}
-	if len(req.Drafts) == 0 {
-		sub.ID = posthouse.NewID()
-	}
 	if err := within(&req); err != nil {
 		return Answer{}, err
 	}
 	now := cmp.Or(req.HandedIn, in.o.Life.Now())
+	way, err := in.routed(ctx, &req, now)
+	if err != nil {
+		return Answer{}, err
+	}
+	if sub.Plans, sub.Routed = slices.Concat(req.Plans, way.plans), way.ids; len(req.Drafts) == 0 {
+		sub.ID = posthouse.NewID()
+	}
 	if err := in.meet(ctx, req.Tenant, req.Drafts); err != nil {
 		return Answer{}, err
 	}
@@ -84,10 +88,10 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 			Path: "messages", Message: fmt.Sprintf("have %d recipients in all: at most %d are allowed in one request", n, draft.MostRecipients),
 		}})
 	}
-	if err := in.enter(ctx, sub, &req, now); err != nil {
+	if err := in.enter(ctx, sub, &req, way.problems, now); err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{MentionAll: callsOf(sub, nil) > 0}
+	answer := Answer{MentionAll: way.mentionAll || callsOf(sub, nil) > 0}
 	if req.DryRun {
 		return answer, nil
 	}
@@ -99,7 +103,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		in.announce(ctx, sub, outcome)
 		in.wakePlanner(sub.Plans)
 	}
-	answer.Accepted, answer.Replayed = outcome.Accepted, outcome.Replayed
+	answer.Accepted, answer.Replayed = way.inOrder(outcome.Accepted), outcome.Replayed
 	return answer, nil
 }
 
@@ -138,7 +142,7 @@ func within(req *Request) error {
 	}
 	for i := range req.Drafts {
 		switch d := &req.Drafts[i]; {
-		case !sight.Channel(d.Channel):
+		case d.Route == "" && !sight.Channel(d.Channel):
 			return posthouse.Errorf(posthouse.CodeForbidden, "%schannel is %.80q: the key is for %s", req.pathOf(i), d.Channel, strings.Join(sight.Channels, ", "))
 		case !sight.Kind(d.Kind):
 			return posthouse.Errorf(posthouse.CodeForbidden, "%skind is %.80q: the key is for %s", req.pathOf(i), d.Kind, strings.Join(sight.Kinds, ", "))
@@ -148,7 +152,7 @@ func within(req *Request) error {
 }
 
 // enter makes an entry of each draft of a request, or says everything that is wrong with any of them.
-func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request, now time.Time) error {
+func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request, problems []posthouse.Problem, now time.Time) error {
 	drafts, unnamed, err := in.named(ctx, req.Tenant, req.Drafts, now, req.pathOf)
 	if err != nil {
 		return err
@@ -157,7 +161,6 @@ func (in *Intake) enter(ctx context.Context, sub *work.Submission, req *Request,
 	if err != nil {
 		return err
 	}
-	var problems []posthouse.Problem
 	origin := life.TraceOf(trace.SpanContextFromContext(ctx))
 	for i := range drafts {
 		d, p := &drafts[i], &draft.Problems{Path: req.pathOf(i), List: unnamed[i]}
@@ -287,7 +290,7 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 	}
 	m := posthouse.Message{
 		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: cmp.Or(d.Priority, posthouse.Normal),
-		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
+		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, Notification: d.Notification, Step: d.Step, FallbackOf: d.FallbackOf, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
 	checkAccount(r, d, p)
 	m.Account, m.Pool, m.OrderingKey = d.Account, d.Pool, d.OrderingKey
@@ -327,7 +330,7 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 // deliver makes the nth delivery, after asking the channel's rules about its recipient.
 func (in *Intake) deliver(ctx context.Context, r *state.Channel, m *posthouse.Message, to posthouse.Recipient, n int, now time.Time) (posthouse.Delivery, error) {
 	d := posthouse.Delivery{
-		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority, Pulled: r.Settings.Pulled,
+		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority, Pulled: r.Settings.Pulled, Notification: m.Notification,
 		State: posthouse.Pending, OnUnknown: cmp.Or(m.OnUnknown, r.Settings.Policy), Epoch: in.o.Life.Epoch(),
 		NotBefore: m.NotBefore, DueAt: m.NotBefore, Deadline: m.Deadline,
 	}

@@ -96,9 +96,17 @@ type Options struct {
 	Roles   Roles
 	// Location is that of rosters that name none. Defaults to rule.DefaultTimeZone.
 	Location *time.Location
+	// Routes begin the notifications of drafts that name a route. Defaults to none: each is refused.
+	Routes Routing
 	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool
+}
+
+// Routing knows routes.
+type Routing interface {
+	// Begin makes the plans of the notifications of a draft that names a route, for the recipients that it means, or says what is wrong.
+	Begin(ctx context.Context, req *Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) (plans []work.Plan, mentionAll bool, err error)
 }
 
 // Intake accepts drafts.

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -13,7 +14,6 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/metrics"
-	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -153,9 +153,11 @@ func (pl *Planner) compose(ctx context.Context, p work.Plan) (err error) {
 // callerOf is on whose behalf comes what comes of a plan: it may call everybody only where its maker might, and the plan says so.
 func callerOf(p work.Plan) work.Caller {
 	by := work.Caller{Sight: work.SeeAll()}
-	if p.Type == work.PlanReminder {
-		r, err := remind.Read(p)
-		by.MentionAll = err == nil && r.MentionAll
+	var doc struct {
+		MentionAll bool `json:"mention_all"`
+	}
+	if p.Type == work.PlanReminder || p.Type == work.PlanNotification {
+		by.MentionAll = json.Unmarshal(p.Doc, &doc) == nil && doc.MentionAll
 	}
 	return by
 }

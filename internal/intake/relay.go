@@ -238,7 +238,19 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, handed
 	if id >= posthouse.FirstID(posthouse.IDTime(own).Add(draft.MaxAhead)) {
 		problems.Add("id", "is of a time to come: leave it out, or make one of the present")
 	}
-	entry, err := r.Intake.prepare(ctx, work.Program(), l.row.Tenant, cmp.Or(id, own), &l.draft, known, handedIn, problems)
+	sub := &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox"}
+	if l.draft.Route != "" {
+		sub.ID, sub.Routed = own, []string{cmp.Or(id, own)}
+		sub.Plans, err = r.Intake.begin(ctx, l.row.Tenant, sub.Routed[0], &l.draft, handedIn, problems)
+	} else {
+		var entry work.Entry
+		entry, err = r.Intake.prepare(ctx, work.Program(), l.row.Tenant, cmp.Or(id, own), &l.draft, known, handedIn, problems)
+		entry.Shared = shared
+		if _, ok := life.ParseTrace(l.trace); ok {
+			entry.Message.Trace = l.trace
+		}
+		sub.Entries = []work.Entry{entry}
+	}
 	switch {
 	case err != nil && (ctx.Err() != nil || posthouse.CodeOf(err) == posthouse.CodeUnavailable):
 		return err
@@ -247,11 +259,7 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, handed
 	case len(problems.List) > 0:
 		l.problem = posthouse.Invalid("the message cannot be accepted", problems.List).Error()
 	default:
-		entry.Shared = shared
-		if _, ok := life.ParseTrace(l.trace); ok {
-			entry.Message.Trace = l.trace
-		}
-		return r.admit(ctx, l, &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox", Entries: []work.Entry{entry}})
+		return r.admit(ctx, l, sub)
 	}
 	return nil
 }
@@ -287,7 +295,10 @@ func (r *Relay) forward(ctx context.Context, letters []letter) (moved int, err e
 		if l.submission == nil {
 			continue
 		}
-		n := len(l.submission.Entries[0].Deliveries)
+		n := len(l.submission.Plans)
+		for i := range l.submission.Entries {
+			n += len(l.submission.Entries[i].Deliveries)
+		}
 		if len(part) > 0 && size+n > maxGroupRows {
 			m, err := r.move(ctx, part)
 			if moved += m; err != nil {
@@ -351,6 +362,7 @@ func (r *Relay) keepTold(l *letter) time.Duration {
 // tell wakes the dispatchers and writes down what became of a letter.
 func (r *Relay) tell(ctx context.Context, l *letter, outcome work.Outcome) {
 	r.Intake.announce(ctx, l.submission, outcome)
+	r.Intake.wakePlanner(l.submission.Plans)
 	accepted := outcome.Accepted
 	if of := accepted[0].DuplicateOf; of != "" {
 		r.Log.Info("a message of the outbox is a duplicate: nothing was created", "tenant", l.row.Tenant, "channel", l.draft.Channel,

@@ -122,6 +122,9 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 	if made, err = t.writeStarts(b, made, now); err != nil {
 		return nil, nil, err
 	}
+	if err := (settling{t.tx}).tellNotifications(now, suppressedOf(subs, outcomes)); err != nil {
+		return nil, nil, err
+	}
 	return outcomes, made, t.keepAnswers(now, subs, outcomes)
 }
 
@@ -131,6 +134,9 @@ func acceptedBy(sub *work.Submission, now int64) []posthouse.Accepted {
 	for i := range sub.Entries {
 		stamp(&sub.Entries[i], now)
 		list[i] = acceptedOf(&sub.Entries[i])
+	}
+	for _, id := range sub.Routed {
+		list = append(list, posthouse.Accepted{ID: id, CreatedAt: sqldb.TimeOf(now), Deliveries: []posthouse.AcceptedDelivery{}})
 	}
 	if len(list) == 0 {
 		for i := range sub.Plans {

@@ -12,12 +12,12 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-const planColumns = "tenant, type, id, kind, ref, doc, version, next_at, failures, error, created_at, updated_at"
+const planColumns = "tenant, type, id, kind, ref, state, doc, version, next_at, failures, error, created_at, updated_at"
 
 func readPlan(scan sqldb.Scanner) (work.Plan, error) {
 	var p work.Plan
 	var next, created, updated int64
-	err := scan(&p.Tenant, &p.Type, &p.ID, &p.Kind, &p.Ref, &p.Doc, &p.Version, &next, &p.Failures, &p.Error, &created, &updated)
+	err := scan(&p.Tenant, &p.Type, &p.ID, &p.Kind, &p.Ref, &p.State, &p.Doc, &p.Version, &next, &p.Failures, &p.Error, &created, &updated)
 	p.NextAt, p.CreatedAt, p.UpdatedAt = sqldb.TimeOf(next), sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	return p, err
 }
@@ -131,13 +131,13 @@ func (t accepting) writePlans(now int64, plans []work.Plan) (stale *work.Plan, e
 // the transaction must go back to its savepoint.
 func (t accepting) writePlan(now int64, p *work.Plan) (bool, error) {
 	if p.Version > 0 {
-		n, err := t.Exec("UPDATE posthouse_plans SET kind = ?, ref = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
+		n, err := t.Exec("UPDATE posthouse_plans SET kind = ?, ref = ?, state = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ?",
-			p.Kind, p.Ref, string(p.Doc), sqldb.Micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
+			p.Kind, p.Ref, p.State, string(p.Doc), sqldb.Micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
 		return n == 1, err
 	}
-	_, err := t.Exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+sqldb.Marks(12)+")",
-		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, string(p.Doc), 1, sqldb.Micros(p.NextAt), p.Failures, p.Error, now, now)
+	_, err := t.Exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+sqldb.Marks(13)+")",
+		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, p.State, string(p.Doc), 1, sqldb.Micros(p.NextAt), p.Failures, p.Error, now, now)
 	if t.DB.Taken(err) {
 		return false, nil // the transaction can go on from the savepoint
 	}

@@ -287,7 +287,7 @@ func again(old *posthouse.Delivery, number int, at time.Time, epoch int64, force
 	d := posthouse.Delivery{
 		ID: posthouse.DeliveryID(old.Message, number), Message: old.Message, Tenant: old.Tenant, Channel: old.Channel,
 		Recipient: old.Recipient, Priority: old.Priority, Pulled: old.Pulled, State: posthouse.Pending, Version: 1,
-		IdemKey: old.IdemKey, OnUnknown: old.OnUnknown, ReplayOf: old.ID, Epoch: epoch,
+		IdemKey: old.IdemKey, OnUnknown: old.OnUnknown, ReplayOf: old.ID, Notification: old.Notification, Epoch: epoch,
 		CreatedAt: at, UpdatedAt: at, DueAt: at, Deadline: old.Deadline,
 	}
 	if old.Pinned {

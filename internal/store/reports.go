@@ -83,7 +83,10 @@ func (t handing) report(list []work.Report, wary bool, decide func(time.Time, *w
 	if err := t.announce(&b, told); err != nil {
 		return nil, err
 	}
-	return list, t.Run(b)
+	if err := t.Run(b); err != nil {
+		return nil, err
+	}
+	return list, settling{t.tx}.tellNotifications(sqldb.Micros(p.at), p.changes)
 }
 
 // read locks the deliveries first: who reports on the same one waits here, and then finds what was said. Of the

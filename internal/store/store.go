@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store/registry"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Store is an open database as its families of tables: each is a value over the same connection, and takes part in the
@@ -126,6 +127,7 @@ type shared struct {
 	walks     walks // of Prune over rows
 	messages  reading.Messages
 	history   reading.History
+	notified  work.Notified // nil where no routes are known
 }
 
 // tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.
@@ -136,6 +138,8 @@ type tx struct {
 	parted  *partition.Partitions
 	feed    *feedSwitch
 	told    []reading.Tidings // what it has written into the feed
+	// notified decides of notifications; nil where nothing does.
+	notified work.Notified
 }
 
 // within runs fn in a transaction that open begins, and says afterwards that the feed has grown, where it has.
@@ -144,7 +148,7 @@ func (s *shared) within(fn func(*tx) error, open func(func(*sqldb.Tx) error) err
 	var began time.Time
 	err := open(func(t *sqldb.Tx) error {
 		began = time.Now()
-		own := &tx{t, &s.flights, &s.fresh, s.parted, s.feed, nil}
+		own := &tx{t, &s.flights, &s.fresh, s.parted, s.feed, nil, s.notified}
 		err := fn(own)
 		told = own.told
 		return err

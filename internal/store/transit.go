@@ -25,9 +25,12 @@ func (s Queue) Record(ctx context.Context, now time.Time, decide func(now time.T
 			return err
 		}
 		changes = decide(sqldb.TimeOf(at))
+		if t.notified != nil && linked(changes) {
+			return errLinked
+		}
 		return settling{t}.applyFlown(at, changes, &s.flights)
 	})
-	if errors.Is(err, sqldb.ErrStale) || s.db.Taken(err) { // taken: it was recorded, and the answer to that commit was lost
+	if errors.Is(err, errLinked) || errors.Is(err, sqldb.ErrStale) || s.db.Taken(err) { // taken: it was recorded, and the answer to that commit was lost
 		err = s.change(ctx, now, "record", func(t *tx) (err error) {
 			refused, err = settling{t}.applyCurrent(decide)
 			return err
@@ -38,6 +41,9 @@ func (s Queue) Record(ctx context.Context, now time.Time, decide func(now time.T
 	}
 	return refused, err
 }
+
+// errLinked says that changes are of a notification's deliveries: more is written with them than one statement can.
+var errLinked = errors.New("the deliveries are of notifications")
 
 // Revise locks the selected deliveries, lets decide say what becomes of each, and writes
 // that. decide may leave deliveries out. It returns the deliveries as they stand after.
@@ -89,6 +95,14 @@ func (t settling) apply(now int64, changes []work.Change) error {
 // applyFlown is apply for changes of which some may be results of clean deliveries in flights. Deliveries that were locked have
 // rows of their own: there are no flights then, whatever this process remembers.
 func (t settling) applyFlown(now int64, changes []work.Change, inFlight *flights) error {
+	if err := t.applyAlone(now, changes, inFlight); err != nil {
+		return err
+	}
+	return t.tellNotifications(now, changes)
+}
+
+// applyAlone is applyFlown, but that it tells no notification.
+func (t settling) applyAlone(now int64, changes []work.Change, inFlight *flights) error {
 	b, err := inFlight.bundleOf(now, changes)
 	if err != nil {
 		return err

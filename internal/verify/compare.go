@@ -41,7 +41,7 @@ func comparisons(m *posthouse.Message, d *posthouse.Delivery, h history) []compa
 func ofMessage(m *posthouse.Message, d *posthouse.Delivery, h history) []comparison {
 	all := []comparison{
 		{"channel", d.Channel, m.Channel}, {"not_before", stampText(d.NotBefore), stampText(m.NotBefore)}, {"message's tenant", m.Tenant, d.Tenant},
-		{"priority", d.Priority, m.Priority},
+		{"priority", d.Priority, m.Priority}, {"notification", d.Notification, m.Notification},
 	}
 	if h.replay() {
 		return all

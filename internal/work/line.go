@@ -31,6 +31,18 @@ func LineOwner(d *posthouse.Delivery) string {
 	return "line/" + d.Channel + "/" + d.Line
 }
 
+// AcceptOwner is what stands behind a delivery in its first event: the line that it stands in, or the notification whose step it is. Empty
+// for what a caller has handed in.
+func AcceptOwner(d *posthouse.Delivery) string {
+	if d.Notification != "" {
+		return NotificationOwner + d.Notification
+	}
+	return LineOwner(d)
+}
+
+// NotificationOwner begins the owner of a notification's deliveries in their first events.
+const NotificationOwner = "notification/"
+
 // LineOfMessage is the line of a message, and whether it has one.
 func LineOfMessage(m *posthouse.Message) (LineKey, bool) {
 	if m == nil || m.OrderingKey == "" {

@@ -11,7 +11,9 @@ type Plan struct {
 	// Kind and Ref say what it is about in its sender's own words, as a message's do. A plan can be found
 	// by them where Ref is not empty.
 	Kind, Ref string
-	Doc       []byte // JSON
+	// State says how it stands, of types whose plans are listed by it. Defaults to nothing.
+	State string
+	Doc   []byte // JSON
 	// Version is the one that was read; 0 where there is none yet. A stored plan has the next.
 	Version int64
 	// NextAt is when it is due again; zero is never.
@@ -30,4 +32,6 @@ const (
 	PlanReminder PlanType = "reminder" // a posthouse.Reminder
 	PlanTask     PlanType = "task"     // what package flow knows of a task
 	PlanDecision PlanType = "decision" // a decision about many deliveries, and how far it is
+	// PlanNotification is a posthouse.Notification with what it is made of.
+	PlanNotification PlanType = "notification"
 )

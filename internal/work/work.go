@@ -38,6 +38,8 @@ type Submission struct {
 	Entries []Entry
 	// Plans are written with the entries, each over the version that was read.
 	Plans []Plan
+	// Routed are the ids of messages that plans send later. They are answered after the entries.
+	Routed []string
 	// Payer is the id of the key whose quota the messages count against. Empty for none.
 	Payer string
 }

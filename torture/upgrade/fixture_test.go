@@ -191,6 +191,17 @@ func fill(t *testing.T, h *house.House, c *client.Client) {
 	note("subscription", err)
 	_, err = c.Media.Add(ctx, "notice.txt", "file", strings.NewReader("the notice"))
 	note("media", err)
+	_, err = c.Routes.Put(ctx, posthouse.Route{Name: "night", Steps: []posthouse.RouteStep{
+		{Channels: []string{"generic"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(30 * 24 * time.Hour)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	routed := house.Text("generic", 1)
+	routed.Channel, routed.Route, routed.DedupKey = "", "night", ""
+	if _, err := c.Messages.Send(ctx, routed); err != nil {
+		t.Fatal(err)
+	}
 	_, err = c.Reminders.Create(ctx, posthouse.Reminder{Draft: house.Text("generic", 1), Countdown: &posthouse.Countdown{To: time.Now().AddDate(9, 0, 0)}})
 	note("reminder", err)
 	_, err = c.Tasks.Tell(ctx, workflow.Event{Type: workflow.TaskCreated, Task: "1001", Created: &workflow.Task{

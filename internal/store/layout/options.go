@@ -16,10 +16,19 @@ type messageOptions struct {
 	Account    string           `json:"account,omitempty"`
 	Pool       string           `json:"pool,omitempty"`
 	Order      string           `json:"ordering_key,omitempty"`
+	// Notified is set for the message of a step of a notification.
+	Notified notified `json:"notified,omitzero"`
+}
+
+// notified is which step of which notification a message is, and the delivery before it that it stands for.
+type notified struct {
+	By         string `json:"by"`
+	Step       int    `json:"step"`
+	FallbackOf string `json:"fallback_of,omitempty"`
 }
 
 func optionsOf(m *posthouse.Message) string {
-	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey}
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey, notified{m.Notification, m.Step, m.FallbackOf}}
 	if o == (messageOptions{}) {
 		return ""
 	}
@@ -38,4 +47,5 @@ func ReadOptions(text string, m *posthouse.Message) {
 	}
 	m.Clock, m.TemplateID, m.Reminder, m.Sensitive = o.Clock, o.TemplateID, o.Reminder, o.Sensitive
 	m.Account, m.Pool, m.OrderingKey = o.Account, o.Pool, o.Order
+	m.Notification, m.Step, m.FallbackOf = o.Notified.By, o.Notified.Step, o.Notified.FallbackOf
 }

@@ -11,7 +11,7 @@ import (
 var deliveryColumns = []string{
 	"id", "tenant", "channel", "account?", "pin?", "priority#", "user_id?", "address?", "recipient_type?",
 	"state", "reason?", "last_error?", "version#", "token#?", "attempts#?", "tries#?", "claim_losses#?",
-	"idem_key?", "on_unknown", "provider_ref?", "unconfirmed#?", "cancel_requested#?", "replay_of?", "epoch#?",
+	"idem_key?", "on_unknown", "provider_ref?", "unconfirmed#?", "cancel_requested#?", "replay_of?", "notification?", "epoch#?",
 	"created_at#", "updated_at#", "due_at#?", "not_before#?", "deadline#?",
 	"started_at#?", "first_start_at#?", "lease_until#?", "lease_owner?",
 }
@@ -64,7 +64,7 @@ func DeliveryValues(d *posthouse.Delivery) []any {
 	return []any{
 		d.ID, d.Tenant, d.Channel, d.Account, string(work.PinOf(d)), laneOf(d), d.User, d.Address, d.Type,
 		string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
-		d.IdemKey, string(d.OnUnknown), d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.ReplayOf, d.Epoch,
+		d.IdemKey, string(d.OnUnknown), d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.ReplayOf, d.Notification, d.Epoch,
 		sqldb.Micros(d.CreatedAt), sqldb.Micros(d.UpdatedAt), sqldb.Micros(d.DueAt), sqldb.Micros(d.NotBefore), sqldb.Micros(d.Deadline),
 		sqldb.Micros(d.StartedAt), sqldb.Micros(d.FirstStartAt), sqldb.Micros(d.LeaseUntil), d.LeaseOwner,
 	}
@@ -78,7 +78,7 @@ func ScanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 	var at [8]int64
 	err := scan(&d.ID, &d.Tenant, &d.Channel, &d.Account, &pin, &lane, &d.User, &d.Address, &d.Type,
 		&d.State, &d.Reason, &d.Error, &d.Version, &d.Token, &d.Attempts, &d.Tries, &d.ClaimLosses,
-		&d.IdemKey, &d.OnUnknown, &d.ProviderRef, &unconfirmed, &cancel, &d.ReplayOf, &d.Epoch,
+		&d.IdemKey, &d.OnUnknown, &d.ProviderRef, &unconfirmed, &cancel, &d.ReplayOf, &d.Notification, &d.Epoch,
 		&at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &d.LeaseOwner)
 	if err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func AcceptEvent(d *posthouse.Delivery) posthouse.Event {
 	}
 	return posthouse.Event{
 		Delivery: d.ID, Version: d.Version, Tenant: d.Tenant, At: d.CreatedAt, Type: kind, To: d.State,
-		Reason: d.Reason, Due: d.DueAt, Epoch: d.Epoch, Account: d.Account, Owner: work.LineOwner(d),
+		Reason: d.Reason, Due: d.DueAt, Epoch: d.Epoch, Account: d.Account, Owner: work.AcceptOwner(d),
 	}
 }
 

@@ -54,7 +54,7 @@ func SoleColumns(d *sqldb.Dialect) string {
 	values := []string{
 		id, "m.tenant", "m.channel", sent("s.account", "m.account"), "''", "m.priority", "m.user_id", "m.address", "m.recipient_type",
 		SoleState, "''", "''", stage("1", "2", "3"), stage("0", "1", "1"), stage("0", "1", "1"), "0", "0",
-		"CASE WHEN m.idem_key = '' THEN " + id + " ELSE m.idem_key END", "m.policy", sent("s.ref", "''"), "0", "0", "''", sent("s.epoch", "m.epoch"),
+		"CASE WHEN m.idem_key = '' THEN " + id + " ELSE m.idem_key END", "m.policy", sent("s.ref", "''"), "0", "0", "''", "''", sent("s.epoch", "m.epoch"),
 		"m.created_at", sent("s.at", "m.created_at"), "m.due_at", "m.not_before", "0", "0", sent("s.started_at", "0"), "0", "''",
 	}
 	for i, c := range Queue.Columns {

@@ -123,6 +123,7 @@ CREATE TABLE posthouse_queue (
   unconfirmed smallint NOT NULL DEFAULT 0,
   cancel_requested smallint NOT NULL DEFAULT 0,
   replay_of varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  notification varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   epoch bigint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
@@ -166,6 +167,7 @@ CREATE TABLE posthouse_settled (
   unconfirmed smallint NOT NULL DEFAULT 0,
   cancel_requested smallint NOT NULL DEFAULT 0,
   replay_of varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  notification varchar(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   epoch bigint NOT NULL DEFAULT 0,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
@@ -419,6 +421,16 @@ CREATE TABLE posthouse_templates (
   PRIMARY KEY (tenant, name, version)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
+-- Every version of every route: doc is its steps and how they follow one another, as JSON.
+CREATE TABLE posthouse_routes (
+  tenant varchar(128) NOT NULL,
+  name varchar(128) NOT NULL,
+  version int NOT NULL,
+  doc mediumtext NOT NULL,
+  created_at bigint NOT NULL,
+  PRIMARY KEY (tenant, name, version)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
+
 -- Who is on duty: the roster itself.
 CREATE TABLE posthouse_rosters (
   tenant varchar(128) NOT NULL,
@@ -557,6 +569,7 @@ CREATE TABLE posthouse_plans (
   id varbinary(1020) NOT NULL,
   kind varchar(128) NOT NULL DEFAULT '',
   ref varbinary(1020) NOT NULL DEFAULT '',
+  state varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   doc mediumtext NOT NULL DEFAULT (''),
   version bigint NOT NULL DEFAULT 1,
   next_at bigint NOT NULL DEFAULT 0,
@@ -567,6 +580,7 @@ CREATE TABLE posthouse_plans (
   PRIMARY KEY (tenant, type, id),
   KEY posthouse_plans_due (next_at, id),
   KEY posthouse_plans_ref (tenant, type, kind, ref),
+  KEY posthouse_plans_state (tenant, type, state, id),
   KEY posthouse_plans_over (next_at, updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='posthouse';
 
@@ -1116,18 +1130,18 @@ CREATE TABLE posthouse_dead_letters (
 
 -- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
-SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
+SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, notification, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
 UNION ALL
-SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
+SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, notification, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
 UNION ALL
-SELECT q.id, m.tenant, m.channel, m.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
+SELECT q.id, m.tenant, m.channel, m.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
 FROM posthouse_due q JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(q.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
 UNION ALL
-SELECT j.value, m.tenant, m.channel, CASE WHEN f.accounts = '' THEN m.account ELSE JSON_UNQUOTE(JSON_EXTRACT(f.accounts, CONCAT('$[', j.place - 1, ']'))) END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
+SELECT j.value, m.tenant, m.channel, CASE WHEN f.accounts = '' THEN m.account ELSE JSON_UNQUOTE(JSON_EXTRACT(f.accounts, CONCAT('$[', j.place - 1, ']'))) END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
 FROM posthouse_flights f, JSON_TABLE(f.ids, '$[*]' COLUMNS (place FOR ORDINALITY, value varchar(26) CHARACTER SET ascii COLLATE ascii_bin PATH '$')) j JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(j.value, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1
 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
 UNION ALL
-SELECT s.id, m.tenant, m.channel, s.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
+SELECT s.id, m.tenant, m.channel, s.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
 FROM posthouse_sent s JOIN posthouse_messages m ON m.id = CONVERT(CONCAT(substr(s.id, 1, 22), '0000') USING ascii) COLLATE ascii_bin AND m.sole = 1;
 
 -- All that happened to every delivery, for readers of the database. The first lines of a clean delivery follow from its rows.
@@ -1198,6 +1212,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_presets;
+DROP TABLE posthouse_routes;
 DROP TABLE posthouse_templates;
 DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;

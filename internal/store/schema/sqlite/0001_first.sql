@@ -115,6 +115,7 @@ CREATE TABLE posthouse_queue (
   unconfirmed INTEGER NOT NULL DEFAULT 0,
   cancel_requested INTEGER NOT NULL DEFAULT 0,
   replay_of TEXT NOT NULL DEFAULT '',
+  notification TEXT NOT NULL DEFAULT '',
   epoch INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
@@ -159,6 +160,7 @@ CREATE TABLE posthouse_settled (
   unconfirmed INTEGER NOT NULL DEFAULT 0,
   cancel_requested INTEGER NOT NULL DEFAULT 0,
   replay_of TEXT NOT NULL DEFAULT '',
+  notification TEXT NOT NULL DEFAULT '',
   epoch INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
@@ -400,6 +402,16 @@ CREATE TABLE posthouse_templates (
   PRIMARY KEY (tenant, name, version)
 );
 
+-- Every version of every route: doc is its steps and how they follow one another, as JSON.
+CREATE TABLE posthouse_routes (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  doc TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name, version)
+) WITHOUT ROWID;
+
 -- Who is on duty: the roster itself.
 CREATE TABLE posthouse_rosters (
   tenant TEXT NOT NULL,
@@ -538,6 +550,7 @@ CREATE TABLE posthouse_plans (
   id TEXT NOT NULL,
   kind TEXT NOT NULL DEFAULT '',
   ref TEXT NOT NULL DEFAULT '',
+  state TEXT NOT NULL DEFAULT '',
   doc TEXT NOT NULL DEFAULT '',
   version INTEGER NOT NULL DEFAULT 1,
   next_at INTEGER NOT NULL DEFAULT 0,
@@ -549,6 +562,7 @@ CREATE TABLE posthouse_plans (
 );
 CREATE INDEX posthouse_plans_due ON posthouse_plans (next_at, id) WHERE next_at > 0;
 CREATE INDEX posthouse_plans_ref ON posthouse_plans (tenant, type, kind, ref, id) WHERE ref <> '';
+CREATE INDEX posthouse_plans_state ON posthouse_plans (tenant, type, state, id) WHERE state <> '';
 CREATE INDEX posthouse_plans_over ON posthouse_plans (updated_at) WHERE next_at = 0;
 
 -- Who has which role.
@@ -1097,18 +1111,18 @@ CREATE TABLE posthouse_dead_letters (
 
 -- Every delivery, for readers of the database.
 CREATE VIEW posthouse_deliveries AS
-SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
+SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, notification, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_queue
 UNION ALL
-SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
+SELECT id, tenant, channel, account, pin, priority, user_id, address, recipient_type, state, reason, last_error, version, token, attempts, tries, claim_losses, idem_key, on_unknown, provider_ref, unconfirmed, cancel_requested, replay_of, notification, epoch, created_at, updated_at, due_at, not_before, deadline, started_at, first_start_at, lease_until, lease_owner FROM posthouse_settled
 UNION ALL
-SELECT q.id, m.tenant, m.channel, m.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
+SELECT q.id, m.tenant, m.channel, m.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'pending', '', '', 1, 0, 0, 0, 0, CASE WHEN m.idem_key = '' THEN q.id ELSE m.idem_key END, m.policy, '', 0, 0, '', '', m.epoch, m.created_at, m.created_at, q.due_at, m.not_before, 0, 0, 0, 0, ''
 FROM posthouse_due q JOIN posthouse_messages m ON m.id = substr(q.id, 1, 22) || '0000' AND m.sole = 1
 UNION ALL
-SELECT j.value, m.tenant, m.channel, CASE WHEN f.accounts = '' THEN m.account ELSE json_extract(f.accounts, '$[' || j.key || ']') END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
+SELECT j.value, m.tenant, m.channel, CASE WHEN f.accounts = '' THEN m.account ELSE json_extract(f.accounts, '$[' || j.key || ']') END, '', m.priority, m.user_id, m.address, m.recipient_type, 'sending', '', '', 2, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN j.value ELSE m.idem_key END, m.policy, '', 0, 0, '', '', f.epoch, m.created_at, f.started_at, m.due_at, m.not_before, 0, f.started_at, f.started_at, f.lease_until, f.owner
 FROM posthouse_flights f, json_each(f.ids) j JOIN posthouse_messages m ON m.id = substr(j.value, 1, 22) || '0000' AND m.sole = 1
 WHERE NOT EXISTS (SELECT 1 FROM posthouse_sent s WHERE s.id = j.value)
 UNION ALL
-SELECT s.id, m.tenant, m.channel, s.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
+SELECT s.id, m.tenant, m.channel, s.account, '', m.priority, m.user_id, m.address, m.recipient_type, 'sent', '', '', 3, 1, 1, 0, 0, CASE WHEN m.idem_key = '' THEN s.id ELSE m.idem_key END, m.policy, s.ref, 0, 0, '', '', s.epoch, m.created_at, s.at, m.due_at, m.not_before, 0, 0, s.started_at, 0, ''
 FROM posthouse_sent s JOIN posthouse_messages m ON m.id = substr(s.id, 1, 22) || '0000' AND m.sole = 1;
 
 -- All that happened to every delivery, for readers of the database. The first lines of a clean delivery follow from its rows.
@@ -1179,6 +1193,7 @@ DROP TABLE posthouse_roster_entries;
 DROP TABLE posthouse_roster_days;
 DROP TABLE posthouse_rosters;
 DROP TABLE posthouse_presets;
+DROP TABLE posthouse_routes;
 DROP TABLE posthouse_templates;
 DROP TABLE posthouse_processes;
 DROP TABLE posthouse_rates;

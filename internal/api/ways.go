@@ -1,0 +1,247 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/route"
+	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// Ways keeps routes.
+type Ways interface {
+	PutRoute(ctx context.Context, now time.Time, r posthouse.Route) (posthouse.Route, error)
+	Route(ctx context.Context, tenant, name string, version int) (posthouse.Route, error)
+	Routes(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Route, next string, err error)
+	DeleteRoute(ctx context.Context, tenant, name string) error
+}
+
+// WayPreviews say who would get what when.
+type WayPreviews interface {
+	Preview(ctx context.Context, req *intake.Request, d posthouse.Draft, now time.Time) (wire.RoutePreview, error)
+}
+
+// Notifications are read, acknowledged and ended.
+type Notifications interface {
+	Get(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
+	List(ctx context.Context, v work.Viewer, in posthouse.NotificationState, cursor string, limit int) (list []posthouse.Notification, next string, err error)
+	// Of are the notifications of a message, none where it follows no route, and what each step of them says.
+	Of(ctx context.Context, v work.Viewer, message, cursor string, limit int) (list []posthouse.Notification, says posthouse.Draft, next string, err error)
+	Acknowledge(ctx context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error)
+	End(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
+}
+
+// ways is the resource of routes, and of the notifications that follow them.
+type ways struct {
+	store    Ways
+	previews WayPreviews
+	channels Channels
+	told     Notifications
+}
+
+var (
+	routeBody        = web.BodyOf[posthouse.Route]().Loose()
+	routePreviewBody = web.BodyOf[posthouse.Draft]()
+	ackBody          = web.BodyOf[wire.Ack]().Optional()
+)
+
+func (w ways) routes() []web.Route {
+	return web.Tagged("routes",
+		web.Get("/v1/routes", reads, "List routes, the latest version of each.", w.list).Paged(),
+		web.Get("/v1/routes/{name}", reads, "A route, its latest version or a given one.", w.get).Query("version"),
+		web.Put("/v1/routes/{name}", admin, "Store a new version.", routeBody, w.put).Guarded(),
+		web.Delete("/v1/routes/{name}", admin, "Delete a route, all versions. Notifications that follow it go on.", w.remove),
+		web.Post("/v1/routes/{name}/preview", reads, "Who would get what when. Nothing is sent.", routePreviewBody, w.preview).Sighted(),
+		web.Get("/v1/notifications", reads, "List notifications, newest first.", w.listTold).Query("state").Paged().Sighted(),
+		web.Get("/v1/notifications/{id}", reads, "One notification.", w.getTold).Sighted(),
+		web.Post("/v1/notifications/{id}/ack", sends, "Acknowledge it: no further step begins.", ackBody, w.ack).Audited().Sighted(),
+		web.Act("/v1/notifications/{id}/end", sends, "End it: no further step begins, and nobody has taken note.", w.end).Audited().Sighted(),
+		web.Get("/v1/messages/{id}/notifications", reads, "Who was told of a message, by which steps.", w.ofMessage).Paged().Sighted(),
+		web.Post("/v1/messages/{id}/ack", sends, "Acknowledge a message, for all whom it means or for one.", ackBody, w.ackMessage).Audited().Sighted(),
+	)
+}
+
+func (w ways) list(c *web.Call) (wire.Page[posthouse.Route], error) {
+	return paged(c, func(cursor string, limit int) ([]posthouse.Route, string, error) {
+		return w.store.Routes(c.Context(), c.Tenant(), cursor, limit)
+	})
+}
+
+func (w ways) get(c *web.Call) (posthouse.Route, error) {
+	version := c.Number("version", 1, 1<<30)
+	if err := c.Wrong(); err != nil {
+		return posthouse.Route{}, err
+	}
+	found, err := w.store.Route(c.Context(), c.Tenant(), c.PathValue("name"), version)
+	c.Tag(found.Tag())
+	return found, err
+}
+
+func (w ways) put(c *web.Call, in posthouse.Route) (posthouse.Route, error) {
+	c.NameIn(&in.Name, in.Tenant)
+	c.CheckName("name", in.Name)
+	in = route.WithDefaults(in)
+	known := map[string]bool{}
+	for i := range in.Steps {
+		for _, name := range in.Steps[i].Channels {
+			_, err := w.channels.Get(c.Context(), c.Tenant(), name)
+			if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+				return in, err
+			}
+			known[name] = err == nil
+		}
+	}
+	p := draft.Problems{}
+	route.Check(&in, func(name string) bool { return known[name] }, &p)
+	c.Add(p.List)
+	if err := c.Wrong(); err != nil {
+		return in, err
+	}
+	in.Tenant = c.Tenant()
+	before, missing := w.store.Route(c.Context(), c.Tenant(), in.Name, 0)
+	stored, err := w.store.PutRoute(c.Context(), time.Now(), in)
+	puts(c, missing == nil, before, stored)
+	c.Tag(stored.Tag())
+	return stored, err
+}
+
+func (w ways) remove(c *web.Call) error {
+	before, err := w.store.Route(c.Context(), c.Tenant(), c.PathValue("name"), 0)
+	deletes(c, before, err)
+	return w.store.DeleteRoute(c.Context(), c.Tenant(), c.PathValue("name"))
+}
+
+func (w ways) preview(c *web.Call, in posthouse.Draft) (wire.RoutePreview, error) {
+	if in.Route != "" && in.Route != c.PathValue("name") {
+		c.Refuse("route", "is %.80q: the address names %.80q", in.Route, c.PathValue("name"))
+	}
+	in.Route = c.PathValue("name")
+	if err := c.Wrong(); err != nil {
+		return wire.RoutePreview{}, err
+	}
+	return w.previews.Preview(c.Context(), &intake.Request{Tenant: c.Tenant(), Caller: c.Caller()}, in, time.Now())
+}
+
+func (w ways) listTold(c *web.Call) (wire.Page[posthouse.Notification], error) {
+	state := posthouse.NotificationState(c.Query.Get("state"))
+	switch state {
+	case "", posthouse.NotificationWaiting, posthouse.NotificationTold, posthouse.NotificationAcknowledged, posthouse.NotificationNotTold:
+	default:
+		c.Refuse("state", "is %.60q: want waiting, told, acknowledged or not_told", state)
+	}
+	return paged(c, func(cursor string, limit int) ([]posthouse.Notification, string, error) {
+		return w.told.List(c.Context(), c.Viewer(), state, cursor, limit)
+	})
+}
+
+func (w ways) getTold(c *web.Call) (posthouse.Notification, error) {
+	return w.told.Get(c.Context(), c.Viewer(), c.PathValue("id"))
+}
+
+func (w ways) ofMessage(c *web.Call) (wire.Page[posthouse.Notification], error) {
+	out, err := paged(c, func(cursor string, limit int) ([]posthouse.Notification, string, error) {
+		list, _, next, err := w.told.Of(c.Context(), c.Viewer(), c.PathValue("id"), cursor, limit)
+		return list, next, err
+	})
+	if err == nil && len(out.Items) == 0 && c.Query.Get("cursor") == "" {
+		err = noRouted(c.PathValue("id"))
+	}
+	return out, err
+}
+
+func noRouted(message string) error {
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is no message %.80q that follows a route", message)
+}
+
+// each does something to each notification of a message. An error of code not_found says that there is none.
+func each(c *web.Call, told Notifications, do func(n *posthouse.Notification) error) error {
+	message, found := c.PathValue("id"), false
+	for cursor := ""; ; {
+		list, _, next, err := told.Of(c.Context(), c.Viewer(), message, cursor, web.MaxPage)
+		for i := 0; i < len(list) && err == nil; i++ {
+			found, err = true, do(&list[i])
+		}
+		if err != nil {
+			return err
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	if !found {
+		return noRouted(message)
+	}
+	return nil
+}
+
+func (w ways) ack(c *web.Call, in wire.Ack) (posthouse.Notification, error) {
+	checkAck(c, in)
+	if in.User != "" {
+		c.Refuse("user", "stands beside a notification, which is one person's: leave it out")
+	}
+	if err := c.Wrong(); err != nil {
+		return posthouse.Notification{}, err
+	}
+	c.Asked(in, 1)
+	return w.told.Acknowledge(c.Context(), c.Viewer(), c.PathValue("id"), byOf(c, in), posthouse.AckAPI, in.Evidence)
+}
+
+func checkAck(c *web.Call, in wire.Ack) {
+	c.CheckWord("by", in.By, draft.MaxWord)
+	c.CheckWord("user", in.User, draft.MaxWord)
+	p := draft.Problems{}
+	p.Object("evidence", in.Evidence, route.MaxEvidence)
+	c.Add(p.List)
+}
+
+// byOf is who has taken note: whoever the caller says, or the caller.
+func byOf(c *web.Call, in wire.Ack) string {
+	if in.By != "" {
+		return in.By
+	}
+	return c.Key.Name
+}
+
+func (w ways) ackMessage(c *web.Call, in wire.Ack) (out wire.Page[posthouse.Notification], err error) {
+	checkAck(c, in)
+	if err := c.Wrong(); err != nil {
+		return out, err
+	}
+	out.Items = []posthouse.Notification{}
+	err = each(c, w.told, func(n *posthouse.Notification) error {
+		if in.User != "" && !means(n, in.User) {
+			return nil
+		}
+		acked, err := w.told.Acknowledge(c.Context(), c.Viewer(), n.ID, byOf(c, in), posthouse.AckAPI, in.Evidence)
+		if err == nil {
+			out.Items = append(out.Items, acked)
+			c.Asked(in, len(out.Items))
+		}
+		return err
+	})
+	if err == nil && len(out.Items) == 0 {
+		err = posthouse.Errorf(posthouse.CodeNotFound, "the message means nobody called %.80q", in.User)
+	}
+	return out, err
+}
+
+// means reports whether a notification is somebody's.
+func means(n *posthouse.Notification, user string) bool {
+	for _, to := range n.To {
+		if to.User == user || to.Address == user {
+			return true
+		}
+	}
+	return false
+}
+
+func (w ways) end(c *web.Call) (posthouse.Notification, error) {
+	c.Asked(nil, 1)
+	return w.told.End(c.Context(), c.Viewer(), c.PathValue("id"))
+}

@@ -1,0 +1,181 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// reached reports whether a delivery in a state proves what a step waits for.
+func reached(s posthouse.State, until posthouse.Proof) bool {
+	switch until {
+	case posthouse.ProofSent:
+		return s == posthouse.Sent || s == posthouse.Delivered
+	case posthouse.ProofDelivered:
+		return s == posthouse.Delivered
+	}
+	return false
+}
+
+// failed reports whether nothing comes any more of a delivery, and nothing came.
+func failed(s posthouse.State) bool {
+	switch s {
+	case posthouse.Failed, posthouse.Undelivered, posthouse.Expired, posthouse.Suppressed, posthouse.Cancelled, posthouse.Quarantined:
+		return true
+	}
+	return false
+}
+
+// step is the nth step of what a notification follows.
+func (n *notification) step(i int) *posthouse.RouteStep { return &n.Follows.Steps[i-1] }
+
+// current are the deliveries of the step that began last; of a route that begins all at once, all.
+func (n *notification) current() (list []posthouse.NotificationDelivery) {
+	for _, d := range n.Deliveries {
+		if n.Follows.Kind == posthouse.RouteAll || d.Step == n.Step && d.Round == n.Round {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// settle is what follows from all that is known of a notification: its state, when it is looked at next, and which of its deliveries are
+// not to start any more. It may be asked at any time, and again.
+func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
+	open := func(reason string, but func(posthouse.NotificationDelivery) bool) work.Withdrawal {
+		var list []string
+		for _, d := range n.Deliveries {
+			if d.State.Open() && d.State != posthouse.Quarantined && !but(d) {
+				list = append(list, d.ID)
+			}
+		}
+		return work.Withdrawal{IDs: list, Reason: reason}
+	}
+	none := func(posthouse.NotificationDelivery) bool { return false }
+	switch {
+	case n.Ack != nil:
+		n.State, n.Reason, n.NextAt = posthouse.NotificationAcknowledged, "", time.Time{}
+		return open(ReasonTold, none)
+	case n.Closed:
+		n.State, n.Reason, n.NextAt = posthouse.NotificationNotTold, cmp.Or(n.Reason, ReasonCancelled), time.Time{}
+		withdraw = open(ReasonCancelled, none)
+	}
+	for _, d := range n.Deliveries {
+		if !reached(d.State, n.step(d.Step).Until) {
+			continue
+		}
+		if n.State != posthouse.NotificationTold {
+			n.State, n.Reason, n.ToldBy, n.ToldAt = posthouse.NotificationTold, "", d.ID, later(d.At, n.CreatedAt)
+		}
+		n.NextAt = time.Time{}
+		if n.Follows.Kind == posthouse.RouteAll {
+			return withdraw
+		}
+		return open(ReasonTold, func(o posthouse.NotificationDelivery) bool { return o.Step == d.Step && o.Round == d.Round })
+	}
+	if n.Closed {
+		return withdraw
+	}
+	if n.State == posthouse.NotificationTold { // a receipt has taken the proof back
+		n.State, n.ToldBy, n.ToldAt = posthouse.NotificationWaiting, "", time.Time{}
+	}
+	if n.State == posthouse.NotificationWaiting {
+		n.NextAt = n.next(now)
+	}
+	return withdraw
+}
+
+// next is when the planner is to look at a notification that waits: at once where its step is done, at the end of the step's time, or
+// when something is heard.
+func (n *notification) next(now time.Time) time.Time {
+	cur := n.current()
+	over := !n.Over.IsZero() && !n.Over.After(now)
+	waits := false
+	for _, d := range cur {
+		switch {
+		case failed(d.State):
+		case d.State == posthouse.Unknown && n.Follows.OnUnknown == posthouse.UnknownFallBack:
+		case !d.State.Open() && over: // it was sent, and not proven in time
+		default:
+			waits = true
+		}
+	}
+	switch {
+	case !waits:
+		return now
+	case over:
+		return time.Time{} // what is under way or in doubt says when it has ended
+	}
+	return n.Over
+}
+
+// late are the deliveries of a step whose time is over that may still be kept from starting. What is in doubt is left to its policy,
+// unless the route falls back.
+func (n *notification) late(now time.Time) (ids []string) {
+	if n.Over.IsZero() || n.Over.After(now) || n.Follows.Kind == posthouse.RouteAll {
+		return nil
+	}
+	for _, d := range n.current() {
+		if d.State.Open() && d.State != posthouse.Quarantined && (!d.Doubtful || n.Follows.OnUnknown == posthouse.UnknownFallBack) {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
+// ended says why nobody was told after the last step.
+func (n *notification) ended() string {
+	reason := ReasonNobody
+	for _, d := range n.Deliveries {
+		switch {
+		case d.State == posthouse.Delivered, d.State == posthouse.Sent && n.step(d.Step).Until == posthouse.ProofAcknowledged:
+			return ReasonNotAcknowledged
+		case d.State == posthouse.Sent:
+			reason = ReasonNotDelivered
+		case reason != ReasonNotDelivered:
+			reason = string(d.State)
+		}
+	}
+	return reason
+}
+
+// follow moves on to the next step, and reports whether there is one.
+func (n *notification) follow() bool {
+	if n.Round == 0 {
+		n.Round = 1
+	}
+	if n.Step++; n.Step <= len(n.Follows.Steps) {
+		return true
+	}
+	if n.Round > n.Follows.Repeat {
+		n.Step--
+		return false
+	}
+	n.Step, n.Round = 1, n.Round+1
+	return true
+}
+
+// before is the last delivery of an earlier step to somebody, or to anybody where there is none.
+func (n *notification) before(user string) string {
+	found := ""
+	for _, d := range slices.Backward(n.Deliveries) {
+		if d.Step == n.Step && d.Round == n.Round {
+			continue
+		}
+		if d.User == user {
+			return d.ID
+		}
+		found = cmp.Or(found, d.ID)
+	}
+	return found
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,122 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Store keeps notifications.
+type Store interface {
+	Plans
+	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
+	Notifications(ctx context.Context, tenant, message, cursor string, limit int) (list []work.Plan, next string, err error)
+	PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) (list []work.Plan, next string, err error)
+}
+
+// Book shows notifications, and takes the word of people about them.
+type Book struct{ Store Store }
+
+// sees reports whether a caller sees a notification: its kind, and each channel that its route has.
+func (n *notification) sees(s work.Sight) bool {
+	if !s.Kind(n.Kind) {
+		return false
+	}
+	for i := range n.Follows.Steps {
+		for _, name := range n.Follows.Steps[i].Channels {
+			if !s.Channel(name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func unknown(id string) error {
+	return posthouse.Errorf(posthouse.CodeNotFound, "there is no notification %.80q", id)
+}
+
+// Get is one notification.
+func (b Book) Get(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error) {
+	p, found, err := b.Store.Plan(ctx, v.Tenant, work.PlanNotification, id)
+	if err != nil {
+		return posthouse.Notification{}, err
+	}
+	if !found {
+		return posthouse.Notification{}, unknown(id)
+	}
+	n, err := read(p)
+	if err == nil && !n.sees(v.Sight) {
+		err = unknown(id)
+	}
+	if err != nil {
+		return posthouse.Notification{}, err
+	}
+	return n.Notification, nil
+}
+
+// List lists notifications that are in a state, or in any, the newest first.
+func (b Book) List(ctx context.Context, v work.Viewer, in posthouse.NotificationState, cursor string, limit int) ([]posthouse.Notification, string, error) {
+	plans, next, err := b.Store.PlansIn(ctx, v.Tenant, work.PlanNotification, string(in), cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	list, err := seen(plans, v.Sight)
+	return list, next, err
+}
+
+func seen(plans []work.Plan, s work.Sight) ([]posthouse.Notification, error) {
+	list := make([]posthouse.Notification, 0, len(plans))
+	for _, p := range plans {
+		n, err := read(p)
+		if err != nil {
+			return nil, err
+		}
+		if n.sees(s) {
+			list = append(list, n.Notification)
+		}
+	}
+	return list, nil
+}
+
+// Of are the notifications of a message, a page at a time: none where it follows no route. says is what each step of them sends.
+func (b Book) Of(ctx context.Context, v work.Viewer, message, cursor string, limit int) (list []posthouse.Notification, says posthouse.Draft, next string, err error) {
+	plans, next, err := b.Store.Notifications(ctx, v.Tenant, message, cursor, limit)
+	if err != nil || len(plans) == 0 {
+		return nil, says, "", err
+	}
+	list, err = seen(plans, v.Sight)
+	if err != nil || len(list) == 0 {
+		return nil, says, "", err
+	}
+	n, err := read(plans[0])
+	return list, n.Draft, next, err
+}
+
+// Acknowledge writes down that somebody has taken note of a notification, and withdraws what has not started of it. The first word stands.
+func (b Book) Acknowledge(ctx context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error) {
+	return b.change(ctx, v, id, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		return Acknowledge(p, by, via, evidence, now)
+	})
+}
+
+// End keeps a notification that waits from going on, and withdraws what has not started of it.
+func (b Book) End(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error) {
+	return b.change(ctx, v, id, End)
+}
+
+func (b Book) change(ctx context.Context, v work.Viewer, id string, how func(work.Plan, time.Time) (work.Plan, work.Withdrawal, bool, error)) (posthouse.Notification, error) {
+	p, err := b.Store.Notification(ctx, time.Now(), v.Tenant, id, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		if n, err := read(p); err != nil || !n.sees(v.Sight) {
+			return p, work.Withdrawal{}, false, unknown(id)
+		}
+		return how(p, now)
+	})
+	if err != nil {
+		return posthouse.Notification{}, err
+	}
+	return Read(p)
+}

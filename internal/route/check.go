@@ -1,0 +1,168 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/expression"
+)
+
+// Bounds of a route.
+const (
+	mostSteps    = 20
+	mostChannels = 10
+	mostTo       = 100
+	mostRepeat   = 9
+	leastWithin  = time.Second
+	mostWithin   = 30 * 24 * time.Hour
+	maxNote      = 1000
+)
+
+// WithDefaults fills in what a route leaves out.
+func WithDefaults(r posthouse.Route) posthouse.Route {
+	orDefault(&r.Kind, posthouse.RouteFirst)
+	orDefault(&r.For, posthouse.RouteEach)
+	orDefault(&r.OnUnknown, posthouse.UnknownWait)
+	r.Steps = slices.Clone(r.Steps)
+	for i := range r.Steps {
+		orDefault(&r.Steps[i].Until, posthouse.ProofSent)
+	}
+	return r
+}
+
+func orDefault[T ~string](v *T, def T) {
+	if *v == "" {
+		*v = def
+	}
+}
+
+// Check says what is wrong with a route whose defaults are filled in, as far as it alone can tell. channel reports whether there is a
+// channel of a name.
+func Check(r *posthouse.Route, channel func(name string) bool, p *draft.Problems) {
+	one(p, "kind", r.Kind, posthouse.RouteFirst, posthouse.RouteAll)
+	one(p, "for", r.For, posthouse.RouteEach, posthouse.RouteAny)
+	one(p, "on_unknown", r.OnUnknown, posthouse.UnknownWait, posthouse.UnknownFallBack)
+	if len(r.Note) > maxNote {
+		p.Add("note", "has %d bytes: at most %d are allowed", len(r.Note), maxNote)
+	}
+	if len(r.Steps) == 0 {
+		p.Add("steps", `is required: the steps in their order, such as [{"channels": ["sms"], "within": "2m"}, {"channels": ["voice"]}]`)
+	} else if len(r.Steps) > mostSteps {
+		p.Add("steps", "has %d steps: at most %d are allowed", len(r.Steps), mostSteps)
+	}
+	for i := range r.Steps {
+		checkStep(r, i, channel, p)
+	}
+	switch {
+	case r.Repeat < 0 || r.Repeat > mostRepeat:
+		p.Add("repeat", "is %d: want 0 to %d", r.Repeat, mostRepeat)
+	case r.Repeat > 0 && r.Kind == posthouse.RouteAll:
+		p.Add("repeat", "is for routes of kind first: all steps begin at once here")
+	case r.Repeat > 0 && len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Until != posthouse.ProofAcknowledged:
+		p.Add("repeat", "needs a last step with until: acknowledged, which is what a repetition waits for")
+	}
+}
+
+func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Problems) {
+	s, path := &r.Steps[i], fmt.Sprintf("steps[%d].", i)
+	if len(s.Channels) == 0 {
+		p.Add(path+"channels", "is required: names of channels")
+	} else if len(s.Channels) > mostChannels {
+		p.Add(path+"channels", "has %d names: at most %d are allowed", len(s.Channels), mostChannels)
+	}
+	for j, name := range s.Channels {
+		switch at := fmt.Sprintf("%schannels[%d]", path, j); {
+		case slices.Index(s.Channels, name) < j:
+			p.Add(at, "%.80q stands there twice", name)
+		case !channel(name):
+			p.Add(at, "there is no channel %.80q", name)
+		}
+	}
+	checkTo(s.To, path, p)
+	one(p, path+"until", s.Until, posthouse.ProofSent, posthouse.ProofDelivered, posthouse.ProofAcknowledged)
+	switch within := s.Within.Std(); {
+	case within != 0 && (within < leastWithin || within > mostWithin):
+		p.Add(path+"within", "is %s: want %s to %s", s.Within, posthouse.Duration(leastWithin), posthouse.Duration(mostWithin))
+	case within == 0 && s.Until != posthouse.ProofSent:
+		p.Add(path+"within", `is required where until is %s: how long that is waited for, such as "10m"`, s.Until)
+	}
+	if s.When != "" {
+		if _, err := compile(s.When); err != nil {
+			p.Add(path+"when", "%v", err)
+		}
+	}
+}
+
+func checkTo(to []posthouse.Recipient, path string, p *draft.Problems) {
+	if len(to) > mostTo {
+		p.Add(path+"to", "has %d recipients: at most %d are allowed", len(to), mostTo)
+	}
+	for j, r := range to {
+		at := fmt.Sprintf("%sto[%d]", path, j)
+		switch named := r.User + r.Address; {
+		case named == "" && r.Roster == "" && r.Role == "":
+			p.Add(at, `names nobody: want a user, an address, a roster or a role, such as {"roster": "night"}`)
+		case named != "" && r.Roster+r.Role != "", r.Roster != "" && r.Role != "":
+			p.Add(at, "names several things: want a user or an address, or a roster, or a role")
+		}
+	}
+}
+
+// one adds a problem where a value is none of those allowed.
+func one[T ~string](p *draft.Problems, path string, v T, allowed ...T) {
+	if !slices.Contains(allowed, v) {
+		p.Add(path, "is %.60q: want one of %v", string(v), allowed)
+	}
+}
+
+// conditions are what the When of a step is made of.
+var conditions = expression.Rules{
+	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, hour, weekday, and, or, not, in and comparisons",
+	Bytes: 1000, Nodes: 200, Calls: []string{"len", "lower", "upper", "trim"},
+	Refuse: func(n ast.Node) (string, bool) {
+		switch n := n.(type) {
+		case *ast.UnaryNode:
+			return refused(n.Operator, "not", "!", "-")
+		case *ast.BinaryNode:
+			return refused(n.Operator, "==", "!=", "<", "<=", ">", ">=", "and", "&&", "or", "||", "in", "contains", "startsWith", "endsWith", "%")
+		case *ast.ArrayNode:
+			return "", true
+		}
+		return "", false
+	},
+	Options: []expr.Option{expr.AsBool()},
+}
+
+// refused says that an operator is none of those allowed.
+func refused(operator string, allowed ...string) (string, bool) {
+	if slices.Contains(allowed, operator) {
+		return "", true
+	}
+	return "the operator " + operator, true
+}
+
+func compile(source string) (*vm.Program, error) { return conditions.Compile(source) }
+
+// holds reports whether a step's condition holds for somebody at a time in a zone. Of one that fails there is an error.
+func holds(source string, d *posthouse.Draft, to posthouse.Recipient, payload map[string]any, at time.Time) (bool, error) {
+	program, err := compile(source)
+	if err != nil {
+		return false, err
+	}
+	out, err := expr.Run(program, map[string]any{
+		"kind": d.Kind, "ref": d.Ref, "priority": string(d.Priority), "source": d.Source, "payload": payload,
+		"user": to.User, "address": to.Address, "type": to.Type, "hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1,
+	})
+	if err != nil {
+		return false, fmt.Errorf("the condition %q fails: %w", source, err)
+	}
+	yes, _ := out.(bool)
+	return yes, nil
+}

@@ -1,0 +1,97 @@
+package route
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// The words why a notification is in its state, or a step was passed over. Besides these, a notification that was not told has the
+// state of the delivery that failed last as its reason.
+const (
+	ReasonNotDelivered    = "not_delivered"    // it was sent, and its delivery was not proven in time
+	ReasonNotAcknowledged = "not_acknowledged" // it arrived, and was not acknowledged in time
+	ReasonNobody          = "nobody"           // no step addressed anybody
+	ReasonCancelled       = "cancelled"        // a person or a program ended it
+	ReasonExpired         = "expired"          // the message's deadline came before anybody was told
+
+	SkippedCondition = "condition" // its condition is false
+	SkippedNobody    = "nobody"    // its roster is empty, or nobody has its role
+	SkippedRefused   = "refused"   // its messages cannot be accepted
+
+	// ReasonTold is of a delivery that was withdrawn since another step's has proven it.
+	ReasonTold = "told"
+	// ReasonStepOver is of a delivery that did not start within its step's time.
+	ReasonStepOver = "step_over"
+)
+
+// notification is the document of a plan: what is shown of a notification, and what its steps are made of.
+type notification struct {
+	posthouse.Notification
+	// Follows is the route as it was when the message was accepted.
+	Follows posthouse.Route `json:"follows"`
+	// Draft is what each step sends.
+	Draft posthouse.Draft `json:"draft"`
+	// MentionAll is whether its messages may call everybody.
+	MentionAll bool `json:"mention_all,omitempty"`
+	// Over is when the time of its current step is over; zero for never.
+	Over time.Time `json:"over,omitzero"`
+	// Closed is set once a person or a program has ended it.
+	Closed bool `json:"closed,omitempty"`
+}
+
+func read(p work.Plan) (notification, error) {
+	var n notification
+	if err := json.Unmarshal(p.Doc, &n); err != nil {
+		return n, fmt.Errorf("the notification %s cannot be read: %w", p.ID, err)
+	}
+	n.ID, n.Message, n.Tenant, n.Version = p.ID, posthouse.MessageID(p.ID), p.Tenant, p.Version
+	n.NextAt, n.CreatedAt, n.UpdatedAt = p.NextAt, p.CreatedAt, p.UpdatedAt
+	return n, nil
+}
+
+// Read is the notification of a plan.
+func Read(p work.Plan) (posthouse.Notification, error) {
+	n, err := read(p)
+	return n.Notification, err
+}
+
+// plan is a notification as it is stored, over the version that was read.
+func (n *notification) plan() (work.Plan, error) {
+	doc, err := json.Marshal(n)
+	return work.Plan{
+		Tenant: n.Tenant, Type: work.PlanNotification, ID: n.ID, Kind: n.Draft.Kind, Ref: n.Draft.Ref, State: string(n.State),
+		Doc: doc, Version: n.Version, NextAt: n.NextAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+	}, err
+}
+
+// hear writes down how a delivery stands. It reports whether that is news.
+func (n *notification) hear(d *posthouse.Delivery) bool {
+	i := slices.IndexFunc(n.Deliveries, func(k posthouse.NotificationDelivery) bool { return k.ID == d.ID })
+	if i < 0 { // a person repeats one that failed
+		step, round := n.Step, n.Round
+		for _, k := range n.Deliveries {
+			if k.ID == d.ReplayOf {
+				step, round = k.Step, k.Round
+			}
+		}
+		n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{ID: d.ID, Step: step, Round: round, Channel: d.Channel, User: d.User})
+		i = len(n.Deliveries) - 1
+	}
+	k := &n.Deliveries[i]
+	before := *k
+	k.State, k.Reason = d.State, d.Reason
+	if d.State == posthouse.Sending { // who holds it is not told here
+		k.State = posthouse.Pending
+	}
+	k.Doubtful = k.Doubtful || d.State == posthouse.Unknown
+	if *k == before {
+		return false
+	}
+	k.At = d.UpdatedAt
+	return true
+}

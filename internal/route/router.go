@@ -1,0 +1,396 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Intake judges what a step would send, and says who is meant by a roster or a role.
+type Intake interface {
+	Accept(ctx context.Context, req intake.Request) (intake.Answer, error)
+	People(ctx context.Context, tenant string, to []posthouse.Recipient, now time.Time) (people []posthouse.Recipient, missing []posthouse.Problem, err error)
+}
+
+// Routes are the stored routes; version 0 is the latest.
+type Routes interface {
+	Route(ctx context.Context, tenant, name string, version int) (posthouse.Route, error)
+}
+
+// Directory knows the addresses of users on a channel, by user; one that has none is missing.
+type Directory interface {
+	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
+}
+
+// Plans change stored notifications.
+type Plans interface {
+	Notification(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error)
+}
+
+// Router begins notifications and their steps. All fields but those that name a default are required.
+type Router struct {
+	Intake    Intake
+	Routes    Routes
+	Directory Directory
+	Plans     Plans
+	Log       *slog.Logger
+	// Link makes the address at which somebody acknowledges a notification. Defaults to none.
+	Link func(tenant, notification, user string) string
+	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
+	Location *time.Location
+}
+
+// Begin is intake.Routing's: it makes the notifications of a draft. What no step could ever send is refused.
+func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) ([]work.Plan, bool, error) {
+	way, err := r.open(ctx, req, d, p.Path)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		p.Add("route", "there is no route %.80q", d.Route)
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	own := *d
+	own.Route, own.ID, own.Priority = "", "", cmp.Or(d.Priority, posthouse.Normal)
+	parties := [][]posthouse.Recipient{d.To}
+	if way.For != posthouse.RouteAny {
+		parties = parties[:0]
+		for _, to := range distinct(d.To) {
+			parties = append(parties, []posthouse.Recipient{to})
+		}
+	}
+	var plans []work.Plan
+	mentionAll := false
+	for i, to := range parties {
+		n := &notification{
+			Notification: posthouse.Notification{
+				ID: posthouse.DeliveryID(id, i+1), Message: id, Tenant: req.Tenant, Route: way.Name, RouteVersion: way.Version, Kind: d.Kind, Ref: d.Ref,
+				To: to, State: posthouse.NotificationWaiting, NextAt: later(now, d.NotBefore),
+				Steps: []posthouse.NotificationStep{}, Deliveries: []posthouse.NotificationDelivery{},
+			},
+			Follows: way, Draft: own,
+		}
+		n.Draft.To = nil
+		if i == 0 { // what is wrong with one is wrong with the others, but for their addresses
+			if mentionAll, err = r.judge(ctx, req, n, now, p); err != nil || len(p.List) > 0 {
+				return nil, false, err
+			}
+		}
+		n.MentionAll = mentionAll
+		plan, err := n.plan()
+		if err != nil {
+			return nil, false, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, mentionAll, nil
+}
+
+// open is the route that a draft names. One that sends what the caller's key is not for is refused.
+func (r *Router) open(ctx context.Context, req *intake.Request, d *posthouse.Draft, path string) (posthouse.Route, error) {
+	sight := req.Caller.Sight
+	if !sight.Kind(d.Kind) {
+		return posthouse.Route{}, posthouse.Errorf(posthouse.CodeForbidden, "%skind is %.80q: the key is for %s", path, d.Kind, strings.Join(sight.Kinds, ", "))
+	}
+	way, err := r.Routes.Route(ctx, req.Tenant, d.Route, 0)
+	if err != nil {
+		return way, err
+	}
+	for i := range way.Steps {
+		for _, name := range way.Steps[i].Channels {
+			if !sight.Channel(name) {
+				return way, posthouse.Errorf(posthouse.CodeForbidden, "%sroute %.80q sends on channel %.80q: the key is for %s", path, d.Route, name, strings.Join(sight.Channels, ", "))
+			}
+		}
+	}
+	return way, nil
+}
+
+// distinct are recipients, each once.
+func distinct(to []posthouse.Recipient) []posthouse.Recipient {
+	seen := map[posthouse.Recipient]bool{}
+	var list []posthouse.Recipient
+	for _, r := range to {
+		if !seen[r] {
+			seen[r], list = true, append(list, r)
+		}
+	}
+	return list
+}
+
+// judge says what is wrong with what the steps of a notification would send now, and whether any of it calls everybody. That somebody
+// cannot be reached on one channel is no problem: the next step is for that.
+func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification, now time.Time, p *draft.Problems) (mentionAll bool, err error) {
+	for i := range n.Follows.Steps {
+		try := *n
+		try.Step, try.Round = i+1, 1
+		drafts, _, err := r.drafts(ctx, &try, now, false)
+		if err != nil {
+			return false, err
+		}
+		for j := range drafts {
+			answer, err := r.Intake.Accept(ctx, intake.Request{
+				Tenant: req.Tenant, Caller: req.Caller, Drafts: drafts[j : j+1], DryRun: true, HandedIn: req.HandedIn, MaxRecipients: req.MaxRecipients,
+			})
+			mentionAll = mentionAll || answer.MentionAll
+			problems, invalid := problemsOf(err)
+			if err != nil && !invalid {
+				return false, err
+			}
+			for _, wrong := range problems {
+				if !strings.HasPrefix(wrong.Path, "to[") {
+					p.Add(wrong.Path, "%s (step %d of the route %s, channel %s)", wrong.Message, i+1, n.Route, drafts[j].Channel)
+				}
+			}
+			if len(p.List) > 0 {
+				return false, nil
+			}
+		}
+	}
+	return mentionAll, nil
+}
+
+// problemsOf are the problems of an error that says that something is invalid.
+func problemsOf(err error) ([]posthouse.Problem, bool) {
+	var coded *posthouse.Error
+	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
+		return coded.Problems, true
+	}
+	return nil, false
+}
+
+// Compose is intake.Composer's: it begins the next step of a notification, or ends it after the last. Of a step whose time is over, what
+// has not started is withdrawn first.
+func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
+	n, err := read(p)
+	if err != nil {
+		return nil, p, err
+	}
+	if n.State != posthouse.NotificationWaiting {
+		n.NextAt = time.Time{}
+		next, err := n.plan()
+		return nil, next, err
+	}
+	if len(n.late(now)) > 0 {
+		return nil, p, r.stepOver(ctx, p)
+	}
+	if at := n.next(now); n.Step > 0 && !at.Equal(now) { // something was heard since it was read
+		n.NextAt = at
+		next, err := n.plan()
+		return nil, next, err
+	}
+	var drafts []posthouse.Draft
+	late := !n.Draft.Deadline.IsZero() && !n.Draft.Deadline.After(now)
+	begun := n.Follows.Kind == posthouse.RouteAll && n.Step > 0
+	for !late && !begun && n.follow() {
+		sent, err := r.begin(ctx, &n, now)
+		if err != nil {
+			return nil, p, err
+		}
+		drafts = append(drafts, sent...)
+		if len(sent) > 0 && n.Follows.Kind == posthouse.RouteFirst {
+			break
+		}
+	}
+	if len(drafts) == 0 {
+		n.State, n.Reason, n.NextAt = posthouse.NotificationNotTold, n.ended(), time.Time{}
+		if late {
+			n.Reason = ReasonExpired
+		}
+	}
+	next, err := n.plan()
+	return drafts, next, err
+}
+
+// stepOver withdraws what has not started of a step whose time is over. What is under way is not started again.
+func (r *Router) stepOver(ctx context.Context, p work.Plan) error {
+	_, err := r.Plans.Notification(ctx, time.Now(), p.Tenant, p.ID, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		n, err := read(p)
+		if err != nil {
+			return p, work.Withdrawal{}, false, err
+		}
+		ids := n.late(now)
+		if len(ids) == 0 {
+			return p, work.Withdrawal{}, false, nil
+		}
+		n.NextAt = n.next(now)
+		next, err := n.plan()
+		return next, work.Withdrawal{IDs: ids, Reason: ReasonStepOver}, true, err
+	})
+	if err != nil {
+		return err
+	}
+	return posthouse.Errorf(posthouse.CodeConflict, "what had not started of the step was withdrawn: look again")
+}
+
+// begin begins the step that a notification is at: it writes down what is sent, or why nothing is.
+func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]posthouse.Draft, error) {
+	s := n.step(n.Step)
+	log := posthouse.NotificationStep{Step: n.Step, Round: n.Round, At: now}
+	drafts, skipped, err := r.drafts(ctx, n, now, true)
+	if err != nil {
+		return nil, err
+	}
+	log.Skipped, log.Detail = skipped.why, skipped.detail
+	var good []posthouse.Draft
+	for i := range drafts {
+		d := &drafts[i]
+		_, err := r.Intake.Accept(ctx, intake.Request{Tenant: n.Tenant, Caller: work.Caller{Sight: work.SeeAll(), MentionAll: n.MentionAll}, Drafts: drafts[i : i+1], DryRun: true})
+		if _, invalid := problemsOf(err); invalid {
+			log.Detail = strings.TrimPrefix(log.Detail+"; "+d.Channel+": "+err.Error(), "; ")
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		good = append(good, *d)
+		n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{
+			ID: posthouse.DeliveryID(d.ID, 1), Step: n.Step, Round: n.Round, Channel: d.Channel, User: cmp.Or(d.To[0].User, d.To[0].Address), State: posthouse.Pending, At: now,
+		})
+	}
+	if log.Skipped == "" && len(good) == 0 {
+		log.Skipped = SkippedRefused
+	}
+	log.Detail = cut(log.Detail, 1000)
+	n.Steps = append(n.Steps, log)
+	if len(good) == 0 {
+		if log.Skipped != SkippedCondition {
+			r.Log.Warn("a step of a route is passed over", "tenant", n.Tenant, "notification", n.ID, "route", n.Route, "step", n.Step, "why", log.Skipped, "detail", log.Detail)
+		}
+		return nil, nil
+	}
+	var over time.Time
+	if s.Within > 0 {
+		over = now.Add(s.Within.Std()).Truncate(time.Microsecond) // as the databases keep it
+	}
+	if n.Follows.Kind == posthouse.RouteAll { // the longest of all
+		over = later(n.Over, over)
+	}
+	n.Over, n.NextAt = over, over
+	return good, nil
+}
+
+// passed is why a step sends nothing.
+type passed struct{ why, detail string }
+
+// drafts are what the current step of a notification sends: a message for each person and channel. Where decide is not set, its condition is
+// not asked.
+func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, decide bool) ([]posthouse.Draft, passed, error) {
+	s := n.step(n.Step)
+	people, skipped := n.To, passed{}
+	if len(s.To) > 0 {
+		found, missing, err := r.Intake.People(ctx, n.Tenant, s.To, now)
+		if err != nil {
+			return nil, skipped, err
+		}
+		for _, m := range missing {
+			skipped.detail = strings.TrimPrefix(skipped.detail+"; "+m.Message, "; ")
+		}
+		if people = found; len(people) == 0 {
+			skipped.why = SkippedNobody
+			return nil, skipped, nil
+		}
+	}
+	payload := map[string]any{}
+	if len(n.Draft.Payload) > 0 {
+		if err := json.Unmarshal(n.Draft.Payload, &payload); err != nil {
+			return nil, skipped, fmt.Errorf("the payload of a notification cannot be read: %w", err)
+		}
+	}
+	var drafts []posthouse.Draft
+	for _, to := range distinct(people) {
+		if decide && s.When != "" {
+			holds, err := holds(s.When, &n.Draft, to, payload, now.In(cmp.Or(r.Location, time.UTC)))
+			if err != nil { // a step that cannot be judged is taken: rather told than not
+				r.Log.Warn("the condition of a route's step fails: the step is taken", "tenant", n.Tenant, "notification", n.ID, "step", n.Step, "error", err)
+			} else if !holds {
+				skipped.why = SkippedCondition
+				continue
+			}
+		}
+		names, err := r.channels(ctx, n.Tenant, s, to)
+		if err != nil {
+			return nil, skipped, err
+		}
+		for _, name := range names {
+			d, err := r.draft(n, s, to, name, payload)
+			if err != nil {
+				return nil, skipped, err
+			}
+			drafts = append(drafts, d)
+		}
+	}
+	if len(drafts) > 0 {
+		skipped.why = ""
+	} else if skipped.why == "" {
+		skipped = passed{SkippedNobody, "no address is known on any of its channels"}
+	}
+	return drafts, skipped, nil
+}
+
+// channels are those on which a step tells somebody.
+func (r *Router) channels(ctx context.Context, tenant string, s *posthouse.RouteStep, to posthouse.Recipient) ([]string, error) {
+	if !s.Own {
+		return s.Channels, nil
+	}
+	for _, name := range s.Channels {
+		found, err := r.Directory.Addresses(ctx, tenant, name, []string{to.User})
+		if err != nil {
+			return nil, err
+		}
+		if found[to.User] != "" {
+			return []string{name}, nil
+		}
+	}
+	return nil, nil
+}
+
+// draft is what somebody is sent on a channel by the current step.
+func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Recipient, channel string, payload map[string]any) (posthouse.Draft, error) {
+	d := n.Draft
+	d.ID, d.Channel, d.To = posthouse.NewID(), channel, []posthouse.Recipient{to}
+	d.NotBefore = time.Time{}
+	d.Notification, d.Step, d.FallbackOf = n.ID, n.Step, n.before(cmp.Or(to.User, to.Address))
+	if s.Template != "" {
+		d.Template, d.Content = s.Template, nil
+	}
+	link := ""
+	if r.Link != nil {
+		link = r.Link(n.Tenant, n.ID, cmp.Or(to.User, to.Address))
+	}
+	if d.Content != nil {
+		c := *d.Content
+		c.Title, c.Text = strings.ReplaceAll(c.Title, linkMark, link), strings.ReplaceAll(c.Text, linkMark, link)
+		d.Content = &c
+		return d, nil
+	}
+	filled := map[string]any{}
+	for k, v := range payload {
+		filled[k] = v
+	}
+	filled["ack_url"], filled["person"], filled["step"], filled["round"] = link, cmp.Or(to.User, to.Address), n.Step, n.Round
+	text, err := json.Marshal(filled)
+	d.Payload = text
+	return d, err
+}
+
+// linkMark stands in a finished text for the link by which it is acknowledged.
+const linkMark = "${ack_url}"
+
+// cut shortens a text to at most n bytes of whole characters.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}

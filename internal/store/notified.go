@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/page"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// A notification's plan knows the state of each of its deliveries. Both are written in one transaction: when a proof is there, what
+// has not started of the other steps is withdrawn by it, and a step that is begun at the same moment finds the plan changed. All
+// who write both lock a delivery first and then its plan; a withdrawal locks in the other direction, and the database breaks the tie.
+
+// SetNotified sets what decides of notifications, before anything is stored.
+func (s *Store) SetNotified(law work.Notified) { s.Plans.notified = law }
+
+// linked reports whether a change is of a notification's delivery.
+func linked(changes []work.Change) bool {
+	return slices.ContainsFunc(changes, func(c work.Change) bool { return c.After.Notification != "" })
+}
+
+// tellNotifications tells the plans of notifications what has become of their deliveries, and withdraws what is not needed any more.
+func (t settling) tellNotifications(now int64, changes []work.Change) error {
+	if t.notified == nil || !linked(changes) {
+		return nil
+	}
+	heard := map[planKey][]posthouse.Delivery{}
+	for i := range changes {
+		if d := &changes[i].After; d.Notification != "" {
+			k := planKey{d.Tenant, d.Notification}
+			heard[k] = append(heard[k], *d)
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(heard), planKey.compare) {
+		p, found, err := t.lockPlan(k)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue // it was pruned: its deliveries go on alone
+		}
+		next, withdraw, changed, err := t.notified.Heard(p, heard[k], sqldb.TimeOf(now))
+		if err != nil {
+			t.DB.Log.Error("a notification cannot be read: its steps do not go on", "tenant", k.tenant, "notification", k.id, "error", err)
+			continue
+		}
+		if !changed {
+			continue
+		}
+		if err := t.writeNotification(now, next, withdraw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suppressedOf are the deliveries of notifications that ended as they were accepted.
+func suppressedOf(subs []*work.Submission, outcomes []work.Outcome) (list []work.Change) {
+	for i, sub := range subs {
+		if outcomes[i].Err != nil || outcomes[i].Replayed {
+			continue
+		}
+		for j := range sub.Entries {
+			for _, d := range sub.Entries[j].Deliveries {
+				if d.Notification != "" && !d.State.Open() {
+					list = append(list, work.Change{After: d})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// planKey names the plan of a notification.
+type planKey struct{ tenant, id string }
+
+func (k planKey) compare(o planKey) int {
+	return slices.Compare([]string{k.tenant, k.id}, []string{o.tenant, o.id})
+}
+
+// lockPlan reads the plan of a notification and keeps others from writing it until the transaction ends.
+func (t settling) lockPlan(k planKey) (work.Plan, bool, error) {
+	return sqldb.First(t.Query, readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ?"+t.DB.Dialect.Lock,
+		k.tenant, string(work.PlanNotification), k.id)
+}
+
+// writeNotification writes a plan that is locked, after withdrawing deliveries. What the plan hears of those may change it again.
+func (t settling) writeNotification(now int64, p work.Plan, withdraw work.Withdrawal) error {
+	if len(withdraw.IDs) > 0 {
+		found, err := t.lockRows(work.Selection{Tenant: p.Tenant, IDs: withdraw.IDs})
+		if err != nil {
+			return err
+		}
+		var changes []work.Change
+		var after []posthouse.Delivery
+		for _, d := range found {
+			if c, ok := t.notified.Withdrawn(d, withdraw.Reason); ok {
+				changes = append(changes, c)
+			}
+		}
+		if err := t.applyAlone(now, changes, nil); err != nil {
+			return err
+		}
+		for i := range changes {
+			after = append(after, changes[i].After)
+		}
+		if p, _, _, err = t.notified.Heard(p, after, sqldb.TimeOf(now)); err != nil {
+			return err
+		}
+	}
+	written, err := accepting{t.tx}.writePlan(now, &p)
+	if err == nil && !written {
+		err = sqldb.ErrStale
+	}
+	return err
+}
+
+// Notification reads one notification's plan under a lock, and writes what decide makes of it, with the deliveries that it withdraws.
+// decide returns false where nothing is to be written.
+func (s Plans) Notification(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error) {
+	var stored work.Plan
+	err := s.change(ctx, now, "change a notification", func(t *tx) error {
+		own := settling{t}
+		p, found, err := own.lockPlan(planKey{tenant, id})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return posthouse.Errorf(posthouse.CodeNotFound, "there is no notification %.80q", id)
+		}
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		next, withdraw, write, err := decide(p, sqldb.TimeOf(at))
+		if stored = p; err != nil || !write {
+			return err
+		}
+		if err := own.writeNotification(at, next, withdraw); err != nil {
+			return err
+		}
+		stored, _, err = own.lockPlan(planKey{tenant, id})
+		return err
+	})
+	return stored, err
+}
+
+// Notifications are the plans of a message's notifications in their order, a page at a time, and the next page's cursor.
+func (s Plans) Notifications(ctx context.Context, tenant, message, cursor string, limit int) ([]work.Plan, string, error) {
+	name := "notifications of " + message
+	after, err := page.Key(name, cursor)
+	if err != nil || !posthouse.ValidID(message) {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	list, err := sqldb.All(s.db.Reads(ctx), readPlan,
+		"SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
+		tenant, string(work.PlanNotification), max(after, message), posthouse.LastDeliveryID(message), size+1)
+	if err != nil {
+		return nil, "", s.db.Coded(err, "look up the notifications of a message")
+	}
+	list, next := page.Cut(list, size, name, func(p work.Plan) string { return p.ID })
+	return list, next, nil
+}
+
+// PlansIn lists a tenant's plans of a type that are in a state, or in any, the newest ids first, and returns the next page's cursor.
+func (s Plans) PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) ([]work.Plan, string, error) {
+	name := "plans in " + string(kind) + " " + state
+	before, err := page.Key(name, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	size := page.Size(limit)
+	text, args := "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ?", []any{tenant, string(kind)}
+	if state != "" {
+		text, args = text+" AND state = ? AND state <> ''", append(args, state)
+	}
+	if before != "" {
+		text, args = text+" AND id < ?", append(args, before)
+	}
+	list, err := sqldb.All(s.db.Reads(ctx), readPlan, text+" ORDER BY id DESC LIMIT ?", append(args, size+1)...)
+	if err != nil {
+		return nil, "", s.db.Coded(err, "list the plans")
+	}
+	list, next := page.Cut(list, size, name, func(p work.Plan) string { return p.ID })
+	return list, next, nil
+}

@@ -1,0 +1,176 @@
+package posthouse
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Route says by which channels somebody is told, one step after the other, until that is proven or acknowledged. Messages name it in
+// place of a channel. A route that is stored again has a new version; notifications keep the one they began with.
+type Route struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Version int    `json:"version,omitempty"`
+	// Note says what the route is for, in its maker's words.
+	Note string `json:"note,omitempty"`
+	// Kind defaults to first.
+	Kind RouteKind `json:"kind,omitempty"`
+	// For says of whom one notification is. Defaults to each.
+	For RouteFor `json:"for,omitempty"`
+	// OnUnknown says what follows where it is unknown whether a step arrived. Defaults to wait.
+	OnUnknown RouteUnknown `json:"on_unknown,omitempty"`
+	// Repeat is how often the steps begin anew after the last, at most 9. It needs a last step until acknowledged. Defaults to 0.
+	Repeat int         `json:"repeat,omitempty"`
+	Steps  []RouteStep `json:"steps"`
+
+	CreatedAt time.Time `json:"created_at,omitzero"`
+}
+
+// RouteStep is what is sent at once: to each of its recipients, on each of its channels.
+type RouteStep struct {
+	// Channels are names of configured channels, 1 to 10.
+	Channels []string `json:"channels"`
+	// Own sends to each person on the first of Channels for which the directory has an address of that person, not on each.
+	Own bool `json:"own,omitempty"`
+	// To are those who are told at this step. Defaults to the recipients of the message. A roster or a role stands for whoever it is when
+	// the step begins; where that is nobody, the next step begins at once.
+	To []Recipient `json:"to,omitempty"`
+	// Until is what ends the route. Defaults to sent. What is more than that needs Within.
+	Until Proof `json:"until,omitempty"`
+	// Within is how long Until is waited for, from 1s to 30d, before the next step begins. Defaults to as long as a delivery is open.
+	Within Duration `json:"within,omitempty"`
+	// When is an expression over the message and its recipient, such as priority == "high" and hour >= 22. A step for which it is false
+	// is passed over. Defaults to always.
+	When string `json:"when,omitempty"`
+	// Template is what the step's messages are made of, in place of the draft's. Defaults to that.
+	Template string `json:"template,omitempty"`
+}
+
+// RouteKind says how the steps of a route follow one another.
+type RouteKind string
+
+// The kinds.
+const (
+	// RouteFirst begins a step when the one before did not reach its end.
+	RouteFirst RouteKind = "first"
+	// RouteAll begins all steps at once. None stops another.
+	RouteAll RouteKind = "all"
+)
+
+// RouteFor says whose notifications a message of a route has.
+type RouteFor string
+
+// The two.
+const (
+	// RouteEach makes a notification for each recipient.
+	RouteEach RouteFor = "each"
+	// RouteAny makes one for all recipients together: whoever is reached or acknowledges first ends it.
+	RouteAny RouteFor = "any"
+)
+
+// RouteUnknown says what follows where it is unknown whether a step's message arrived.
+type RouteUnknown string
+
+// The two.
+const (
+	// UnknownWait leaves it to the delivery's policy, and waits for what comes of that.
+	UnknownWait RouteUnknown = "wait"
+	// UnknownFallBack begins the next step, so that somebody may be told twice.
+	UnknownFallBack RouteUnknown = "fall_back"
+)
+
+// Proof is what is known of a person's having been told.
+type Proof string
+
+// The proofs, each stronger than the one before.
+const (
+	ProofSent         Proof = "sent"
+	ProofDelivered    Proof = "delivered"
+	ProofAcknowledged Proof = "acknowledged"
+)
+
+// Notification is a message of a route for one person, or for any of several: the unit that is told, or not told for a reason. Its id
+// is that of its message with a number.
+type Notification struct {
+	ID      string `json:"id"`
+	Message string `json:"message"`
+	Tenant  string `json:"tenant"`
+	// Route and RouteVersion are what it follows.
+	Route        string `json:"route"`
+	RouteVersion int    `json:"route_version"`
+	Kind         string `json:"kind,omitempty"`
+	Ref          string `json:"ref,omitempty"`
+	// To are those who are to be told: one, or any of several. They stay whom the message meant.
+	To []Recipient `json:"to"`
+
+	State  NotificationState `json:"state"`
+	Reason string            `json:"reason,omitempty"` // why it is in this state, a stable word
+	// Step is the one that began last, from 1, and Round how often the steps have begun, from 1.
+	Step  int `json:"step"`
+	Round int `json:"round"`
+	// Steps are those that have come, and Deliveries what they sent.
+	Steps      []NotificationStep     `json:"steps"`
+	Deliveries []NotificationDelivery `json:"deliveries"`
+	// ToldBy is the delivery that proved it.
+	ToldBy string           `json:"told_by,omitempty"`
+	ToldAt time.Time        `json:"told_at,omitzero"`
+	Ack    *Acknowledgement `json:"acknowledgement,omitempty"`
+	// NextAt is when the next step begins, unless something comes before.
+	NextAt    time.Time `json:"next_at,omitzero"`
+	Version   int64     `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// NotificationState says whether somebody was told.
+type NotificationState string
+
+// The states. A proof that comes late leads from not_told to told, an acknowledgement from each to acknowledged.
+const (
+	NotificationWaiting      NotificationState = "waiting"
+	NotificationTold         NotificationState = "told"
+	NotificationAcknowledged NotificationState = "acknowledged"
+	NotificationNotTold      NotificationState = "not_told"
+)
+
+// NotificationStep is a step that has begun or was passed over.
+type NotificationStep struct {
+	Step  int       `json:"step"`
+	Round int       `json:"round"`
+	At    time.Time `json:"at"`
+	// Skipped says why it was passed over, in a stable word, and Detail more of it. Defaults to not.
+	Skipped string `json:"skipped,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// NotificationDelivery is one delivery of a notification, as it was when it last settled or came into doubt.
+type NotificationDelivery struct {
+	ID      string `json:"id"`
+	Step    int    `json:"step"`
+	Round   int    `json:"round"`
+	Channel string `json:"channel"`
+	User    string `json:"user,omitempty"`
+	State   State  `json:"state"`
+	Reason  string `json:"reason,omitempty"`
+	// Doubtful is set once it was unknown whether it arrived.
+	Doubtful bool      `json:"doubtful,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// Acknowledgement is who said that the message was taken note of, and how.
+type Acknowledgement struct {
+	By  string    `json:"by"`  // a user of the directory, or who holds the key or the console's role
+	Via AckVia    `json:"via"` // the way it came
+	At  time.Time `json:"at"`
+	// Evidence is what came with it: the address it was sent from, a remark. Bounded.
+	Evidence json.RawMessage `json:"evidence,omitempty"`
+}
+
+// AckVia is the way an acknowledgement came.
+type AckVia string
+
+// The ways.
+const (
+	AckAPI  AckVia = "api"
+	AckLink AckVia = "link"
+)

@@ -1,0 +1,299 @@
+package server_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// scripted is a provider that answers on each channel as the test says, and remembers what came.
+type scripted struct {
+	mu     sync.Mutex
+	answer map[string]func(channel.Outgoing) channel.Result
+	came   []channel.Outgoing
+}
+
+func (s *scripted) Send(_ context.Context, out channel.Outgoing) channel.Result {
+	s.mu.Lock()
+	s.came = append(s.came, out)
+	answer := s.answer[out.Channel]
+	s.mu.Unlock()
+	if answer == nil {
+		return channel.Result{Class: posthouse.ClassOK}
+	}
+	return answer(out)
+}
+
+// says sets how a channel answers.
+func (s *scripted) says(name string, answer channel.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer[name] = func(channel.Outgoing) channel.Result { return answer }
+}
+
+// on are the users to whom something came on a channel, in their order.
+func (s *scripted) on(name string) (users []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.came {
+		if s.came[i].Channel == name {
+			users = append(users, s.came[i].Recipient.User)
+		}
+	}
+	return users
+}
+
+func (s *scripted) driver() channel.Type {
+	return channel.Type{
+		Name: "scripted", Title: "Scripted", TitleZH: "脚本", Doc: "Answers as the test says.", DocZH: "按测试应答。", MaxBatch: 1,
+		Open: func(channel.Config, channel.Env) (channel.Driver, error) { return s, nil },
+	}
+}
+
+var refusal = channel.Result{Class: posthouse.ClassRecipient, Code: "NO", Error: "refused for good"}
+
+// ways runs a test in a house on each database, with channels a, b and c of a scripted provider.
+func ways(t *testing.T, test func(h *house, p *scripted)) {
+	t.Parallel()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
+			h := open(t, d.dsn(t), func(o *server.Options) { o.Drivers = append(builtin.Types(), p.driver()) })
+			for _, name := range []string{"a", "b", "c"} {
+				h.put(posthouse.Channel{Name: name, Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
+			}
+			test(h, p)
+		})
+	}
+}
+
+// way stores a route.
+func (h *house) way(name string, r posthouse.Route) {
+	h.Helper()
+	r.Name = name
+	_, err := h.api.Routes.Put(h.Context(), r)
+	h.must(err)
+}
+
+// routes hands in a message that follows a route, and returns its notifications.
+func (h *house) routes(name string, users ...string) (message string, list []posthouse.Notification) {
+	h.Helper()
+	d := posthouse.Draft{Route: name, Content: &posthouse.Content{Text: "hello"}}
+	for _, u := range users {
+		d.To = append(d.To, posthouse.Recipient{User: u})
+	}
+	sent, err := h.api.Messages.Send(h.Context(), d)
+	h.must(err)
+	list, err = h.api.Notifications.Of(h.Context(), sent.Accepted[0].ID)
+	h.must(err)
+	return sent.Accepted[0].ID, list
+}
+
+// turns waits until a notification is in a state.
+func (h *house) turns(id string, state posthouse.NotificationState) (n posthouse.Notification) {
+	h.Helper()
+	h.eventually("the notification "+id+" is "+string(state), func() bool {
+		var err error
+		n, err = h.api.Notifications.Get(h.Context(), id)
+		h.must(err)
+		return n.State == state
+	})
+	return n
+}
+
+func (h *house) pauses(name string) {
+	h.Helper()
+	_, err := h.api.Channels.Pause(h.Context(), name, "not now")
+	h.must(err)
+}
+
+func (h *house) resumes(name string) {
+	h.Helper()
+	_, err := h.api.Channels.Resume(h.Context(), name)
+	h.must(err)
+}
+
+func step(channels ...string) posthouse.RouteStep { return posthouse.RouteStep{Channels: channels} }
+
+func TestARouteGoesOnWhereAStepFails(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		p.says("a", refusal)
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a"), step("b"), step("c")}})
+		message, list := h.routes("w", "u1", "u2")
+		if len(list) != 2 {
+			h.Fatalf("it has %d notifications, want one for each of two people", len(list))
+		}
+		for i, user := range []string{"u1", "u2"} {
+			n := h.turns(list[i].ID, posthouse.NotificationTold)
+			got := []string{}
+			for _, d := range n.Deliveries {
+				got = append(got, d.Channel+" "+d.User+" "+string(d.State))
+			}
+			if diff := cmp.Diff([]string{"a " + user + " failed", "b " + user + " sent"}, got); diff != "" {
+				h.Errorf("the deliveries (-want +got):\n%s", diff)
+			}
+			d := h.delivery(n.ToldBy)
+			if m, err := h.api.Messages.Get(h.Context(), d.Message); err != nil || m.Step != 2 || m.FallbackOf != n.Deliveries[0].ID || m.Notification != n.ID {
+				h.Errorf("its message: %+v, %v", m.Message, err)
+			}
+		}
+		if len(p.on("c")) > 0 {
+			h.Error("the third step began after the second had told")
+		}
+		m, err := h.api.Messages.Get(h.Context(), message)
+		if err != nil || m.Route != "w" || m.Recipients != 2 || m.Content.Text != "hello" || len(m.Notifications) != 2 {
+			h.Errorf("the message: %+v, %v", m, err)
+		}
+	})
+}
+
+func TestNobodyIsToldForAReason(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		p.says("a", refusal)
+		p.says("b", refusal)
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a"), step("b")}})
+		_, list := h.routes("w", "u1")
+		n := h.turns(list[0].ID, posthouse.NotificationNotTold)
+		if n.Reason != "failed" || n.Step != 2 {
+			h.Errorf("got the reason %q at step %d", n.Reason, n.Step)
+		}
+		page, err := h.api.Notifications.List(h.Context(), posthouse.NotificationNotTold, client.Filter{})
+		if err != nil || len(page.Items) != 1 || page.Items[0].ID != n.ID {
+			h.Errorf("those not told: %+v, %v", page, err)
+		}
+	})
+}
+
+func TestAnUnknownWaitsUnlessTheRouteFallsBack(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		p.says("a", channel.Result{Class: posthouse.ClassUnknown, Error: "no answer"})
+		steps := []posthouse.RouteStep{{Channels: []string{"a"}, Within: posthouse.Duration(time.Second)}, step("b")}
+		h.way("waits", posthouse.Route{Steps: steps})
+		h.way("otp", posthouse.Route{Steps: steps, OnUnknown: posthouse.UnknownFallBack})
+		hold := posthouse.Draft{Route: "waits", Content: &posthouse.Content{Text: "x"}, To: []posthouse.Recipient{{User: "u1"}}, OnUnknown: posthouse.Hold}
+		fall := hold
+		fall.Route = "otp"
+		sent, err := h.api.Messages.Send(h.Context(), hold, fall)
+		h.must(err)
+		h.turns(posthouse.DeliveryID(sent.Accepted[1].ID, 1), posthouse.NotificationTold)
+		waits := h.turns(posthouse.DeliveryID(sent.Accepted[0].ID, 1), posthouse.NotificationWaiting)
+		h.eventually("its delivery is unknown", func() bool {
+			waits, err = h.api.Notifications.Get(h.Context(), waits.ID)
+			h.must(err)
+			return len(waits.Deliveries) == 1 && waits.Deliveries[0].State == posthouse.Unknown
+		})
+		if got := len(p.on("b")); got != 1 {
+			h.Errorf("%d came by the second step, want that of the route that falls back alone", got)
+		}
+		_, err = h.api.Deliveries.Resolve(h.Context(), waits.Deliveries[0].ID, "sent")
+		h.must(err)
+		h.turns(waits.ID, posthouse.NotificationTold)
+	})
+}
+
+func TestAnAcknowledgementEndsTheSteps(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.pauses("b")
+		soon := posthouse.Duration(time.Second)
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{
+			{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: soon},
+			{Channels: []string{"b"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)},
+		}})
+		message, list := h.routes("night", "u1")
+		h.eventually("the second step has begun", func() bool {
+			n, err := h.api.Notifications.Get(h.Context(), list[0].ID)
+			h.must(err)
+			return len(n.Deliveries) == 2
+		})
+		acked, err := h.api.Notifications.AcknowledgeMessage(h.Context(), message, wire.Ack{By: "u1", Evidence: []byte(`{"ip":"10.0.0.1"}`)})
+		h.must(err)
+		n := acked[0]
+		if n.State != posthouse.NotificationAcknowledged || n.Ack == nil || n.Ack.By != "u1" || n.Ack.Via != posthouse.AckAPI {
+			h.Errorf("acknowledged: %+v", n)
+		}
+		if d := h.delivery(n.Deliveries[1].ID); d.State != posthouse.Cancelled || d.Reason != "told" {
+			h.Errorf("what waited is %s (%s), want it cancelled since somebody is told", d.State, d.Reason)
+		}
+		again, err := h.api.Notifications.Acknowledge(h.Context(), n.ID, wire.Ack{By: "u2"})
+		if err != nil || again.Ack.By != "u1" {
+			h.Errorf("the second word: %+v, %v", again.Ack, err)
+		}
+		h.resumes("b")
+		if got := p.on("b"); len(got) > 0 {
+			h.Errorf("%v came after the acknowledgement", got)
+		}
+	})
+}
+
+func TestAStepThatDoesNotStartInTimeIsSteppedOver(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.pauses("a")
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Within: posthouse.Duration(time.Second)}, step("b")}})
+		_, list := h.routes("w", "u1")
+		n := h.turns(list[0].ID, posthouse.NotificationTold)
+		if d := h.delivery(n.Deliveries[0].ID); d.State != posthouse.Cancelled || d.Reason != "step_over" {
+			h.Errorf("the first step's delivery is %s (%s)", d.State, d.Reason)
+		}
+		h.resumes("a")
+		if got := p.on("a"); len(got) > 0 {
+			h.Errorf("%v came by the step that was over", got)
+		}
+	})
+}
+
+func TestAllStepsBeginAtOnce(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		p.says("a", refusal)
+		h.way("all", posthouse.Route{Kind: posthouse.RouteAll, Steps: []posthouse.RouteStep{step("a"), step("b", "c")}})
+		_, list := h.routes("all", "u1")
+		h.turns(list[0].ID, posthouse.NotificationTold)
+		h.eventually("all have ended", func() bool {
+			n, err := h.api.Notifications.Get(h.Context(), list[0].ID)
+			h.must(err)
+			states := map[posthouse.State]int{}
+			for _, d := range n.Deliveries {
+				states[d.State]++
+			}
+			return cmp.Equal(states, map[posthouse.State]int{posthouse.Failed: 1, posthouse.Sent: 2})
+		})
+	})
+}
+
+func TestAnyOfARosterMayAcknowledge(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.roster(posthouse.Roster{Name: "empty", Days: map[string][]string{}})
+		h.way("duty", posthouse.Route{For: posthouse.RouteAny, Steps: []posthouse.RouteStep{
+			{Channels: []string{"c"}, To: []posthouse.Recipient{{Roster: "empty"}}},
+			{Channels: []string{"a"}, When: `kind == "never"`},
+			{Channels: []string{"b"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)},
+		}})
+		_, list := h.routes("duty", "u1", "u2")
+		if len(list) != 1 || len(list[0].To) != 2 {
+			h.Fatalf("the notifications: %+v, want one for both", list)
+		}
+		h.eventually("both are told", func() bool {
+			got := p.on("b")
+			slices.Sort(got)
+			return slices.Equal(got, []string{"u1", "u2"})
+		})
+		n, err := h.api.Notifications.Acknowledge(h.Context(), list[0].ID, wire.Ack{By: "u2"})
+		h.must(err)
+		want := []posthouse.NotificationStep{{Step: 1, Round: 1, Skipped: "nobody"}, {Step: 2, Round: 1, Skipped: "condition"}, {Step: 3, Round: 1}}
+		if diff := cmp.Diff(want, n.Steps, cmpopts.IgnoreFields(posthouse.NotificationStep{}, "At", "Detail")); diff != "" {
+			h.Errorf("the steps (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/route"
+)
+
+// openRouter makes what follows routes.
+func openRouter(s *Server) error {
+	s.store.SetNotified(route.Law{})
+	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Log: s.o.Log, Location: s.zone}
+	return nil
+}
+
+// taking is the intake, which is made after the router that it asks.
+type taking struct{ s *Server }
+
+func (t taking) Accept(ctx context.Context, req intake.Request) (intake.Answer, error) {
+	return t.s.engine.Intake.Accept(ctx, req)
+}
+
+func (t taking) People(ctx context.Context, tenant string, to []posthouse.Recipient, now time.Time) ([]posthouse.Recipient, []posthouse.Problem, error) {
+	return t.s.engine.Intake.People(ctx, tenant, to, now)
+}
