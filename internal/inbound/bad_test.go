@@ -86,6 +86,9 @@ func (w *world) call(body io.Reader, token string) (status int, said string, kep
 	ended, end := context.WithCancel(w.Context())
 	end()
 	d.Run(ended)
+	if strings.Contains(w.log.String(), w.token) {
+		w.Errorf("the token stands in the log: %s", w.log.String())
+	}
 	if len(w.calls) > 0 {
 		kept = &w.calls[len(w.calls)-1]
 	}
