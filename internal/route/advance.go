@@ -106,6 +106,8 @@ func (n *notification) next(now time.Time) time.Time {
 	switch {
 	case !waits:
 		return now
+	case len(n.late(now)) > 0:
+		return now // the planner withdraws it
 	case over:
 		return time.Time{} // what is under way or in doubt says when it has ended
 	}
@@ -115,7 +117,7 @@ func (n *notification) next(now time.Time) time.Time {
 // late are the deliveries of a step whose time is over that may still be kept from starting. What is in doubt is left to its policy,
 // unless the route falls back.
 func (n *notification) late(now time.Time) (ids []string) {
-	if n.Over.IsZero() || n.Over.After(now) || n.Follows.Kind == posthouse.RouteAll {
+	if n.Stepped || n.Over.IsZero() || n.Over.After(now) || n.Follows.Kind == posthouse.RouteAll {
 		return nil
 	}
 	for _, d := range n.current() {

@@ -40,6 +40,8 @@ type notification struct {
 	MentionAll bool `json:"mention_all,omitempty"`
 	// Over is when the time of its current step is over; zero for never.
 	Over time.Time `json:"over,omitzero"`
+	// Stepped is set once what had not started of that step was withdrawn since its time is over.
+	Stepped bool `json:"stepped,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
 }

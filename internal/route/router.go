@@ -223,6 +223,7 @@ func (r *Router) stepOver(ctx context.Context, p work.Plan) error {
 		if len(ids) == 0 {
 			return p, work.Withdrawal{}, false, nil
 		}
+		n.Stepped = true
 		n.NextAt = n.next(now)
 		next, err := n.plan()
 		return next, work.Withdrawal{IDs: ids, Reason: ReasonStepOver}, true, err
@@ -276,7 +277,7 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 	if n.Follows.Kind == posthouse.RouteAll { // the longest of all
 		over = later(n.Over, over)
 	}
-	n.Over, n.NextAt = over, over
+	n.Over, n.NextAt, n.Stepped = over, over, false
 	return good, nil
 }
 
