@@ -34,6 +34,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if err := openConsole(s); err != nil {
 		return err
 	}
+	openAcks(s)
 	if err := openFronts(s); err != nil {
 		return err
 	}

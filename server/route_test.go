@@ -2,7 +2,10 @@ package server_test
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -294,6 +297,70 @@ func TestAnyOfARosterMayAcknowledge(t *testing.T) {
 		want := []posthouse.NotificationStep{{Step: 1, Round: 1, Skipped: "nobody"}, {Step: 2, Round: 1, Skipped: "condition"}, {Step: 3, Round: 1}}
 		if diff := cmp.Diff(want, n.Steps, cmpopts.IgnoreFields(posthouse.NotificationStep{}, "At", "Detail")); diff != "" {
 			h.Errorf("the steps (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A link in the text acknowledges by its button alone: who looks at it, such as the preview of a chat, acknowledges nothing.
+func TestALinkAcknowledgesByItsButton(t *testing.T) {
+	t.Parallel()
+	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
+	h := open(t, databases[0].dsn(t), func(o *server.Options) {
+		o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), "https://post.example"
+	})
+	h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
+	h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+	sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Kind: "disk", Ref: "<b>7</b>", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
+	h.must(err)
+	id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+	h.eventually("it arrives", func() bool { return len(p.on("a")) == 1 })
+	link, found := strings.CutPrefix(p.came[0].Content.Text, "full: https://post.example")
+	if !found {
+		h.Fatalf("the text is %q", p.came[0].Content.Text)
+	}
+	ask := func(method, path, language string) (int, string) {
+		h.Helper()
+		req, err := http.NewRequestWithContext(h.Context(), method, h.url+path, http.NoBody)
+		h.must(err)
+		req.Header.Set("Accept-Language", language)
+		res, err := http.DefaultClient.Do(req)
+		h.must(err)
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		h.must(err)
+		return res.StatusCode, string(text)
+	}
+	for method, want := range map[string]string{http.MethodGet: "我已知晓", http.MethodHead: ""} {
+		if status, page := ask(method, link, "zh-CN,zh;q=0.9,en;q=0.8"); status != http.StatusOK || !strings.Contains(page, want) || strings.Contains(page, "<b>") {
+			h.Errorf("%s: got %d %s", method, status, page)
+		}
+	}
+	if n := h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
+		h.Errorf("a look has acknowledged: %+v", n.Ack)
+	}
+	for _, bad := range []string{link[:len(link)-2], "/ack/", "/ack/x", link + "A"} {
+		if status, page := ask(http.MethodPost, bad, "en"); status != http.StatusNotFound || !strings.Contains(page, "not valid") {
+			h.Errorf("%s: got %d %s", bad, status, page)
+		}
+	}
+	if status, page := ask(http.MethodPost, link, "en-US"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") {
+		h.Errorf("the button: got %d %s", status, page)
+	}
+	n := h.turns(id, posthouse.NotificationAcknowledged)
+	if n.Ack.By != "u1" || n.Ack.Via != posthouse.AckLink || !strings.Contains(string(n.Ack.Evidence), "127.0.0.1") {
+		h.Errorf("the acknowledgement: %+v %s", n.Ack, n.Ack.Evidence)
+	}
+	if status, page := ask(http.MethodGet, link, "zh"); status != http.StatusOK || !strings.Contains(page, "已确认") || strings.Contains(page, "<form") {
+		h.Errorf("afterwards: got %d %s", status, page)
+	}
+}
+
+func TestALinkNeedsTheServersAddress(t *testing.T) {
+	ways(t, func(h *house, _ *scripted) {
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a")}})
+		_, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "w", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "${ack_url}"}})
+		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "public_url") {
+			h.Errorf("got %v, want a refusal that names public_url", err)
 		}
 	})
 }

@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/front/ack"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/route"
 )
@@ -13,7 +16,19 @@ import (
 func openRouter(s *Server) error {
 	s.store.SetNotified(route.Law{})
 	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Log: s.o.Log, Location: s.zone}
+	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: route.Book{Store: s.store.Plans}, Zone: s.zone, Log: s.o.Log}
+	if s.o.PublicURL != "" {
+		s.router.Link = s.acks.Link
+	}
 	return nil
+}
+
+// openAcks puts the page by which notifications are acknowledged beside the API.
+func openAcks(s *Server) {
+	both := http.NewServeMux()
+	both.Handle("/", s.handler)
+	both.Handle(ack.Path, s.acks)
+	s.handler = both
 }
 
 // taking is the intake, which is made after the router that it asks.

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/flow"
+	"github.com/posthouse/posthouse/internal/front/ack"
 	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
@@ -56,6 +57,7 @@ type Server struct {
 	presets    *preset.Gallery
 	flow       *flow.Flow
 	router     *route.Router
+	acks       *ack.Links
 	events     *feed.Log
 	poster     *feed.Poster
 	callback   *callback.Desk

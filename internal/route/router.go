@@ -45,7 +45,7 @@ type Router struct {
 	Plans     Plans
 	Log       *slog.Logger
 	// Link makes the address at which somebody acknowledges a notification. Defaults to none.
-	Link func(tenant, notification, user string) string
+	Link func(tenant, notification, user string) (string, error)
 	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
 	Location *time.Location
 }
@@ -59,6 +59,10 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 	}
 	if err != nil {
 		return nil, false, err
+	}
+	if c := d.Content; r.Link == nil && c != nil && strings.Contains(c.Title+c.Text, linkMark) {
+		p.Add("content.text", "holds %s, and the server has no public_url to make links of", linkMark)
+		return nil, false, nil
 	}
 	own := *d
 	own.Route, own.ID, own.Priority = "", "", cmp.Or(d.Priority, posthouse.Normal)
@@ -367,7 +371,10 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 	}
 	link := ""
 	if r.Link != nil {
-		link = r.Link(n.Tenant, n.ID, cmp.Or(to.User, to.Address))
+		var err error
+		if link, err = r.Link(n.Tenant, n.ID, cmp.Or(to.User, to.Address)); err != nil {
+			return d, fmt.Errorf("make the link of an acknowledgement: %w", err)
+		}
 	}
 	if d.Content != nil {
 		c := *d.Content
@@ -379,7 +386,10 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 	for k, v := range payload {
 		filled[k] = v
 	}
-	filled["ack_url"], filled["person"], filled["step"], filled["round"] = link, cmp.Or(to.User, to.Address), n.Step, n.Round
+	if link != "" {
+		filled["ack_url"] = link
+	}
+	filled["person"], filled["step"], filled["round"] = cmp.Or(to.User, to.Address), n.Step, n.Round
 	text, err := json.Marshal(filled)
 	d.Payload = text
 	return d, err
