@@ -7,12 +7,13 @@ import (
 	"github.com/posthouse/posthouse/internal/console/fronts"
 	"github.com/posthouse/posthouse/internal/console/gallery"
 	"github.com/posthouse/posthouse/internal/console/host"
+	"github.com/posthouse/posthouse/internal/console/notifications"
 	"github.com/posthouse/posthouse/internal/console/rosters"
 )
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages()}
 }
 
 // groupRoutes are their routes.

@@ -54,6 +54,10 @@ func (f frame) entry() string {
 	switch f.Page {
 	case "delivery", "message":
 		return "search"
+	case "notification":
+		return "notifications"
+	case "route":
+		return "routes"
 	case "new_campaign":
 		return "campaigns"
 	}

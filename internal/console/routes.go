@@ -122,8 +122,8 @@ type group struct {
 // menu are the pages that the menu leads to: those of the table that show a list, by what one comes for.
 func menu() []group {
 	return []group{
-		{"menu_watch", entries("overview", "attention", "search", "channels", "tasks", "reminders", "outbox")},
-		{"menu_send", entries("compose", "campaigns", "templates", "phones")},
+		{"menu_watch", entries("overview", "attention", "search", "notifications", "channels", "tasks", "reminders", "outbox")},
+		{"menu_send", entries("compose", "campaigns", "templates", "routes", "phones")},
 		{"menu_duty", entries("rosters", "directory")},
 		{"menu_set", entries("presets", "fronts", "keys", "people", "audit", "system")},
 	}

@@ -29,11 +29,14 @@ func TestWhoReachesWhat(t *testing.T) {
 	h.api("POST", "/v1/reminders", `{"draft":{"channel":"later","to":[{"user":"u1"}],"content":{"text":"x"}},"repeat":{"every":"1h","from":"2036-10-01T08:30:00Z"}}`, &reminder)
 	h.api("POST", "/v1/messages", `{"channel":"later","to":[{"user":"u9"}],"content":{"text":"x"}}`, nil)
 	h.settle("cancelled", "expired")
+	h.api("PUT", "/v1/routes/way", `{"steps":[{"channels":["later"]}]}`, nil)
+	var routed posthouse.Accepted
+	h.api("POST", "/v1/messages", `{"route":"way","to":[{"user":"u8"}],"content":{"text":"x"}}`, &routed)
 	var count, decision wire.Decision
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","dry_run":true}`, &count)
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","confirm":"`+count.Confirm+`"}`, &decision)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "decisions": decision.ID}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

@@ -1,0 +1,52 @@
+package notifications_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/consoletest"
+)
+
+const at = "/console/t/default/"
+
+// A route is made by the form, a message follows it, its page says whether the person was told, and an operator acknowledges it.
+func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.Shows(h.Page("viewer", at+"routes"), "There is no route yet")
+	steps := `{"steps":[{"channels":["out"],"until":"acknowledged","within":"10m"},{"channels":["out"],"to":[{"roster":"night"}]}]}`
+	if got := h.Ask("operator", at+"routes", url.Values{"name": {"night"}, "text": {steps}}); got.Status != http.StatusForbidden {
+		t.Errorf("an operator makes a route: %d", got.Status)
+	}
+	for bad, names := range map[string]string{`{"steps":[]}`: "steps", `{"step":1}`: "text", `{"steps":[{"channels":["none"]}]}`: "steps[0].channels[0]"} {
+		got := h.Ask("admin", at+"routes", url.Values{"name": {"night"}, "text": {bad}})
+		if got.Status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", bad, got.Status)
+		}
+		h.Shows(got.Body, "<code>"+names+"</code>")
+	}
+	if got := h.Ask("admin", at+"routes", url.Values{"name": {"night"}, "text": {steps}}); got.To() != at+"routes/night?said=stored" {
+		t.Fatalf("a route is made: %d %s", got.Status, got.Body)
+	}
+	h.Shows(h.Page("viewer", at+"routes/night"), "acknowledged", "10m", "night", "the message&#39;s recipients")
+	var sent posthouse.Accepted
+	h.API("POST", "/v1/messages", `{"route":"night","to":[{"user":"zhang"}],"content":{"text":"x"}}`, &sent)
+	page := at + "notifications/" + posthouse.DeliveryID(sent.ID, 1)
+	h.Shows(h.Page("viewer", at+"notifications"), "zhang", "waiting")
+	h.Shows(h.Page("viewer", at+"messages/"+sent.ID), "zhang", "waiting")
+	if got := h.Ask("viewer", page+"/ack", url.Values{"by": {"zhang"}}); got.Status != http.StatusForbidden {
+		t.Errorf("a viewer acknowledges: %d", got.Status)
+	}
+	if got := h.Ask("operator", page+"/ack", url.Values{"by": {"zhang"}, "note": {"by telephone"}}); got.To() != page+"?said=changed" {
+		t.Fatalf("an operator acknowledges: %d %s", got.Status, got.Body)
+	}
+	h.Shows(h.Page("viewer", page), "Yes: acknowledged by", "zhang", "by telephone")
+	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "已知晓，确认人")
+	h.Shows(h.Page("viewer", at+"notifications?state=acknowledged"), "zhang")
+	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted" {
+		t.Errorf("a route is deleted: %d %s", got.Status, got.Body)
+	}
+}
