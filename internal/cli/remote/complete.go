@@ -52,6 +52,11 @@ func tenantNames(ctx context.Context, c *client.Client) ([]string, error) {
 		func(t posthouse.Tenant) string { return t.Name })(ctx, c)
 }
 
+func routeNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Route, error) { return c.Routes.List(ctx) },
+		func(r posthouse.Route) string { return r.Name })(ctx, c)
+}
+
 func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 	page, err := c.Agents.List(ctx, client.Filter{Limit: 1000})
 	return namesOf(func(context.Context, *client.Client) ([]posthouse.Agent, error) { return page.Items, err },
@@ -62,7 +67,7 @@ func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 	flags := map[string]shell.Lister{"channel": channelNames, "template": templateNames, "agent": agentIDs, "driver": driverNames, "tenant": tenantNames}
 	arguments := map[string]shell.Lister{
-		"channel": channelNames, "template": templateNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "key quota": keyIDs, "tenant": tenantNames, "channel drivers": driverNames,
+		"channel": channelNames, "template": templateNames, "route": routeNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "key quota": keyIDs, "tenant": tenantNames, "channel drivers": driverNames,
 	}
 	var visit func(cmd *cobra.Command, path string)
 	visit = func(cmd *cobra.Command, path string) {

@@ -1,0 +1,183 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
+)
+
+func routeGroup(sh *shell.Shell) *cobra.Command {
+	return sh.Calling(shell.Group("route", "By which channels somebody is told, one step after the other",
+		routeList(sh), routeGet(sh), routePut(sh), routeDelete(sh), routePreview(sh)))
+}
+
+func routeList(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the routes", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			all, err := c.Routes.List(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(all, func() {
+				var rows [][]string
+				for _, r := range all {
+					rows = append(rows, []string{r.Name, fmt.Sprint(r.Version), string(r.Kind), string(r.For), stepsInWords(r.Steps), shell.Cut(r.Note, 50)})
+				}
+				sh.Table([]string{"Route", "Version", "Kind", "For", "Steps", "Note"}, rows)
+			})
+		}),
+	}
+}
+
+// stepsInWords are the channels of each step: oa → sms, voice.
+func stepsInWords(steps []posthouse.RouteStep) string {
+	var words []string
+	for _, s := range steps {
+		words = append(words, strings.Join(s.Channels, ", "))
+	}
+	return strings.Join(words, " → ")
+}
+
+func routeGet(sh *shell.Shell) *cobra.Command {
+	var version int
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show a route", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			r, err := c.Routes.Get(ctx, args[0], version)
+			if err != nil {
+				return err
+			}
+			return sh.Show(r, func() { printRoute(sh, r) })
+		}),
+	}
+	cmd.Flags().IntVar(&version, "version", 0, "a `NUMBER` (default the latest)")
+	return cmd
+}
+
+func printRoute(sh *shell.Shell, r posthouse.Route) {
+	sh.Fields([][2]string{
+		{"route", r.Name}, {"version", fmt.Sprint(r.Version)}, {"kind", string(r.Kind)}, {"for", string(r.For)},
+		{"on unknown", string(r.OnUnknown)}, {"made", sh.At(r.CreatedAt)}, {"note", r.Note},
+	}...)
+	var rows [][]string
+	for i, s := range r.Steps {
+		within := ""
+		if s.Within > 0 {
+			within = s.Within.String()
+		}
+		rows = append(rows, []string{fmt.Sprint(i + 1), strings.Join(s.Channels, ", "), recipients(s.To), string(s.Until), within, s.When, s.Template})
+	}
+	sh.Table([]string{"Step", "Channels", "To", "Until", "Within", "When", "Template"}, rows)
+}
+
+func routePut(sh *shell.Shell) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "put NAME --file FILE", Short: "Store a new version of a route", Args: shell.Takes("NAME"),
+		Example: `  posthouse route put duty --file route.json
+  # {"steps": [{"channels": ["oa"], "within": "5m"}, {"channels": ["sms"]}]}`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if file == "" {
+				return shell.Usagef("--file names the route's JSON file, or - for standard input")
+			}
+			from := file
+			if from != "-" {
+				from = "@" + from
+			}
+			b, err := sh.Input(from)
+			if err != nil {
+				return err
+			}
+			var r posthouse.Route
+			dec := json.NewDecoder(bytes.NewReader(b))
+			dec.DisallowUnknownFields()
+			if err := dec.Decode(&r); err != nil {
+				return shell.Usagef("--file: %w", err)
+			}
+			if _, err := dec.Token(); err != io.EOF {
+				return shell.Usagef("--file: something follows the route")
+			}
+			r.Name = args[0]
+			stored, err := c.Routes.Put(ctx, r)
+			if err != nil {
+				return err
+			}
+			return sh.Show(stored, func() { sh.Printf("%s: version %d: %s\n", stored.Name, stored.Version, stepsInWords(stored.Steps)) })
+		}),
+	}
+	cmd.Flags().StringVar(&file, "file", "", "the `FILE` with the route as JSON, or - for standard input")
+	return cmd
+}
+
+func routeDelete(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a route with all its versions; notifications that follow it go on", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := c.Routes.Delete(ctx, args[0]); err != nil {
+				return err
+			}
+			return sh.Done(args[0], "deleted")
+		}),
+	}
+}
+
+func routePreview(sh *shell.Shell) *cobra.Command {
+	var m message
+	cmd := &cobra.Command{
+		Use: "preview NAME", Short: "Show who would get what when, without sending it", Args: shell.Takes("NAME"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			draft, err := m.read(sh)
+			if err != nil {
+				return err
+			}
+			out, err := c.Routes.Preview(ctx, args[0], draft)
+			if err != nil {
+				return err
+			}
+			return sh.Show(out, func() { printRoutePreview(sh, out) })
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&m.to, "to", nil, "the `RECIPIENTS`, with commas between: users, or USER=ADDRESS, or =ADDRESS")
+	flags.StringVar(&m.title, "title", "", "the `TITLE`")
+	flags.StringVar(&m.text, "text", "", "the `TEXT`, @FILE, or - for standard input")
+	flags.StringVar(&m.draft.Template, "template", "", "the `NAME` of a template that makes title and text")
+	flags.StringVar(&m.payload, "payload", "", "the template's values: a `JSON` object, @FILE, or -")
+	return cmd
+}
+
+func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
+	var rows [][]string
+	for _, n := range out.Notifications {
+		for _, s := range n.Steps {
+			number, after := fmt.Sprint(s.Step), s.After.String()
+			if s.Skipped != "" {
+				rows = append(rows, []string{recipients(n.To), number, after, "", "", "", strings.TrimSuffix("skipped: "+s.Skipped+", "+s.Detail, ", ")})
+			}
+			for _, m := range s.Messages {
+				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, m.Template, string(s.Until), m.Problem})
+			}
+		}
+	}
+	sh.Table([]string{"Recipient", "Step", "After", "Channel", "Template", "Until", "Problem"}, rows)
+}
+
+// recipients are several in one cell.
+func recipients(to []posthouse.Recipient) string {
+	var words []string
+	for _, r := range to {
+		words = append(words, recipient(r))
+	}
+	return strings.Join(words, ", ")
+}
