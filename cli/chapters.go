@@ -13,7 +13,7 @@ type chapter struct{ id, title, commands string }
 func chapters() []chapter {
 	return []chapter{
 		{"run", "Run it, and look at it:", "serve demo simulate doctor healthy processes version"},
-		{"messages", "Messages and deliveries:", "send status explain story cancel replay resolve decisions reveal remind media follow"},
+		{"messages", "Messages and deliveries:", "send status explain story notification cancel replay resolve decisions reveal remind media follow"},
 		{"campaigns", "Messages to many:", "campaign audience suppression"},
 		{"setup", "What is set up:", "channel preset front template route user roster agent subscription"},
 		{"flow", "Workflows, jobs, and the outbox:", "task workflow job outbox"},
@@ -53,6 +53,7 @@ func examples() map[string]string {
 		"remind":       "remind add --channel console --to u1 --text 'Hello' --every 15m --max 4\nremind list",
 		"reveal":       "reveal 01JB2Z6N8Q4T7V0X3Y5W9A1BCD",
 		"roster":       "roster set duty --day 1=li.na,wang.fang --day 2=zhang.wei\nroster today",
+		"notification": "notification list --state waiting\nnotification ack 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --by li.na",
 		"route":        "route put duty --file route.json\nroute preview duty --to li.na --text 'Hello'\nroute list",
 		"simulate":     "simulate --addr 127.0.0.1:8090",
 		"story":        "story 01JB2Z6N8Q4T7V0X3Y5W9A1BCD",

@@ -24,8 +24,9 @@ func closedSets() map[string][]string {
 		"scope": {string(posthouse.ScopeRead), string(posthouse.ScopeSend), string(posthouse.ScopeAdmin), string(posthouse.ScopeAgent)}, "grant": {string(posthouse.GrantMentionAll)},
 		"state": words(posthouse.States()), "on-unknown": words(posthouse.Policies()), "priority": words(posthouse.Priorities()),
 		"in": words(posthouse.CampaignStates()), "outcome": campaign.Outcomes(), "status": {"waiting", "success", "failed", "cancelled", "aborted"},
-		"sometimes":                     {"all", "none"},
-		"posthouse job enqueue channel": {"oa", "dingtalk"}, "posthouse front add format": {"text", "markdown"}, "posthouse front add each": {"group", "alert"},
+		"sometimes":                         {"all", "none"},
+		"posthouse notification list state": {"waiting", "told", "acknowledged", "not_told"},
+		"posthouse job enqueue channel":     {"oa", "dingtalk"}, "posthouse front add format": {"text", "markdown"}, "posthouse front add each": {"group", "alert"},
 	}
 	for _, s := range verify.SometimesList() {
 		sets["sometimes"] = append(sets["sometimes"], s.Name)

@@ -3,9 +3,11 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/secret"
 )
@@ -34,6 +36,20 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	run(0, "desk → night", "route", "list")
 	run(0, "5m", "route", "show", "duty", "--version", "1")
 	run(0, "night", "route", "preview", "duty", "--to", "u1=u1", "--text", "Hello")
+	sent, code := ran(t, environ, "send", "--json", "--messages", `{"route":"duty","to":[{"user":"u1"}],"content":{"text":"Hello"}}`)
+	message := regexp.MustCompile(`[0-9A-Z]{26}`).FindString(sent)
+	if code != 0 || message == "" {
+		t.Fatalf("send: %d\n%s", code, sent)
+	}
+	id := posthouse.DeliveryID(message, 1)
+	run(0, id, "notification", "list", "--message", message)
+	run(0, "duty, version 1", "notification", "show", id)
+	run(0, "acknowledged by li.na", "notification", "ack", id, "--by", "li.na", "--evidence", "by telephone")
+	run(0, "by telephone", "notification", "show", id)
+	run(0, id, "notification", "list", "--state", "acknowledged")
+	run(0, "acknowledged", "notification", "end", id)
+	run(1, "notification", "notification", "show", "01JB2Z6N8Q4T7V0X3Y5W9A1BCD")
+	run(1, "follows a route", "send", "--route", "duty", "--to", "u2", "--text", "Hello", "--wait")
 	write(`{"stages": []}`)
 	run(2, `unknown field "stages"`, "route", "put", "duty", "--file", file)
 	run(0, "deleted", "route", "delete", "duty")

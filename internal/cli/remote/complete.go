@@ -65,7 +65,7 @@ func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 
 // completing has the user's shell complete the flags and first arguments of commands by what the server has now.
 func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
-	flags := map[string]shell.Lister{"channel": channelNames, "template": templateNames, "agent": agentIDs, "driver": driverNames, "tenant": tenantNames}
+	flags := map[string]shell.Lister{"channel": channelNames, "route": routeNames, "template": templateNames, "agent": agentIDs, "driver": driverNames, "tenant": tenantNames}
 	arguments := map[string]shell.Lister{
 		"channel": channelNames, "template": templateNames, "route": routeNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "key quota": keyIDs, "tenant": tenantNames, "channel drivers": driverNames,
 	}

@@ -54,6 +54,7 @@ func sendCommand(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&s.message.deadline, "deadline", "", "a `TIME` after which nothing is sent")
 	flags.BoolVar(&s.message.draft.Sensitive, "sensitive", false, "keep the content sealed, show it nowhere and forget it: for one-time passwords")
 	flags.StringVar(&s.message.forgetAfter, "forget-after", "", "how `LONG` a sensitive content is kept: 10m (default 24h)")
+	flags.StringVar(&s.message.draft.Route, "route", "", "the `NAME` of a route, in place of the channel")
 	flags.StringVar(&s.all, "messages", "", "one message or many as `JSON`, @FILE, or -, in place of the flags above")
 	flags.BoolVar(&s.wait, "wait", false, "wait until each delivery is settled, and fail where one did not reach its recipient")
 	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long --wait waits, a `DURATION`")
@@ -180,6 +181,11 @@ func (s *send) printSent(sent client.Sent) {
 // waitFor looks at messages until all their deliveries are settled, prints them, and fails where
 // one did not reach its recipient.
 func (s *send) waitFor(ctx context.Context, c *client.Client, sent []posthouse.Accepted) error {
+	for i := range sent {
+		if a := &sent[i]; len(a.Deliveries) == 0 && a.DuplicateOf == "" {
+			return shell.Hint(fmt.Errorf("message %s is accepted and follows a route: --wait waits for deliveries alone", a.ID), "posthouse notification list --message ID says who was told")
+		}
+	}
 	all, err := s.settled(ctx, c, sent)
 	if err != nil {
 		return err
