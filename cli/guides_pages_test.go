@@ -111,6 +111,8 @@ var guides = []guide{
 	{file: "../docs/guide/production.md", starts: true, untyped: ofProduction, meet: pair},
 	{file: "../docs/guide/production.zh-CN.md", starts: true, untyped: ofProduction, meet: pair},
 	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
+	{file: "../docs/guide/routes.md", use: map[string]func(*guideReader, block){"{": routed}},
+	{file: "../docs/guide/routes.zh-CN.md", use: map[string]func(*guideReader, block){"{": routed}},
 	{file: "../docs/guide/sms.md", starts: true},
 	{file: "../docs/guide/sms.zh-CN.md", starts: true},
 	{file: "../docs/guide/reminders.zh-CN.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
@@ -302,6 +304,16 @@ func (r *guideReader) send(method, path, body string) {
 	if code != 0 {
 		r.Errorf("%s %s\n%s\nends with %d: %s", method, path, body, code, out)
 	}
+}
+
+// routed makes what a route names, keeps the route as a file, and stores it under another name than the page does.
+func routed(r *guideReader, b block) {
+	r.Helper()
+	for _, name := range []string{"chat", "text", "voice", "mail"} {
+		r.send(http.MethodPut, "/v1/channels/"+name, `{"driver":"discard"}`)
+	}
+	r.write("route.json", b.text)
+	r.send(http.MethodPut, "/v1/routes/of-the-page", b.text)
 }
 
 // endAll ends what was left in the background.
