@@ -60,6 +60,7 @@ func launch(tb testing.TB) *browser {
 		tb.Skip("there is no Chromium on this machine: make e2e-deps installs it where it can")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1280, 960),
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,BackForwardCache"), // going back asks the server, as it does when the browser is short of memory
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("blink-settings", "preferredColorScheme=1"))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	tb.Cleanup(stop)

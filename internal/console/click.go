@@ -59,7 +59,7 @@ func (c *console) once(v *visit, serve func(*visit) error) error {
 			c.o.Log.Error("a form that decided nothing could not be forgotten: it is refused when it comes again", "path", v.r.URL.Path, "error", err)
 		}
 	}
-	if err != nil {
+	if err != nil || v.undecided {
 		return err
 	}
 	if to := v.w.Header().Get("Location"); to != "" {

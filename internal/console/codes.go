@@ -83,6 +83,9 @@ type codes struct {
 	Wrong string
 }
 
+// Fleeting says that the page has secrets.
+func (c codes) Fleeting() bool { return true }
+
 // qrCode is a QR code: how many modules a side has, and the dark ones as a path.
 type qrCode struct {
 	Side int

@@ -3,7 +3,7 @@
 // the API allows (ADR 0040).
 //
 // It holds no state but how many requests each person made of late, which forms it is serving, and for seconds how much needs somebody:
-// sessions are in the database, filters in the address. It works without JavaScript; htmx only refreshes parts of pages.
+// sessions are in the database, filters in the address, and a page that answers a form is kept for its session. It works without JavaScript; htmx only refreshes parts of pages.
 package console
 
 import (

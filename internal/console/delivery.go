@@ -22,6 +22,9 @@ type life struct {
 	Outcome string
 }
 
+// Fleeting reports whether the page has what is hidden otherwise.
+func (l life) Fleeting() bool { return l.Revealed != nil }
+
 // ready says what can be decided about a delivery.
 type ready struct{ Cancel, Replay, Resolve, Arrived bool }
 

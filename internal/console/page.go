@@ -106,10 +106,14 @@ func (v *visit) draw(status int, name, title string, data any) error {
 	if err := t.ExecuteTemplate(&out, "frame", f); err != nil {
 		return fmt.Errorf("draw the page %s: %w", name, err)
 	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	page := marked(out.Bytes())
 	v.w.Header().Set("Content-Language", f.Lang())
+	if v.leadsTo(status, page, data) {
+		return nil
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(marked(out.Bytes())) // a browser that left is no error of ours
+	_, _ = v.w.Write(page) // a browser that left is no error of ours
 	return nil
 }
 

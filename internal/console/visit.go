@@ -56,6 +56,9 @@ func (c *console) open(d door) http.Handler {
 			if err := v.enter(); err != nil {
 				return err
 			}
+			if done, err := v.shown(); done || err != nil {
+				return err
+			}
 		}
 		if err := readForm(v.r); err != nil {
 			return err
@@ -80,6 +83,9 @@ func (c *console) closed(r route) http.Handler {
 			return err
 		}
 		if err := readForm(v.r); err != nil {
+			return err
+		}
+		if done, err := v.shown(); done || err != nil {
 			return err
 		}
 		return c.once(v, r.serve)

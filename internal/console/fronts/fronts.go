@@ -146,6 +146,9 @@ type sheet struct {
 	Revealed *wire.RevealedCall
 }
 
+// Fleeting reports whether the page has a token, or what a caller said.
+func (s *sheet) Fleeting() bool { return len(s.Setup) > 0 || s.Revealed != nil }
+
 // Form is what the form of the page shows.
 func (s *sheet) Form() settings { return s.settings }
 

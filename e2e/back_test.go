@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Whoever goes back to a preview, a refused form or a test, or loads it again, sees it, and sends nothing a second time.
+func TestBackShowsWhatAnsweredAForm(t *testing.T) {
+	wholeOnly(t)
+	b := launch(t)
+	h := open(t)
+	h.gateway("desk")
+	tab := b.open(t, "zh-CN")
+	tab.signsIn(h, "登录")
+	tab.goes(h.at("compose?channel=desk"), http.StatusOK)
+	tab.fills("to", "li.na")
+	tab.fills("text", "今晚 18:00 起请值班")
+	tab.presses(tab.word("look_first"))
+	tab.says("curl", "今晚 18:00 起请值班")
+	tab.presses(tab.word("send_now"))
+	tab.says("已受理")
+	tab.goesBack()
+	tab.says("curl", "今晚 18:00 起请值班")
+	tab.goesBack()
+	tab.says(tab.word("to_lines"))
+
+	tab.goes(h.at("drivers/httpapi"), http.StatusOK)
+	tab.fills("name", "second")
+	tab.fills("config.url", "https://example.com/in")
+	tab.fills("config.body", `{"to": ["${user}"`)
+	tab.presses(tab.word("store"))
+	refused := tab.text()
+	tab.forgets() // of the status of a refused form
+	tab.goes(h.at("channels"), http.StatusOK)
+	tab.goesBack()
+	tab.forgets()
+	if again := tab.text(); again != refused {
+		t.Errorf("back at a refused form is\n%s\nnot\n%s", again, refused)
+	}
+	tab.fills("config.body", `{"to": "${user}", "text": "${text}"}`)
+	tab.presses(tab.word("store"))
+	tab.says("已保存")
+
+	tab.opens(tab.word("test"))
+	tab.fills("to", "li.na")
+	tab.presses("发出测试")
+	tab.follows(chromedp.Reload())
+	tab.says("li.na")
+}
+
+// goesBack presses the browser's back.
+func (t *tab) goesBack() {
+	t.Helper()
+	t.do(chromedp.NavigateBack())
+}
