@@ -116,7 +116,7 @@ func markOf(id string) string {
 
 // sealer seals what is kept by the session and the address.
 func (v *visit) sealer(id string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, []byte(tokenOf(v.r)+"\x00"+id), nil, "posthouse console shown "+v.person.Name, 32)
+	key, err := hkdf.Key(sha256.New, []byte(tokenOf(v.r)+"\x00"+id), nil, "console.shown of "+v.person.Name, 32)
 	if err != nil {
 		return nil, err
 	}
