@@ -43,6 +43,8 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	}
 	id := posthouse.DeliveryID(message, 1)
 	run(0, id, "notification", "list", "--message", message)
+	run(0, id, "status", message)
+	run(0, "its route says who is told", "send", "--route", "duty", "--to", "u3", "--text", "Hello")
 	run(0, "duty, version 1", "notification", "show", id)
 	run(0, "acknowledged by li.na", "notification", "ack", id, "--by", "li.na", "--evidence", "by telephone")
 	run(0, "by telephone", "notification", "show", id)

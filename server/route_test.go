@@ -257,6 +257,20 @@ func TestAStepThatDoesNotStartInTimeIsSteppedOver(t *testing.T) {
 	})
 }
 
+// Where nobody is there for any step, nothing is begun anew: it would find nobody again.
+func TestNobodyIsLookedForTwiceAtOnce(t *testing.T) {
+	ways(t, func(h *house, _ *scripted) {
+		h.roster(posthouse.Roster{Name: "empty", Days: map[string][]string{}})
+		h.way("w", posthouse.Route{Repeat: 3, Steps: []posthouse.RouteStep{
+			{Channels: []string{"a"}, To: []posthouse.Recipient{{Roster: "empty"}}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)},
+		}})
+		_, list := h.routes("w", "u1")
+		if n := h.turns(list[0].ID, posthouse.NotificationNotTold); n.Reason != "nobody" || len(n.Steps) != 1 {
+			h.Errorf("got the reason %q after %d steps", n.Reason, len(n.Steps))
+		}
+	})
+}
+
 func TestAllStepsBeginAtOnce(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		p.says("a", refusal)

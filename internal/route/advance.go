@@ -152,7 +152,8 @@ func (n *notification) follow() bool {
 	if n.Step++; n.Step <= len(n.Follows.Steps) {
 		return true
 	}
-	if n.Round > n.Follows.Repeat {
+	sent := slices.ContainsFunc(n.Deliveries, func(d posthouse.NotificationDelivery) bool { return d.Round == n.Round })
+	if n.Round > n.Follows.Repeat || !sent { // who was not there a moment ago is not there now
 		n.Step--
 		return false
 	}

@@ -37,12 +37,7 @@ func notificationList(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(page, func() {
-				var rows [][]string
-				for i := range page.Items {
-					n := &page.Items[i]
-					rows = append(rows, []string{n.ID, recipients(n.To), string(n.State), n.Reason, n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
-				}
-				sh.Table([]string{"Notification", "Whom", "State", "Reason", "Route", "Step", "Accepted"}, rows)
+				printNotifications(sh, page.Items)
 				if page.Next != "" {
 					sh.Printf("There are more: --cursor %s\n", page.Next)
 				}
@@ -55,6 +50,15 @@ func notificationList(sh *shell.Shell) *cobra.Command {
 	flags.IntVar(&f.Limit, "limit", 0, "at most so `MANY` (default 50)")
 	flags.StringVar(&f.Cursor, "cursor", "", "the `CURSOR` of the page before")
 	return cmd
+}
+
+func printNotifications(sh *shell.Shell, all []posthouse.Notification) {
+	var rows [][]string
+	for i := range all {
+		n := &all[i]
+		rows = append(rows, []string{n.ID, recipients(n.To), string(n.State), n.Reason, n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
+	}
+	sh.Table([]string{"Notification", "Whom", "State", "Reason", "Route", "Step", "Accepted"}, rows)
 }
 
 func notificationShow(sh *shell.Shell) *cobra.Command {

@@ -172,7 +172,11 @@ func (s *send) printSent(sent client.Sent) {
 			rows = append(rows, []string{d.ID, d.User, string(d.State), d.Reason})
 		}
 	}
-	s.Table([]string{"Delivery", "User", "State", "Reason"}, rows)
+	if slices.ContainsFunc(sent.Accepted, func(a posthouse.Accepted) bool { return len(a.Deliveries) == 0 && a.DuplicateOf == "" }) {
+		s.Printf("accepted: its route says who is told by which steps\n")
+	} else {
+		s.Table([]string{"Delivery", "User", "State", "Reason"}, rows)
+	}
 	if len(sent.Accepted) == 1 {
 		s.Printf("  → posthouse status %s\n", shellword.Quote(sent.Accepted[0].ID))
 	}

@@ -154,12 +154,16 @@ func messageStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id st
 	}
 	return sh.Show(m, func() {
 		sh.Fields([][2]string{
-			{"message", m.ID}, {"channel", m.Channel}, {"kind", m.Kind}, {"ref", m.Ref}, {"priority", string(m.Priority)},
+			{"message", m.ID}, {"channel", m.Channel}, {"route", m.Route}, {"kind", m.Kind}, {"ref", m.Ref}, {"priority", string(m.Priority)},
 			{"title", m.Content.Title}, {"text", shell.Cut(m.Content.Text, 200)}, {"template", m.Template},
 			{"handed in", sh.At(m.CreatedAt)}, {"not before", sh.At(m.NotBefore)}, {"deadline", sh.At(m.Deadline)},
 			{"states", counts(m.Counts)}, {"unreadable", m.Unreadable},
 		}...)
 		sh.Printf("\n")
+		if len(m.Notifications) > 0 {
+			printNotifications(sh, m.Notifications)
+			return
+		}
 		printDeliveries(sh, m.Deliveries)
 		if m.Next != "" {
 			sh.Printf("  … and more: posthouse status --state … --kind … lists them\n")
