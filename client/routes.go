@@ -77,7 +77,7 @@ func (c Notifications) AcknowledgeMessage(ctx context.Context, message string, a
 	return page.Items, err
 }
 
-// End keeps a notification from going on. Nobody has taken note then.
+// End stops a notification that waits, without an acknowledgement.
 func (c Notifications) End(ctx context.Context, id string) (posthouse.Notification, error) {
 	return send[posthouse.Notification](ctx, c.api, http.MethodPost, path("notifications", id, "end"), nil)
 }

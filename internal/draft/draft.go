@@ -199,16 +199,15 @@ func checkRecipients(d *posthouse.Draft, most int, p *Problems) {
 		return
 	}
 	for i := range d.To {
-		field := fmt.Sprintf("to[%d]", i)
-		checkNamed(field, &d.To[i], p)
-		p.Word(field+".user", d.To[i].User, maxKey)
-		p.Word(field+".address", d.To[i].Address, maxAddress)
-		p.Word(field+".type", d.To[i].Type, MaxWord)
+		p.Recipient(fmt.Sprintf("to[%d]", i), &d.To[i])
 	}
 }
 
-// checkNamed checks that a recipient is a user or an address, a roster or a role.
-func checkNamed(field string, to *posthouse.Recipient, p *Problems) {
+// Recipient checks that a recipient is a user or an address, a roster or a role, and that every database keeps its words.
+func (p *Problems) Recipient(field string, to *posthouse.Recipient) {
+	p.Word(field+".user", to.User, maxKey)
+	p.Word(field+".address", to.Address, maxAddress)
+	p.Word(field+".type", to.Type, MaxWord)
 	one := to.User != "" || to.Address != ""
 	switch {
 	case !one && to.Roster == "" && to.Role == "":

@@ -86,6 +86,7 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 		}
 	}
 	checkTo(s.To, path, p)
+	p.Word(path+"template", s.Template, draft.MaxWord)
 	one(p, path+"until", s.Until, posthouse.ProofSent, posthouse.ProofDelivered, posthouse.ProofAcknowledged)
 	switch within := s.Within.Std(); {
 	case within != 0 && (within < leastWithin || within > mostWithin):
@@ -104,14 +105,8 @@ func checkTo(to []posthouse.Recipient, path string, p *draft.Problems) {
 	if len(to) > mostTo {
 		p.Add(path+"to", "has %d recipients: at most %d are allowed", len(to), mostTo)
 	}
-	for j, r := range to {
-		at := fmt.Sprintf("%sto[%d]", path, j)
-		switch named := r.User + r.Address; {
-		case named == "" && r.Roster == "" && r.Role == "":
-			p.Add(at, `names nobody: want a user, an address, a roster or a role, such as {"roster": "night"}`)
-		case named != "" && r.Roster+r.Role != "", r.Roster != "" && r.Role != "":
-			p.Add(at, "names several things: want a user or an address, or a roster, or a role")
-		}
+	for j := range to {
+		p.Recipient(fmt.Sprintf("%sto[%d]", path, j), &to[j])
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -266,7 +267,7 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 	if log.Skipped == "" && len(good) == 0 {
 		log.Skipped = SkippedRefused
 	}
-	log.Detail = cut(log.Detail, 1000)
+	log.Detail = state.Plain(log.Detail, 1000)
 	n.Steps = append(n.Steps, log)
 	if len(good) == 0 {
 		if log.Skipped != SkippedCondition {
@@ -397,11 +398,3 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 
 // linkMark stands in a finished text for the link by which it is acknowledged.
 const linkMark = "${ack_url}"
-
-// cut shortens a text to at most n bytes of whole characters.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
-}

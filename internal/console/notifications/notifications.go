@@ -43,8 +43,8 @@ func Pages() host.Pages {
 	}
 }
 
-// States are those that the list is narrowed to, each in the order of what needs somebody.
-var States = []posthouse.NotificationState{posthouse.NotificationNotTold, posthouse.NotificationWaiting, posthouse.NotificationTold, posthouse.NotificationAcknowledged}
+// shownStates are those that the list is narrowed to, each in the order of what needs somebody.
+var shownStates = []posthouse.NotificationState{posthouse.NotificationNotTold, posthouse.NotificationWaiting, posthouse.NotificationTold, posthouse.NotificationAcknowledged}
 
 // list is what the page of notifications shows.
 type list struct {
@@ -55,7 +55,7 @@ type list struct {
 }
 
 func showAll(v *host.Visit) error {
-	l := list{State: v.Query("state"), States: States}
+	l := list{State: v.Query("state"), States: shownStates}
 	page, err := v.API.Notifications.List(v.Ctx(), posthouse.NotificationState(l.State), client.Filter{Cursor: v.Query("cursor"), Limit: 50})
 	if err != nil {
 		return err
@@ -66,8 +66,8 @@ func showAll(v *host.Visit) error {
 	return v.Show("notifications", "notifications", l)
 }
 
-// Whom are the people of a notification in words.
-func Whom(n posthouse.Notification) string {
+// namesOf lists the people of a notification.
+func namesOf(n posthouse.Notification) string {
 	var names []string
 	for _, to := range n.To {
 		names = append(names, cmp.Or(to.User, to.Address))
@@ -96,7 +96,7 @@ func show(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
-	s := sheet{Notification: n, Whom: Whom(n)}
+	s := sheet{Notification: n, Whom: namesOf(n)}
 	for _, step := range n.Steps {
 		l := line{NotificationStep: step, Took: step.At.Sub(n.CreatedAt).Round(time.Second)}
 		for _, d := range n.Deliveries {

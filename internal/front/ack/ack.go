@@ -20,6 +20,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -131,7 +132,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := work.Viewer{Tenant: c.Tenant, Sight: work.SeeAll()}
 	n, err := l.Book.Get(r.Context(), v, c.Notification)
 	if err == nil && r.Method == http.MethodPost && n.Ack == nil && n.Reason != "cancelled" {
-		evidence, _ := json.Marshal(map[string]string{"address": hostOf(r.RemoteAddr), "agent": cut(r.UserAgent(), 300)}) // texts: cannot fail
+		evidence, _ := json.Marshal(map[string]string{"address": hostOf(r.RemoteAddr), "agent": state.Plain(r.UserAgent(), 300)}) // texts: cannot fail
 		n, err = l.Book.Acknowledge(r.Context(), v, c.Notification, c.User, posthouse.AckLink, evidence)
 		if err == nil {
 			l.Log.Info("a notification was acknowledged by its link", "tenant", c.Tenant, "notification", c.Notification, "user", c.User)
@@ -206,11 +207,4 @@ func hostOf(address string) string {
 		return host
 	}
 	return address
-}
-
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
 }
