@@ -147,7 +147,8 @@ const (
 )
 
 var ofInstallation = map[string]string{"sha256sum": needsADist, "apt install": changesAll, "systemctl": changesAll, "docker load": needsADist,
-	"./secrets.sh": needsADist, "docker compose": needsADist, "skopeo copy": needsADist, "helm upgrade": needsADist}
+	"./secrets.sh": needsADist, "docker compose": needsADist, "skopeo copy": needsADist, "helm upgrade": needsADist,
+	"echo 'COMPOSE_FILE=": needsADist, "kubectl create secret tls": needsADist}
 
 var ofBackups = map[string]string{
 	"posthouse backup": isOfBackups, "posthouse restore": isOfBackups, "pg_dump": isOfBackups, "psql": isOfBackups, "pg_basebackup": isOfBackups, "mariadb-dump": isOfBackups, "tail": isOfBackups,

@@ -113,7 +113,7 @@ func TestWhatServersAreSetUpWithIsPacked(t *testing.T) {
 		t.Errorf("the chart lacks files")
 	}
 	compose := read("compose.tar.gz")
-	if compose["posthouse-compose/secrets.sh 755"] == "" || compose["posthouse-compose/compose.yaml 644"] == "" || len(compose) != 3 {
+	if compose["posthouse-compose/secrets.sh 755"] == "" || compose["posthouse-compose/compose.yaml 644"] == "" || compose["posthouse-compose/compose.mail.yaml 644"] == "" || len(compose) != 5 {
 		t.Errorf("for compose there are %v", slices.Collect(maps.Keys(compose)))
 	}
 	if read("monitoring.tar.gz")["posthouse-monitoring/posthouse.rules.yaml 644"] == "" {

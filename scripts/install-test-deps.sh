@@ -40,6 +40,7 @@ missing() {
 		for name in nginx promtool skopeo umoci rpm; do
 			has $name || echo $name
 		done
+		! command -v apt-get >/dev/null || [ -e /usr/lib/nginx/modules/ngx_stream_module.so ] || echo nginx-stream
 		return
 	fi
 	has initdb postgres || echo postgresql
@@ -88,6 +89,7 @@ deb_packages() {
 		chromium) echo chromium ;;
 		fonts) echo fonts-noto-cjk ;;
 		promtool) echo prometheus ;;
+		nginx-stream) echo libnginx-mod-stream ;;
 		nginx | skopeo | umoci | rpm) echo "$name" ;;
 		esac
 	done

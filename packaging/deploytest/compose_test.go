@@ -13,11 +13,11 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// project is what compose makes of the file, beside the .env that secrets.sh has written.
-func project(t *testing.T) *types.Project {
+// project is what compose makes of the file and of those read after it, beside the .env that secrets.sh has written.
+func project(t *testing.T, more ...string) *types.Project {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"compose.yaml", "nginx.conf", "secrets.sh"} {
+	for _, name := range append([]string{"compose.yaml", "nginx.conf", "secrets.sh"}, more...) {
 		text, err := os.ReadFile(filepath.Join("..", "compose", name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), text, 0o700)
@@ -42,7 +42,11 @@ func project(t *testing.T) *types.Project {
 	if out, err := write(); err == nil || !strings.Contains(string(out), "stays") {
 		t.Errorf("a second time: %v, %s: want a refusal", err, out)
 	}
-	options, err := cli.NewProjectOptions([]string{filepath.Join(dir, "compose.yaml")}, cli.WithWorkingDirectory(dir), cli.WithEnvFiles(env), cli.WithDotEnv)
+	files := []string{filepath.Join(dir, "compose.yaml")}
+	for _, name := range more {
+		files = append(files, filepath.Join(dir, name))
+	}
+	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory(dir), cli.WithEnvFiles(env), cli.WithDotEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

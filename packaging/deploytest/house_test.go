@@ -62,8 +62,8 @@ func settings(t *testing.T) map[string]bool {
 	return known
 }
 
-// serves starts the server with settings and flags, on addresses of its own, and waits until each path answers 200 there.
-func serves(t *testing.T, env, args []string, at map[string]string) {
+// serves starts the server with settings and flags, on addresses of its own, waits until each path answers 200 there, and then does what is to be done meanwhile.
+func serves(t *testing.T, env, args []string, at map[string]string, meanwhile ...func()) {
 	t.Helper()
 	cmd := exec.Command(program(t), append([]string{"serve"}, args...)...)
 	cmd.Dir = t.TempDir()
@@ -100,6 +100,9 @@ func serves(t *testing.T, env, args []string, at map[string]string) {
 			case <-tick.C:
 			}
 		}
+	}
+	for _, do := range meanwhile {
+		do()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,29 +18,36 @@ import (
 	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
-// start runs nginx as packaging/compose has it, but for addresses, folders and a log of who answered, and returns its address and that log.
-func start(t *testing.T, h *house.House) (addr, log string) {
+// start runs nginx as packaging/compose has it, but for addresses, folders and a log of who answered, and returns its address and that log. What is read
+// besides is a file of packaging/compose with its addresses replaced.
+func start(t *testing.T, h *house.House, besides ...string) (addr, log string) {
 	t.Helper()
-	text, err := os.ReadFile("../../packaging/compose/nginx.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	addr, log = house.FreeAddr(t), filepath.Join(dir, "access.log")
-	config := string(text)
-	for old, now := range map[string]string{
-		"server posthouse-1:8080 ":   "server " + h.Members[0].Addr + " ",
-		"server posthouse-2:8080 ":   "server " + h.Members[1].Addr + " ",
-		"listen 8080;":               "listen " + addr + ";",
-		"pid /run/nginx.pid;":        "pid " + dir + "/nginx.pid;",
-		"error_log /dev/stderr warn": "error_log " + dir + "/error.log warn",
+	config := edited(t, "nginx.conf", map[string]string{
+		"server posthouse-1:8080 ":              "server " + h.Members[0].Addr + " ",
+		"server posthouse-2:8080 ":              "server " + h.Members[1].Addr + " ",
+		"listen 8080;":                          "listen " + addr + ";",
+		"include /etc/nginx/posthouse.d/*.conf": "include " + dir + "/posthouse.d/*.conf",
+		"pid /run/nginx.pid;":                   "pid " + dir + "/nginx.pid;",
+		"error_log /dev/stderr warn":            "error_log " + dir + "/error.log warn",
 		"    access_log off;": "    log_format answered '$status $upstream_addr'; access_log " + log + " answered;\n    client_body_temp_path " + dir + "/body; proxy_temp_path " + dir + "/proxy;\n" +
 			"    fastcgi_temp_path " + dir + "/fastcgi; uwsgi_temp_path " + dir + "/uwsgi; scgi_temp_path " + dir + "/scgi;",
-	} {
-		if strings.Count(config, old) != 1 {
-			t.Fatalf("%q stands %d times in the configuration", old, strings.Count(config, old))
+	})
+	if len(besides) > 0 {
+		// Debian has what passes connections on in a file of its own; the image of nginx has it built in.
+		const module = "/usr/lib/nginx/modules/ngx_stream_module.so"
+		if _, err := os.Stat(module); err == nil {
+			config = "load_module " + module + ";\n" + config
 		}
-		config = strings.Replace(config, old, now, 1)
+		if err := os.Mkdir(filepath.Join(dir, "posthouse.d"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range besides {
+			if err := os.WriteFile(filepath.Join(dir, "posthouse.d", strconv.Itoa(i)+".conf"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	path := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
@@ -70,6 +78,23 @@ func start(t *testing.T, h *house.House) (addr, log string) {
 	})
 	house.Until(t, "nginx to answer", func() bool { return get(addr, "/readyz") == http.StatusOK })
 	return addr, log
+}
+
+// edited is a file of packaging/compose with what stands in it once replaced.
+func edited(t *testing.T, name string, changes map[string]string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "compose", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := string(text)
+	for old, now := range changes {
+		if strings.Count(config, old) != 1 {
+			t.Fatalf("%q stands %d times in %s", old, strings.Count(config, old), name)
+		}
+		config = strings.Replace(config, old, now, 1)
+	}
+	return config
 }
 
 func get(addr, path string) int {
