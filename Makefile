@@ -66,9 +66,12 @@ install: build ## build, and install the program, its manual and shell completio
 run: build ## build, and run the server on an SQLite file
 	$(BIN)/posthouse serve
 
+# More flags of the demo, such as "--lang zh".
+DEMO ?=
+
 .PHONY: demo
 demo: build ## build, and send messages to simulated providers in every way there is
-	$(BIN)/posthouse demo
+	$(BIN)/posthouse demo $(DEMO)
 
 # go test that says meanwhile what it does.
 GOTEST := $(GO) run ./scripts/gotest

@@ -44,7 +44,7 @@ const (
 	bySenders   = "is for senders, which torture/senders drives at a server that takes mail"
 	needsAnEnd  = "wants an address of the reader's own: the tests of server have one"
 	neverEnds   = "goes on until it is stopped: the tests of server read the same stream"
-	isTheDemo   = "make demo takes seconds whose numbers are chance: internal/cli/demo runs it and compares what became of each message"
+	isTheDemo   = "runs until it is ended: theDemo runs it once and compares what it prints"
 )
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
@@ -56,8 +56,8 @@ var ofSMS = map[string]string{"name: sms": isAForm, `{"channel": "sms"`: isAForm
 var guides = []guide{
 	{file: "../README.md", untyped: map[string]string{"make demo": isTheDemo}},
 	{file: "../README.zh-CN.md", untyped: map[string]string{"make demo": isTheDemo}},
-	{file: "../docs/guide/first-steps.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: firstStepsBefore, meet: production},
-	{file: "../docs/guide/first-steps.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo, "server on http": isTheDemo}, before: firstStepsBefore, meet: production},
+	{file: "../docs/guide/first-steps.md", starts: true, untyped: map[string]string{"make demo": isTheDemo}, use: map[string]func(*guideReader, block){"server on http": theDemo("en")}, before: firstStepsBefore, meet: production},
+	{file: "../docs/guide/first-steps.zh-CN.md", starts: true, untyped: map[string]string{"make demo": isTheDemo}, use: map[string]func(*guideReader, block){"服务 http": theDemo("zh")}, before: firstStepsBefore, meet: production},
 	{file: "../docs/guide/email.md", untyped: ofMail},
 	{file: "../docs/guide/email.zh-CN.md", untyped: ofMail},
 	{file: "../docs/guide/feishu.md"},
