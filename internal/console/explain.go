@@ -70,7 +70,7 @@ func (f frame) Cause(w wire.Wait) string {
 // eventWords are the words of what happened to a delivery.
 func eventWords() map[posthouse.EventType]word {
 	return map[posthouse.EventType]word{
-		posthouse.EventAccept: {"accepted", "受理"}, posthouse.EventSuppress: {"a rule said no", "规则抑制"}, posthouse.EventClaim: {"handed to a phone", "下发给发送端"},
+		posthouse.EventAccept: {"accepted", "受理"}, posthouse.EventSuppress: {"a rule said no", "规则拦截"}, posthouse.EventClaim: {"handed to a phone", "下发给发送端"},
 		posthouse.EventStart: {"sending began", "开始发送"}, posthouse.EventRelease: {"given back unsent", "未发送，退回"}, posthouse.EventLeaseLost: {"its holder was lost", "租约丢失"},
 		posthouse.EventQuarantine: {"quarantined", "隔离"}, posthouse.EventSent: {"the provider has taken it", "平台已接收"}, posthouse.EventRetry: {"failed, will be tried again", "失败，将重试"},
 		posthouse.EventFail: {"failed for good", "最终失败"}, posthouse.EventAmbiguous: {"no answer: nobody knows", "没有应答，结果未知"}, posthouse.EventResend: {"is tried again with the same key", "用同一幂等键重试"},
