@@ -62,6 +62,12 @@ func Read(p work.Plan) (posthouse.Notification, error) {
 	return n.Notification, err
 }
 
+// Followed is the notification of a plan, and the route that it follows.
+func Followed(p work.Plan) (posthouse.Notification, posthouse.Route, error) {
+	n, err := read(p)
+	return n.Notification, n.Follows, err
+}
+
 // plan is a notification as it is stored, over the version that was read.
 func (n *notification) plan() (work.Plan, error) {
 	doc, err := json.Marshal(n)

@@ -77,7 +77,7 @@ func miscounted(told []call, made uint32) *call {
 	return nil
 }
 
-// missing judges the first of some sends, whose message is not in the log, and says how many sends are
+// missing keeps the first of some sends, whose message is not in the log, and says how many sends are
 // of that message.
 func (c accepting) missing(sends []call) int {
 	n := 1
@@ -88,20 +88,31 @@ func (c accepting) missing(sends []call) int {
 	if i < 0 || (sends[i].subject == packed.ID{}) {
 		return n
 	}
-	first := &sends[i]
-	c.totals.Acknowledged++
-	c.checked(noLoss, 1)
-	if c.faults.undone(first.at, c.slack) {
-		c.totals.Excused++
-		return n
-	}
-	c.totals.Lost++
-	c.fail(noLoss, first.subject.Text(), calling{c.checker}.showCalls(first), "it was told as accepted and is not in the log")
+	c.absent = append(c.absent, sends[i])
 	return n
 }
 
-// notificationOwner begins the owner of a delivery's first event where it is a step of a notification.
-const notificationOwner = "notification/"
+// judgeAbsent judges what was told as accepted and is not in the log: a route sends it by messages of their own (I1).
+func (c accepting) judgeAbsent() {
+	for i := range c.absent {
+		l := &c.absent[i]
+		c.totals.Acknowledged++
+		c.checked(noLoss, 1)
+		notifications, routed := c.routed[l.subject]
+		switch {
+		case routed && (notifications == 0 || l.recipients == 0 || notifications == l.recipients):
+			c.totals.OK++
+		case c.faults.undone(l.at, c.slack):
+			c.totals.Excused++
+		case routed:
+			c.totals.Lost++
+			c.fail(noLoss, l.subject.Text(), calling{c.checker}.showCalls(l), "it was accepted for %d recipients and has %d notifications", l.recipients, notifications)
+		default:
+			c.totals.Lost++
+			c.fail(noLoss, l.subject.Text(), calling{c.checker}.showCalls(l), "it was told as accepted and is not in the log")
+		}
+	}
+}
 
 // maxUntold is how many messages are shown that no caller was told of.
 const maxUntold = 5
@@ -123,6 +134,7 @@ func (c accepting) finishAcceptance() {
 	for c.told < len(c.calls.sends) {
 		c.told += c.missing(c.calls.sends[c.told:])
 	}
+	c.judgeAbsent()
 	c.judgeUntold()
 	for i := range c.calls.cancels {
 		l := &c.calls.cancels[i]
@@ -149,15 +161,15 @@ func (c accepting) judgeCancelCalls(h history) {
 		switch l.answer {
 		case callCancelled:
 			if h.last().To != posthouse.Cancelled {
-				c.fail(cancel, h.id, c.with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as cancelled and is %s", h.last().To)
+				c.fail(cancel, h.id, with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as cancelled and is %s", h.last().To)
 			}
 		case callFinal:
 			if i := h.settled(); i < 0 || h.events[i].At.After(time.Unix(0, l.at).Add(c.slack)) {
-				c.fail(cancel, h.id, c.with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as already final and was not")
+				c.fail(cancel, h.id, with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as already final and was not")
 			}
 		case callTooLate:
 			if !h.tooLate(l.asked-int64(c.slack), l.at+int64(c.slack)) {
-				c.fail(cancel, h.id, c.with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as too late, and no cancel was noted")
+				c.fail(cancel, h.id, with(c.showCancel(l), h.show(len(h.events)-1)), "it was told as too late, and no cancel was noted")
 			}
 		}
 	}
@@ -196,7 +208,7 @@ func (c accepting) showCancel(l *call) func() []string {
 }
 
 // with joins proofs.
-func (c accepting) with(list ...func() []string) func() []string {
+func with(list ...func() []string) func() []string {
 	return func() []string {
 		var out []string
 		for _, proof := range list {

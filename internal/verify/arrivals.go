@@ -115,7 +115,7 @@ func (c arriving) judgeMarks(chain []history, tries []try, list []arrival) {
 		case own < 0:
 			c.fail(markFirst, chain[0].id, c.showArrivals(tries[:min(1, len(tries))], a), "it arrived before any attempt was marked as started")
 			if e := chain[0].last(); e.Type == posthouse.EventCancel {
-				c.fail(cancel, chain[0].id, accepting{c.checker}.with(chain[0].show(len(chain[0].events)-1), c.showArrivals(nil, a)), "it was cancelled before an attempt started, and arrived")
+				c.fail(cancel, chain[0].id, with(chain[0].show(len(chain[0].events)-1), c.showArrivals(nil, a)), "it was cancelled before an attempt started, and arrived")
 			}
 		case !tries[own].lease.IsZero() && at.After(tries[own].lease.Add(c.slack)):
 			c.fail(markFirst, chain[0].id, c.showArrivals(tries[own:own+1], a), "it arrived %s after its attempt's lease had ended", at.Sub(tries[own].lease).Round(time.Microsecond))
@@ -260,7 +260,7 @@ func (c arriving) judgeTruth(h history, list []arrival) {
 			c.unsaid = append(c.unsaid, unsaid{e.At.UnixNano(), id, e.To, e.Type != posthouse.EventResolve, e.Ref != ""})
 			continue
 		}
-		c.fail(truth, h.id, accepting{c.checker}.with(h.show(i), c.showArrivals(nil, pointers(list)...)), "it counts as %s, and no arrival was answered so", e.To)
+		c.fail(truth, h.id, with(h.show(i), c.showArrivals(nil, pointers(list)...)), "it counts as %s, and no arrival was answered so", e.To)
 	}
 }
 

@@ -42,6 +42,8 @@ type Inputs struct {
 	// Suppressed says whether nothing is sent of a kind to an address over a channel, for I22 and with Rows. Suppressions that were taken
 	// back are not known any more. Defaults to none.
 	Suppressed func(tenant, channel, kind, address string) (Barred, bool)
+	// Notifications are those of a database with their routes, for I38 and for messages that follow routes in I1. Defaults to none.
+	Notifications iter.Seq2[Notified, error]
 	// Epoch is that of the database. It is looked at with Rows.
 	Epoch int64
 	// AtRest says that the run had ended and come to rest: nothing that is due may wait.
@@ -66,6 +68,7 @@ type Count struct{ Kept, There int }
 // checker is one run of Check.
 type checker struct {
 	rulings
+	routing
 	in     Inputs
 	slack  time.Duration
 	want   map[string]bool // what must have been seen, nil for all
@@ -101,6 +104,7 @@ type (
 	rating    struct{ *checker } // limits
 	pulling   struct{ *checker } // what agents were handed and reported
 	keeping   struct{ *checker } // the rows beside the log
+	notifying struct{ *checker } // notifications and their steps
 	remains   struct{ *checker } // what is left at the end of the run
 )
 
@@ -133,6 +137,9 @@ func Check(ctx context.Context, in Inputs) (Report, error) {
 	}
 	if err == nil {
 		err = c.judgeCampaigns()
+	}
+	if err == nil {
+		err = c.judgeNotifications()
 	}
 	if err != nil {
 		return Report{}, err
@@ -274,6 +281,7 @@ func (c *checker) message(events []posthouse.Event) error {
 	for _, h := range list {
 		c.delivery(h)
 	}
+	c.noteSteps(list)
 	id := posthouse.MessageID(list[0].id)
 	accepting{c}.judgeAcceptance(id, list)
 	if err := (keeping{c}).judgeRows(id, list); err != nil {
@@ -417,7 +425,7 @@ func (c *checker) given() []string {
 		{c.calls != nil, needClient}, {c.sink != nil, needSink}, {c.grants != nil, needLimiter}, {c.faults != nil, needFaults},
 		{c.pulled, needPull},
 		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored}, {c.rows != nil, needRows}, {c.in.Seals != nil, needSeals}, {c.in.Campaigns != nil, needCampaigns},
-		{c.in.Suppressed != nil, needSuppressed},
+		{c.in.Suppressed != nil, needSuppressed}, {c.in.Notifications != nil, needNotified},
 	} {
 		if g.there {
 			out = append(out, g.need)

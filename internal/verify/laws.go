@@ -50,6 +50,7 @@ const (
 	references
 	seals
 	account
+	told
 	afterLast
 )
 
@@ -76,6 +77,7 @@ const (
 	needSeals      = "a database with a hash chain"
 	needCampaigns  = "a database with campaigns"
 	needSuppressed = "a database with suppressions"
+	needNotified   = "a database with notifications"
 	needNoCanary   = "planted canaries are looked for in logs and pages, which are no input here"
 )
 
@@ -119,6 +121,7 @@ func Laws() []Law {
 		{"I35", "references", "each dedup key, each kept answer and each row of a delivery without events of its own stands for a message that is there and says the same", []string{needRows}, ""},
 		{"I36", "seals", "what the hash chain has sealed is as it was, and the chain is whole", []string{needSeals}, ""},
 		{"I37", "account", "what is pinned to an account starts by that account until it moves to another one, and what may have arrived starts again by the same account alone", nil, ""},
+		{"I38", "told", "a notification says of its deliveries what the log says, is in the state that follows, and no step of a route begins or starts beside one that has told", []string{needNotified}, ""},
 	}
 }
 

@@ -211,14 +211,16 @@ func (h *hand) back(after, permits int) *hand {
 	return h
 }
 
-// lawCases are for each invariant a run that holds and one that violates it; and nothing else, where
+// lawCase is of an invariant a run that holds and one that violates it; and nothing else, where
 // also is empty: some cannot be violated alone.
-var lawCases = []struct {
+type lawCase struct {
 	law    string
 	holds  func() *hand
 	breaks func() *hand
 	also   []string
-}{
+}
+
+var lawCases = []lawCase{
 	{law: "I1", holds: plain, breaks: func() *hand {
 		h := plain()
 		h.calls[0].Recipients = 2
@@ -748,6 +750,9 @@ func (h *hand) journals() verify.Inputs {
 			return inOrder(h.members)
 		}
 	}
+	if len(h.notified) > 0 {
+		in.Notifications = inOrder(h.notified)
+	}
 	if h.barred != nil {
 		in.Suppressed = func(string, string, string, string) (verify.Barred, bool) { return *h.barred, true }
 	}
@@ -857,7 +862,7 @@ func TestWhatWasAppliedToNothingIsNotSaidToHold(t *testing.T) {
 func TestEachLawHoldsAndIsViolatedAlone(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, c := range lawCases {
+	for _, c := range slices.Concat(lawCases, toldCases()) {
 		seen[c.law] = true
 		t.Run(c.law, func(t *testing.T) {
 			t.Parallel()

@@ -48,7 +48,7 @@ func (c pulling) judgeWords(h history, words []word) {
 		}
 		c.checked(pull, 1)
 		if what := c.untrue(h, w); what != "" {
-			c.fail(pull, h.id, accepting{c.checker}.with(h.show(c.nearest(h, w)...), c.agents.show(w)), "%s %s", c.agents.names.Word(w.agent), what)
+			c.fail(pull, h.id, with(h.show(c.nearest(h, w)...), c.agents.show(w)), "%s %s", c.agents.names.Word(w.agent), what)
 		}
 		for j := range words[:i] {
 			if what := c.contradicts(&words[j], w); what != "" {
@@ -148,7 +148,7 @@ func (c pulling) judgeReported(h history, words []word) {
 			return fits
 		}) {
 			if told != nil {
-				c.fail(pull, h.id, accepting{c.checker}.with(h.show(i), c.agents.show(told)), "%s was told that its report counts for nothing, and the log counts it", e.Owner)
+				c.fail(pull, h.id, with(h.show(i), c.agents.show(told)), "%s was told that its report counts for nothing, and the log counts it", e.Owner)
 				continue
 			}
 			c.fail(pull, h.id, h.show(i), "%s did not report this", e.Owner)

@@ -37,6 +37,7 @@ type run struct {
 	refs     []verify.Reference
 	seals    []verify.Seal
 	members  []verify.CampaignFinding
+	notified []verify.Notified
 	barred   *verify.Barred // whose address is suppressed
 	epoch    int64          // of the database
 }

@@ -16,13 +16,19 @@ import (
 // strikes, so that none falls into silence. It returns the accepted ids.
 func storm(t *testing.T, h *house.House, part, strikes int, strike func(n int)) map[int]string {
 	t.Helper()
+	return stormOf(t, h, nil, part, strikes, strike)
+}
+
+// stormOf is a storm of other messages than the usual ones.
+func stormOf(t *testing.T, h *house.House, draft func(n int) posthouse.Draft, part, strikes int, strike func(n int)) map[int]string {
+	t.Helper()
 	var accepted map[int]string
 	due := make(chan struct{})
 	var load sync.WaitGroup
 	t.Cleanup(load.Wait) // where a strike ends the test
 	load.Go(func() {
 		defer close(due)
-		accepted = h.Produce(t, house.Load{Messages: part * (strikes + 1), Each: func(done int) {
+		accepted = h.Produce(t, house.Load{Messages: part * (strikes + 1), Draft: draft, Each: func(done int) {
 			if done%part != 0 || done/part > strikes {
 				return
 			}

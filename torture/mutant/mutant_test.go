@@ -133,4 +133,13 @@ var mutants = []mutant{{
 }, {
 	bug: 35, name: "a receipt written to another campaign", breaks: "who was never sent to counts as delivered",
 	law: "I26", edits: receiptOfAnother, run: twoCampaigns,
+}, {
+	bug: 36, name: "a doubt taken for a failure by a route", breaks: "who may have been told is told by the next step",
+	law: "I38", edits: doubtIsFailure, run: routesInDoubt,
+}, {
+	bug: 37, name: "an acknowledgement that withdraws nothing", breaks: "who has taken note is called all the same",
+	law: "I38", edits: nothingWithdrawn, run: acknowledged,
+}, {
+	bug: 38, name: "a success that its notification does not hear of", breaks: "who was told is waited for without end",
+	law: "I38", edits: deafToSuccess, run: routesInDoubt,
 }}

@@ -184,7 +184,7 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 		return err
 	}
 	in.Events, in.Rows, in.References = counted(f.Shell, eventsOf(ctx, s, "")), rowsOf(ctx, s), keysOf(ctx, s)
-	in.Campaigns = judgedCampaigns(ctx, s, in)
+	in.Campaigns, in.Notifications = judgedCampaigns(ctx, s, in), notificationsOf(ctx, s)
 	if in.Suppressed, err = suppressedIn(ctx, s, in.Channels); err != nil {
 		return err
 	}

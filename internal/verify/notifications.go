@@ -1,0 +1,263 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify/packed"
+)
+
+// Notified is what a database holds of a notification, and the route that it follows.
+type Notified struct {
+	posthouse.Notification
+	Follows posthouse.Route
+}
+
+// notificationOwner begins the owner of a delivery's first event where it is a step of a notification.
+const notificationOwner = "notification/"
+
+// stepOf is what the log says of a delivery of a notification.
+type stepOf struct {
+	id     string
+	replay bool
+	stands []standing
+	starts []begun
+}
+
+// standing is a state and since when it lasts.
+type standing struct {
+	at    time.Time
+	state posthouse.State
+}
+
+// begun is an attempt, and whether a person had it begin.
+type begun struct {
+	at     time.Time
+	manual bool
+}
+
+// routing is what is known of messages that follow routes.
+type routing struct {
+	steps  map[string][]stepOf  // by notification
+	routed map[packed.ID]uint32 // how many notifications a message has, 0 where nobody says
+	absent []call               // sends that were told as accepted and are not in the log
+}
+
+// noteSteps keeps what the log says of a message that a step of a notification has made.
+func (c *checker) noteSteps(list []history) {
+	notification, made := strings.CutPrefix(list[0].events[0].Owner, notificationOwner)
+	if !made {
+		return
+	}
+	if c.steps == nil {
+		c.steps, c.routed = map[string][]stepOf{}, map[packed.ID]uint32{}
+	}
+	if id, ok := c.packer.ID(posthouse.MessageID(notification)); ok {
+		c.routed[id] = 0
+	}
+	for _, h := range list {
+		s := stepOf{id: h.id, replay: h.replay()}
+		for i := range h.events {
+			e := &h.events[i]
+			s.stands = append(s.stands, standing{e.At, e.To})
+			if e.Type == posthouse.EventStart {
+				before := h.before(i)
+				s.starts = append(s.starts, begun{e.At, before >= 0 && manual(&h.events[before])})
+			}
+		}
+		c.steps[notification] = append(c.steps[notification], s)
+	}
+}
+
+// judgeNotifications holds that what a notification says of its deliveries is what the log says, that its state follows from it, and that
+// no step tells somebody beside another one (I38).
+func (c *checker) judgeNotifications() error {
+	if c.in.Notifications == nil {
+		return nil
+	}
+	for n, err := range c.in.Notifications {
+		if err != nil {
+			return err
+		}
+		if id, ok := c.packer.ID(posthouse.MessageID(n.ID)); ok {
+			if c.routed == nil {
+				c.routed = map[packed.ID]uint32{}
+			}
+			c.routed[id]++
+			if n.Follows.For == posthouse.RouteAny { // one for all its recipients
+				c.routed[id] = 0
+			}
+		}
+		notifying{c}.judge(&n, c.steps[n.ID])
+		delete(c.steps, n.ID)
+	}
+	now := cmp.Or(c.in.Now, c.report.To)
+	young := posthouse.FirstID(now.Add(-youngReference))
+	for id, steps := range c.steps { // an older one may have been pruned before its deliveries
+		if id >= young {
+			c.fail(told, id, line("delivery %s", steps[0].id), "the log knows deliveries of it, and it is not stored")
+		}
+	}
+	return nil
+}
+
+// judge judges one notification.
+func (c notifying) judge(n *Notified, steps []stepOf) {
+	if !(keeping{c.checker}).settledDown(n.UpdatedAt) {
+		return
+	}
+	c.checked(told, 1)
+	known := map[string]*stepOf{}
+	for i := range steps {
+		known[steps[i].id] = &steps[i]
+	}
+	proven := false
+	for i := range n.Deliveries {
+		d := &n.Deliveries[i]
+		s := known[d.ID]
+		if s == nil {
+			c.fail(told, n.ID, line("%s, %s", d.ID, d.State), "it has a delivery that the log does not know")
+			return
+		}
+		delete(known, d.ID)
+		last := s.stands[len(s.stands)-1].state
+		if last == posthouse.Sending { // who holds it is not told to it
+			last = posthouse.Pending
+		}
+		if last != d.State {
+			c.fail(told, n.ID, s.show(), "it has %s as %s, and by the log it is %s", d.ID, d.State, last)
+			return
+		}
+		proven = proven || proves(d.State, n.until(d))
+	}
+	for id, s := range known {
+		c.fail(told, n.ID, s.show(), "it does not know its delivery %s", id)
+		return
+	}
+	c.judgeState(n, proven)
+	for i := range n.Deliveries {
+		c.judgeStarts(n, &n.Deliveries[i], steps)
+	}
+}
+
+// until is what the step of a delivery waits for.
+func (n *Notified) until(d *posthouse.NotificationDelivery) posthouse.Proof {
+	if d.Step < 1 || d.Step > len(n.Follows.Steps) {
+		return posthouse.ProofAcknowledged // there is no such step: nothing proves it
+	}
+	return n.Follows.Steps[d.Step-1].Until
+}
+
+// proves reports whether a delivery in a state is the proof that its step waits for.
+func proves(s posthouse.State, until posthouse.Proof) bool {
+	return until == posthouse.ProofSent && happy(s) || until == posthouse.ProofDelivered && s == posthouse.Delivered
+}
+
+// judgeState holds that its state follows from what is known of it, and that it does not wait for nothing.
+func (c notifying) judgeState(n *Notified, proven bool) {
+	want := posthouse.NotificationWaiting
+	switch {
+	case n.Ack != nil:
+		want = posthouse.NotificationAcknowledged
+	case proven:
+		want = posthouse.NotificationTold
+	case n.State == posthouse.NotificationNotTold:
+		want = n.State
+	}
+	proof := line("%s  version %d, %s", stampText(n.UpdatedAt), n.Version, n.State)
+	if n.State != want {
+		c.fail(told, n.ID, proof, "it is %s, and should be %s", n.State, want)
+		return
+	}
+	if n.State != posthouse.NotificationWaiting || !c.in.AtRest {
+		return
+	}
+	open := slices.ContainsFunc(n.Deliveries, func(d posthouse.NotificationDelivery) bool { return d.State.Open() })
+	switch now := cmp.Or(c.in.Now, c.report.To); {
+	case n.NextAt.IsZero() && !open:
+		c.fail(told, n.ID, proof, "it waits, and nothing of it is under way or to come")
+	case !n.NextAt.IsZero() && n.NextAt.Before(now.Add(-Committing)):
+		c.fail(told, n.ID, proof, "it was to go on %s before the end", now.Sub(n.NextAt))
+	}
+}
+
+// judgeStarts holds that a delivery of a step begins only when those before it are done, and starts no more once somebody is told.
+func (c notifying) judgeStarts(n *Notified, d *posthouse.NotificationDelivery, steps []stepOf) {
+	own := steps[slices.IndexFunc(steps, func(s stepOf) bool { return s.id == d.ID })]
+	for _, start := range own.starts {
+		if n.Ack != nil && !start.manual && !own.replay && start.at.After(n.Ack.At.Add(Committing)) {
+			c.fail(told, n.ID, own.show(), "%s started at %s, after it was acknowledged at %s", d.ID, stampText(start.at), stampText(n.Ack.At))
+		}
+	}
+	if n.Follows.Kind == posthouse.RouteAll || own.replay {
+		return
+	}
+	for i := range n.Deliveries {
+		o := &n.Deliveries[i]
+		if o.Step == d.Step && o.Round == d.Round {
+			continue
+		}
+		other := steps[slices.IndexFunc(steps, func(s stepOf) bool { return s.id == o.ID })]
+		if began := own.stands[0].at; cmp.Or(cmp.Compare(o.Round, d.Round), cmp.Compare(o.Step, d.Step)) < 0 {
+			if why := n.before(o, &other, began); why != "" {
+				c.fail(told, n.ID, with(other.show(), own.show()), "%s began at %s, and %s of the step before %s", d.ID, stampText(began), o.ID, why)
+			}
+		}
+		for _, start := range own.starts {
+			if s, ok := other.at(start.at); ok && !start.manual && proves(s, n.until(o)) {
+				c.fail(told, n.ID, with(other.show(), own.show()), "%s started at %s, and %s of another step was %s", d.ID, stampText(start.at), o.ID, s)
+			}
+		}
+	}
+}
+
+// before says why a step may not begin at a time beside a delivery of a step before it, empty where it may. What let it begin may have changed
+// for as long as a commit takes.
+func (n *Notified) before(o *posthouse.NotificationDelivery, s *stepOf, began time.Time) (why string) {
+	if o.Step < 1 || o.Step > len(n.Follows.Steps) {
+		return ""
+	}
+	step := &n.Follows.Steps[o.Step-1]
+	over := s.stands[0].at.Add(step.Within.Std())
+	for _, stand := range slices.Backward(s.stands) {
+		if stand.at.After(began) {
+			continue
+		}
+		var now string
+		switch state := stand.state; {
+		case state == posthouse.Unknown && n.Follows.OnUnknown != posthouse.UnknownFallBack, state == posthouse.Pending, state == posthouse.Sending, proves(state, step.Until):
+			now = "was " + string(state)
+		case happy(state) && began.Add(Committing).Before(over):
+			now = fmt.Sprintf("was %s, and had time until %s", state, stampText(over))
+		default:
+			return ""
+		}
+		if why = cmp.Or(why, now); stand.at.Before(began.Add(-Committing)) {
+			break
+		}
+	}
+	return why
+}
+
+// at is the state in which the log has a delivery at a moment, and had it for as long as a commit may take.
+func (s *stepOf) at(moment time.Time) (posthouse.State, bool) {
+	for _, stand := range slices.Backward(s.stands) {
+		if !stand.at.After(moment) {
+			return stand.state, moment.Sub(stand.at) > Committing
+		}
+	}
+	return "", false
+}
+
+func (s *stepOf) show() func() []string {
+	return func() (out []string) {
+		for _, stand := range s.stands {
+			out = append(out, fmt.Sprintf("%s  %s %s", stampText(stand.at), s.id, stand.state))
+		}
+		return out
+	}
+}

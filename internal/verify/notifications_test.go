@@ -1,0 +1,139 @@
+package verify_test
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/verify"
+)
+
+// followed is a notification of the message 01KMJ000000000000000AA0000, whose steps wait an hour for a receipt; each of its deliveries is a
+// step. change makes it another one than the log tells of.
+func followed(change func(*verify.Notified), steps ...*hand) *hand {
+	const message = "01KMJ000000000000000AA0000"
+	n := verify.Notified{Notification: posthouse.Notification{
+		ID: posthouse.DeliveryID(message, 1), Message: message, Tenant: "bank", State: posthouse.NotificationTold, Version: 3,
+	}, Follows: posthouse.Route{Kind: posthouse.RouteFirst, For: posthouse.RouteEach, OnUnknown: posthouse.UnknownWait}}
+	h := steps[0]
+	for i, s := range steps {
+		s.events[0].Owner = "notification/" + n.ID
+		last := s.events[len(s.events)-1]
+		state := last.To
+		if state == posthouse.Sending {
+			state = posthouse.Pending
+		}
+		if n.UpdatedAt.Before(last.At) {
+			n.UpdatedAt = last.At
+		}
+		n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{ID: s.id, Step: i + 1, Round: 1, State: state, At: last.At})
+		n.Follows.Steps = append(n.Follows.Steps, posthouse.RouteStep{Until: posthouse.ProofSent, Within: posthouse.Duration(time.Hour)})
+		if i > 0 {
+			h.events, h.arrivals = append(h.events, s.events...), append(h.arrivals, s.arrivals...)
+		}
+	}
+	h.calls[0].Message = message
+	if change != nil {
+		change(&n)
+	}
+	h.notified = append(h.notified, n)
+	return h
+}
+
+// second is the delivery of another step, accepted so long after the run began.
+func second(after time.Duration) *hand {
+	h := newHand(posthouse.Retry)
+	h.id = posthouse.DeliveryID("01KMJ000000000000000AC0000", 1)
+	h.idem, h.at = h.id, began.Add(after)
+	return h.accept()
+}
+
+// refused was accepted, and refused for good.
+func refused() *hand {
+	return newHand(posthouse.Retry).accept().start().arrived(verify.ArrivalRefused).fails()
+}
+
+func (h *hand) fails() *hand {
+	h.tries++
+	return h.do(posthouse.EventFail, posthouse.Failed, h.ends(posthouse.ClassRecipient, "NO"))
+}
+
+// arrivedAs arrives with a number of its own.
+func arrivedAs(h *hand, seq int64) *hand {
+	h.arrived(verify.ArrivalAccepted)
+	h.arrivals[0].Seq = seq
+	return h
+}
+
+// toldCases are those of notifications.
+func toldCases() (list []lawCase) {
+	told := func(holds, breaks func() *hand) {
+		list = append(list, lawCase{law: "I38", holds: holds, breaks: breaks})
+	}
+	is := func(s posthouse.NotificationState) func(*verify.Notified) {
+		return func(n *verify.Notified) { n.State = s }
+	}
+	untilDelivered := func(n *verify.Notified) {
+		n.State, n.Follows.Steps[0].Until = posthouse.NotificationWaiting, posthouse.ProofDelivered
+		n.NextAt = n.UpdatedAt.Add(time.Hour)
+	}
+	whole := func() *hand { return followed(nil, plain()) }
+	told(whole, func() *hand { return followed(is(posthouse.NotificationWaiting), plain()) })
+	told(whole, func() *hand { return followed(is(posthouse.NotificationAcknowledged), plain()) })
+	told(whole, func() *hand { // it heard of a failure, and the log of a success
+		return followed(func(n *verify.Notified) {
+			n.State, n.Deliveries[0].State = posthouse.NotificationNotTold, posthouse.Failed
+		}, plain())
+	})
+	told(whole, func() *hand {
+		return followed(func(n *verify.Notified) { n.Deliveries[0].ID = "01KMJ000000000000000AX0001" }, plain())
+	})
+	told(whole, func() *hand {
+		return followed(func(n *verify.Notified) { n.State, n.Deliveries = posthouse.NotificationNotTold, nil }, plain())
+	})
+	told(whole, func() *hand {
+		h := whole()
+		h.notified[0].ID = posthouse.DeliveryID("01KMJ000000000000000AA0000", 2)
+		h.notified[0].Deliveries = nil
+		h.notified[0].State = posthouse.NotificationNotTold
+		return h
+	})
+	told(func() *hand { return followed(is(posthouse.NotificationNotTold), refused()) }, func() *hand { return followed(nil, refused()) })
+	told(func() *hand { // the second began when the first had failed
+		return followed(nil, refused(), arrivedAs(second(10*time.Second).start(), 2).sent())
+	}, func() *hand { // and before
+		h := plain() // which is told at 3s
+		return followed(nil, h, arrivedAs(second(5*time.Second).start(), 2).sent())
+	})
+	told(func() *hand { // its time was over, and nothing was proven
+		h := arrivedAs(second(time.Hour+10*time.Second).start(), 2).sent()
+		return followed(func(n *verify.Notified) { n.Follows.Steps[0].Until = posthouse.ProofDelivered }, plain(), h)
+	}, func() *hand {
+		h := arrivedAs(second(time.Minute).start(), 2).sent()
+		return followed(func(n *verify.Notified) { n.Follows.Steps[0].Until = posthouse.ProofDelivered }, plain(), h)
+	})
+	told(func() *hand { // in doubt, and the route falls back
+		return followed(func(n *verify.Notified) { n.Follows.OnUnknown = posthouse.UnknownFallBack }, doubted(posthouse.Hold), arrivedAs(second(10*time.Second).start(), 2).sent())
+	}, func() *hand {
+		return followed(nil, doubted(posthouse.Hold), arrivedAs(second(10*time.Second).start(), 2).sent())
+	})
+	told(func() *hand { return followed(nil, refused(), arrivedAs(second(10*time.Second).start(), 2).sent()) }, func() *hand {
+		return followed(is(posthouse.NotificationTold), newHand(posthouse.Retry).accept().wait(), arrivedAs(second(10*time.Second).start(), 2).sent())
+	})
+	acked := func(after time.Duration) func(n *verify.Notified) {
+		return func(n *verify.Notified) {
+			n.State, n.Ack = posthouse.NotificationAcknowledged, &posthouse.Acknowledgement{By: "u1", At: began.Add(after)}
+		}
+	}
+	told(func() *hand { return followed(acked(10*time.Second), plain()) }, func() *hand { return followed(acked(-time.Minute), plain()) })
+	told(func() *hand { return followed(untilDelivered, plain()) }, func() *hand {
+		return followed(func(n *verify.Notified) { untilDelivered(n); n.NextAt = began }, plain())
+	})
+	told(func() *hand { return followed(untilDelivered, plain()) }, func() *hand {
+		return followed(func(n *verify.Notified) { untilDelivered(n); n.NextAt = time.Time{} }, plain())
+	})
+	return append(list, lawCase{law: "I1", holds: whole, breaks: func() *hand {
+		h := whole()
+		h.calls[0].Recipients = 2
+		return h
+	}})
+}
