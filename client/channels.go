@@ -78,17 +78,32 @@ func (c Channels) RateHistory(ctx context.Context, name, account string, since t
 // Put creates a channel or replaces it; created tells which. A masked secret keeps the
 // stored one.
 func (c Channels) Put(ctx context.Context, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error) {
-	body := struct {
-		Driver string         `json:"driver"`
-		Config map[string]any `json:"config,omitempty"`
-		posthouse.ChannelSettings
-	}{ch.Driver, ch.Config, ch.ChannelSettings}
-	r, err := withBody(http.MethodPut, path("channels", ch.Name), body)
+	r, err := putOf(ch)
 	if err != nil {
 		return posthouse.Channel{}, false, err
 	}
 	stored, answer, err := callReply[posthouse.Channel](ctx, c.api, r)
 	return stored, answer.status == http.StatusCreated, err
+}
+
+// Check says what would be wrong with a channel, and stores nothing.
+func (c Channels) Check(ctx context.Context, ch posthouse.Channel) error {
+	r, err := putOf(ch)
+	if err != nil {
+		return err
+	}
+	r.query = url.Values{"dry_run": {"true"}}
+	_, err = c.api.do(ctx, r)
+	return err
+}
+
+// putOf is the request that stores a channel.
+func putOf(ch posthouse.Channel) (request, error) {
+	return withBody(http.MethodPut, path("channels", ch.Name), struct {
+		Driver string         `json:"driver"`
+		Config map[string]any `json:"config,omitempty"`
+		posthouse.ChannelSettings
+	}{ch.Driver, ch.Config, ch.ChannelSettings})
 }
 
 // PutJSON is Put with the body as it is given: the JSON of PUT /v1/channels/{name}, of a driver and what is set. Of what

@@ -44,6 +44,17 @@ func (c Messages) SendOnce(ctx context.Context, key string, drafts ...posthouse.
 	return Sent{Accepted: body.Messages, Replayed: answer.header.Get("Idempotent-Replay") == "true"}, err
 }
 
+// Check says what would be wrong with messages, up to 1000, and hands none of them in.
+func (c Messages) Check(ctx context.Context, drafts ...posthouse.Draft) error {
+	r, err := withBody(http.MethodPost, path("messages"), map[string][]posthouse.Draft{"messages": drafts})
+	if err != nil {
+		return err
+	}
+	r.query = url.Values{"dry_run": {"true"}}
+	_, err = c.api.do(ctx, r)
+	return err
+}
+
 // SendJSON hands in a body as it is: one message, or {"messages": […]}. An empty key makes one.
 func (c Messages) SendJSON(ctx context.Context, key string, body []byte) (Sent, error) {
 	if key == "" {

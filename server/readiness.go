@@ -23,6 +23,8 @@ type Check struct {
 	Detail string
 	// Optional parts are named when they fail, but the server stays ready: the others go on.
 	Optional bool
+	// State is a channel's, and empty for other parts: one that a person has paused is no fault.
+	State posthouse.ChannelState
 }
 
 // Readiness says whether the server can do its work, part by part, with the channels of all tenants.
@@ -90,7 +92,7 @@ func channelChecks(list []posthouse.Channel) []Check {
 			if !ch.StateUntil.IsZero() {
 				detail += " until " + ch.StateUntil.UTC().Format(time.RFC3339)
 			}
-			out = append(out, Check{Name: "channel " + ch.Tenant + "/" + ch.Name, Detail: detail, Optional: true})
+			out = append(out, Check{Name: "channel " + ch.Tenant + "/" + ch.Name, Detail: detail, Optional: true, State: ch.State})
 		}
 	}
 	return out

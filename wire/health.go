@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/posthouse/posthouse"
+
 // Health says that the process lives.
 type Health struct {
 	Status   string    `json:"status"`
@@ -29,4 +31,6 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 	// Optional parts are named when they fail, but the server stays ready: the others go on.
 	Optional bool `json:"optional,omitempty"`
+	// State is a channel's, and empty for other parts: one that a person has paused is no fault.
+	State posthouse.ChannelState `json:"state,omitempty" doc:"Of a channel: its state. One that a person has paused is no fault."`
 }

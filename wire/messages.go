@@ -16,6 +16,7 @@ type Send struct {
 type Sent struct {
 	*posthouse.Accepted
 	Messages []posthouse.Accepted `json:"messages,omitempty" doc:"Of a list: what became of each message, in their order."`
+	DryRun   bool                 `json:"dry_run,omitempty" doc:"Nothing was accepted: it was only looked at."`
 }
 
 // Message is a message with how its deliveries stand.

@@ -24,6 +24,8 @@ type stored interface {
 	List(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Channel, next string, err error)
 	Get(ctx context.Context, tenant, name string) (posthouse.Channel, error)
 	Put(ctx context.Context, tenant string, ch posthouse.Channel) (stored posthouse.Channel, created bool, err error)
+	// Rehearse is the channel as Put would store it.
+	Rehearse(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, error)
 	Delete(ctx context.Context, tenant, name string) error
 }
 
@@ -63,7 +65,7 @@ func (ch channels) routes() []web.Route {
 	return web.Tagged("channels",
 		web.Get("/v1/channels", reads, "List channels, secrets masked.", ch.list).Paged().Sighted(),
 		web.Get("/v1/channels/{name}", reads, "One channel, secrets masked, with its state as ETag.", ch.show).OfChannel("name"),
-		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name").Guarded(),
+		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Query("dry_run").Answers(http.StatusOK, http.StatusCreated).OfChannel("name").Guarded(),
 		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove).OfChannel("name"),
 		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending, for a time or until it is resumed.", pauseBody, ch.pause).OfChannel("name"),
 		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume).OfChannel("name"),
@@ -99,8 +101,13 @@ func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, er
 	if in.Driver == "" && in.Preset == "" {
 		c.RefuseNew("driver", "is required, or a preset: one of %s", web.Words(driverNames(ch.Types())))
 	}
+	rehearse := c.Truth("dry_run")
 	if err := c.Wrong(); err != nil {
 		return in, err
+	}
+	if rehearse {
+		c.Unchanged()
+		return ch.Rehearse(c.Context(), c.Tenant(), in)
 	}
 	before, _ := ch.Get(c.Context(), c.Tenant(), in.Name) // masked, as what is stored is
 	stored, created, err := ch.Put(c.Context(), c.Tenant(), in)

@@ -49,7 +49,7 @@ var (
 
 func (m messages) routes() []web.Route {
 	return web.Tagged("messages",
-		web.Post("/v1/messages", sends, "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", sendBody, m.send).
+		web.Post("/v1/messages", sends, "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", sendBody, m.send).Query("dry_run").
 			Answers(http.StatusAccepted, http.StatusOK).Of(wire.Sent{}).Sighted(),
 		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...).Sighted(),
 		web.Get("/v1/messages/{id}", reads, "A message with its deliveries; with wait once none of them waits or is being sent.", m.get).Paged().Query("wait").Sighted(),
@@ -66,9 +66,14 @@ func (m messages) send(c *web.Call, in wire.Send) (any, error) {
 		drafts, path = in.Messages, func(i int) string { return fmt.Sprintf("messages[%d].", i) }
 		checkList(c, &in)
 	}
-	out, err := m.accept(c, intake.Request{Endpoint: "messages", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: drafts, Path: path})
+	rehearse := c.Truth("dry_run")
+	out, err := m.accept(c, intake.Request{Endpoint: "messages", Key: c.Once.Key, Hash: c.Once.Hash, Drafts: drafts, Path: path, DryRun: rehearse})
 	if err != nil {
 		return nil, err
+	}
+	if rehearse {
+		c.Status = http.StatusOK
+		return wire.Sent{DryRun: true}, nil
 	}
 	c.Replayed(out.Replayed)
 	c.Status = http.StatusOK // nothing was accepted now: all stood for already
@@ -98,9 +103,9 @@ func checkList(c *web.Call, in *wire.Send) {
 // accept hands drafts to the engine. With problems found already nothing is stored, but what the
 // engine finds wrong is told with them.
 func (m messages) accept(c *web.Call, req intake.Request) (intake.Answer, error) {
-	req.Tenant, req.Caller, req.DryRun = c.Tenant(), c.Caller(), c.Wrong() != nil
+	req.Tenant, req.Caller, req.DryRun = c.Tenant(), c.Caller(), req.DryRun || c.Wrong() != nil
 	out, err := m.sender.Accept(c.Context(), req)
-	if req.DryRun {
+	if c.Wrong() != nil {
 		c.Add(web.ProblemsOf(err))
 		return intake.Answer{}, c.Wrong()
 	}

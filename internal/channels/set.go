@@ -102,14 +102,25 @@ func (s *Set) shown(ctx context.Context, ch posthouse.Channel) (posthouse.Channe
 	return list[0], err
 }
 
-// Put creates a channel or replaces it. Every problem is reported at once and then nothing has changed.
-func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
+// Rehearse is the channel as Put would store it, its secrets masked. Nothing is stored.
+func (s *Set) Rehearse(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, error) {
+	ch, err := s.storable(ctx, tenant, ch)
+	return s.Masked(ch), err
+}
+
+// storable is a channel with all that its preset fills in, checked.
+func (s *Set) storable(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, error) {
 	ch.Tenant, ch.State, ch.StateReason, ch.StateUntil, ch.Warnings = tenant, "", "", time.Time{}, nil
 	ch, err := s.filled(ctx, ch)
 	if err != nil {
-		return ch, false, err
+		return ch, err
 	}
-	ch, err = s.checked(ctx, state.Preset(ch))
+	return s.checked(ctx, state.Preset(ch))
+}
+
+// Put creates a channel or replaces it. Every problem is reported at once and then nothing has changed.
+func (s *Set) Put(ctx context.Context, tenant string, ch posthouse.Channel) (posthouse.Channel, bool, error) {
+	ch, err := s.storable(ctx, tenant, ch)
 	if err != nil {
 		return ch, false, err
 	}

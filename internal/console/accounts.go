@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -29,11 +31,37 @@ func (a accountForm) shown() form.Form { return form.OfAccount(a.d, a.channel, a
 
 func (a accountForm) put(ctx context.Context, r *form.Reader) error {
 	in := r.Account(a.d, a.Account)
-	if in.Name = cmp.Or(in.Name, a.v.form("name")); len(r.Problems) > 0 {
-		return nil
+	if in.Name = cmp.Or(in.Name, a.v.form("name"), unnamed); len(r.Problems) > 0 {
+		return a.rehearse(in)
 	}
 	_, _, err := a.v.call().Accounts.Put(ctx, a.channel, in)
 	return err
+}
+
+// rehearse says what the API would refuse of an account, by the fields of the form.
+func (a accountForm) rehearse(in posthouse.Account) error {
+	type one struct {
+		Name   string         `json:"name"`
+		Config map[string]any `json:"config,omitempty"`
+		posthouse.AccountSettings
+	}
+	list, err := json.Marshal(map[string][]one{"accounts": {{in.Name, in.Config, in.AccountSettings}}})
+	if err != nil {
+		return err
+	}
+	_, err = a.v.call().Accounts.Import(a.v.ctx(), a.channel, "application/json", list, true)
+	var coded *posthouse.Error
+	if errors.As(err, &coded) {
+		for i := range coded.Problems {
+			coded.Problems[i].Path = strings.TrimPrefix(coded.Problems[i].Path, "accounts[0].") // the form has one
+		}
+	}
+	return err
+}
+
+func (a accountForm) taken(name string) bool {
+	_, err := a.v.call().Accounts.Get(a.v.ctx(), a.channel, name)
+	return err == nil
 }
 
 func (a accountForm) again() (formed, error) { return accountOf(a.v, a.channel, a.Name) }
@@ -72,9 +100,6 @@ type accountLife struct {
 	plot.Rates
 	Tried *tried // a test that was made just now
 }
-
-// Pauses are what the form offers.
-func (accountLife) Pauses() []time.Duration { return pauses() }
 
 func showAccount(v *visit) error {
 	a, err := accountLifeOf(v)
@@ -141,12 +166,11 @@ func ratesNow(v *visit, channel string, accounts ...string) ([]posthouse.Rate, e
 }
 
 func pauseAccount(v *visit) error {
-	reason := v.form("reason")
-	until, err := pausedUntil(v.form("for"), time.Now())
+	pause, err := pauseFrom(v, time.Now())
 	if err != nil {
 		return err
 	}
-	_, err = v.call().Accounts.Pause(withNote(v.ctx(), reason), v.r.PathValue("name"), v.r.PathValue("account"), wire.Pause{Reason: reason, Until: until})
+	_, err = v.call().Accounts.Pause(withNote(v.ctx(), pause.Reason), v.r.PathValue("name"), v.r.PathValue("account"), pause)
 	return toAccount(v, "account_paused_said", err)
 }
 
@@ -169,13 +193,13 @@ func testAccount(v *visit) error {
 	if err != nil {
 		return err
 	}
-	in := testFrom(v)
-	got, err := v.call().Accounts.Test(withNote(v.ctx(), v.form("note")), v.r.PathValue("name"), a.Name, in)
+	a.Tried, err = v.try(func(ctx context.Context, in wire.ChannelTest) (wire.ChannelTested, error) {
+		return v.call().Accounts.Test(ctx, v.r.PathValue("name"), a.Name, in)
+	})
 	if err != nil {
 		return err
 	}
-	a.Tried = &tried{in.To.Address, got}
-	return v.show("account", "channels", a)
+	return v.draw(a.Tried.status(), "account", "channels", a)
 }
 
 func deleteAccount(v *visit) error {

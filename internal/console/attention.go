@@ -20,6 +20,8 @@ type attention struct {
 	List    []posthouse.Delivery
 	Next    string
 	Short   bool // the page is short of what is behind it
+	Picked  bool // all that the page shows are ticked
+	Pick    string
 	Preview *preview
 	Done    *result
 }
@@ -74,6 +76,9 @@ func attentionOf(v *visit, value func(string) string) (a attention, err error) {
 		q.Set("cursor", page.Next)
 		a.Next, a.Short = "?"+q.Encode(), len(page.Items) < filter.Limit
 	}
+	q := v.r.URL.Query()
+	q.Set("picked", "1")
+	a.Picked, a.Pick = v.query("picked") != "", "?"+q.Encode()
 	a.Stopped, err = v.call().Deliveries.Stopped(v.ctx(), posthouse.State(a.State))
 	return a, err
 }
@@ -179,6 +184,7 @@ func showDecision(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.drawnIn(string(d.State))
 	return v.show("decision", "attention", decision{d})
 }
 

@@ -63,6 +63,7 @@ func showCampaign(v *visit) error {
 			m.Member = &who
 		}
 	}
+	v.drawnIn(string(m.State))
 	return v.show("campaign", "campaigns", m)
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -202,36 +201,15 @@ func behindClass(f frame, channel string, c posthouse.Class) []behind {
 
 func pauseChannel(v *visit) error {
 	name := v.r.PathValue("name")
-	reason := v.form("reason")
-	until, err := pausedUntil(v.form("for"), time.Now())
+	pause, err := pauseFrom(v, time.Now())
 	if err != nil {
 		return err
 	}
-	if _, err := v.call().Channels.PauseUntil(withNote(v.ctx(), reason), name, wire.Pause{Reason: reason, Until: until}); err != nil {
+	if _, err := v.call().Channels.PauseUntil(withNote(v.ctx(), pause.Reason), name, pause); err != nil {
 		return err
 	}
 	return v.goTo(v.at("channels", name) + "?said=paused_said")
 }
-
-// pauses are how long a channel can be paused by the form; the API takes any time.
-func pauses() []time.Duration {
-	return []time.Duration{30 * time.Minute, time.Hour, 2 * time.Hour, 8 * time.Hour, 24 * time.Hour}
-}
-
-// pausedUntil is the end of a pause that was chosen in the form, the zero time where a person is to end it.
-func pausedUntil(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	lasts, err := time.ParseDuration(text)
-	if err != nil || !slices.Contains(pauses(), lasts) {
-		return time.Time{}, posthouse.Invalid("the pause cannot be taken", []posthouse.Problem{{Path: "for", Message: fmt.Sprintf("must be one of %v", pauses())}})
-	}
-	return now.Add(lasts), nil
-}
-
-// Pauses are what the form offers.
-func (*line) Pauses() []time.Duration { return pauses() }
 
 func resumeChannel(v *visit) error {
 	name := v.r.PathValue("name")

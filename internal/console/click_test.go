@@ -97,6 +97,7 @@ func TestAFormThatDecidedNothingComesAgain(t *testing.T) {
 		}
 	}
 	pause.Set("for", "1h")
+	pause.Set("reason", "x")
 	first := h.ask("operator", at+"channels/out/pause", pause)
 	if first.status != http.StatusSeeOther {
 		t.Fatalf("a pause that was put right: %d\n%s", first.status, first.body)
@@ -129,8 +130,8 @@ func TestAFormThatIsTooLongSaysSo(t *testing.T) {
 		t.Errorf("a form of more than a megabyte: %d\n%.2000s", got.status, got.body)
 	}
 	form.Set("text", strings.Repeat("x", 1<<19))
-	if got := h.ask("sender", "/console/t/default/compose", form); got.status != http.StatusOK || !strings.Contains(got.body, "curl") {
-		t.Errorf("a form of half a megabyte: %d", got.status)
+	if got := h.ask("sender", "/console/t/default/compose", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>content.text</code>") {
+		t.Errorf("a form of half a megabyte, of which the API refuses the text: %d", got.status)
 	}
 }
 

@@ -26,22 +26,26 @@ func codesFirst(v *visit) bool {
 // wanting is what the page shows that asks for the code of a sign-in.
 type wanting struct {
 	Half, Back, Wrong string
+	Kept              string // a form that is sent when somebody has signed in
 }
 
 // letIn ends a sign-in: with a session, or with the page that asks for a code.
-func letIn(v *visit, in people.Entry, back string) error {
+func letIn(v *visit, in people.Entry, back, kept string) error {
 	if in.Half {
-		return v.show("code", "sign_in", wanting{Half: in.Token, Back: back})
+		return v.show("code", "sign_in", wanting{Half: in.Token, Back: back, Kept: kept})
 	}
 	if err := v.o.Desk.Replace(v.r.Context(), tokenOf(v.r), web.AddressOf(v.r)); err != nil {
 		return err
 	}
 	keep(v.w, v.r, in.Token)
+	if f, ok := readKept(kept); ok {
+		return resume(v, f)
+	}
 	return v.goTo(back)
 }
 
 func completeSignIn(v *visit) error {
-	return completeWith(v, wanting{Half: v.form("half"), Back: backTo(v.form("back"))}, v.form("code"))
+	return completeWith(v, wanting{Half: v.form("half"), Back: backTo(v.form("back")), Kept: v.form("kept")}, v.form("code"))
 }
 
 // completeWith ends a sign-in of which half is done, with a code.
@@ -51,12 +55,12 @@ func completeWith(v *visit, in wanting, code string) error {
 		return v.draw(statusOf(in.Wrong), "code", "sign_in", in)
 	}
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-		return v.draw(http.StatusUnauthorized, "sign-in", "sign_in", signingIn{Back: in.Back, Wrong: "sign_in_over", Provided: v.o.Provider != nil})
+		return v.draw(http.StatusUnauthorized, "sign-in", "sign_in", signingIn{Back: in.Back, Kept: in.Kept, Wrong: "sign_in_over", Provided: v.o.Provider != nil})
 	}
 	if err != nil {
 		return err
 	}
-	return letIn(v, people.Entry{Token: token}, in.Back)
+	return letIn(v, people.Entry{Token: token}, in.Back, in.Kept)
 }
 
 // codeRefusal is the word of why a code is not taken.

@@ -58,22 +58,30 @@ func sendLetter(v *visit) error {
 	case "back":
 		return v.compose(http.StatusOK, l)
 	default:
+		if err := v.call().Messages.Check(v.ctx(), d); err != nil { // nobody is shown what is refused afterwards
+			return v.refuseLetter(l, err)
+		}
 		l.Preview = &d
 		return v.compose(http.StatusOK, l)
 	}
 	sent, err := v.call().Messages.SendOnce(v.ctx(), l.Once, d)
-	var coded *posthouse.Error
-	if errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid {
-		for _, p := range coded.Problems {
-			p.Path = strings.TrimPrefix(p.Path, "messages[0].") // the form has one
-			l.Problems = append(l.Problems, p)
-		}
-		return v.compose(http.StatusUnprocessableEntity, l)
-	}
 	if err != nil {
-		return err
+		return v.refuseLetter(l, err)
 	}
 	return v.goTo(v.at("messages", sent.Accepted[0].ID) + "?said=handed_in")
+}
+
+// refuseLetter shows a letter again with what the API finds wrong with it.
+func (v *visit) refuseLetter(l letter, err error) error {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+		return err
+	}
+	for _, p := range coded.Problems {
+		p.Path = strings.TrimPrefix(p.Path, "messages[0].") // the form has one
+		l.Problems = append(l.Problems, p)
+	}
+	return v.compose(http.StatusUnprocessableEntity, l)
 }
 
 // draft is the message that a form describes.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 
 	"github.com/posthouse/posthouse"
 )
@@ -70,7 +69,7 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 	t := trouble{Detail: coded.Message, Details: coded.Problems}
 	switch coded.Code {
 	case posthouse.CodeUnauthorized:
-		v.signInFirst()
+		v.ended()
 		return 0, t
 	case posthouse.CodeNotFound:
 		return http.StatusNotFound, trouble{Word: "not_found"}
@@ -99,11 +98,6 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 	v.o.Log.Error("a page of the console failed", "path", v.r.URL.Path, "error", err)
 	t.Word = "broken"
 	return http.StatusInternalServerError, t
-}
-
-// signInFirst leads to the sign-in, and from there back to where the visitor was.
-func (v *visit) signInFirst() {
-	leadTo(v, Root+"sign-in?back="+url.QueryEscape(backTo(v.here())))
 }
 
 // here is the address of the page that the visitor looks at. Of a form it is the page where that stands, as it says; one whose file is read

@@ -17,8 +17,10 @@ import (
 type formed interface {
 	// shown is the form of what is stored.
 	shown() form.Form
-	// put stores what is read of a form.
+	// put stores what is read of a form. Where the reader has found a problem, it stores nothing and says what the API finds besides.
 	put(ctx context.Context, r *form.Reader) error
+	// taken reports whether there is one of a name.
+	taken(name string) bool
 	// again is the thing as it is stored now.
 	again() (formed, error)
 	// address is its page.
@@ -30,6 +32,9 @@ const (
 	newForm  = "new_channel"
 	editForm = "edit_channel"
 )
+
+// unnamed stands for a name that is missing, for the API to look at the rest.
+const unnamed = "unnamed"
 
 // drawForm shows the form of what is stored.
 func (v *visit) drawForm(of formed) error {
@@ -52,18 +57,21 @@ func (v *visit) storeForm(of formed) error {
 	if f.New {
 		f.Name, ctx = v.form("name"), client.IfNew(v.ctx())
 	}
-	if f.New && f.Name == "" {
-		return v.refuseForm(f, problemAt("name", say("name_missing", v.zh)))
-	}
 	if !f.New && v.form("version") != f.Version {
 		return v.bothForms(of)
 	}
 	r := form.Reader{Sent: v.form, Say: func(name string) string { return say(name, v.zh) }}
+	switch {
+	case f.New && f.Name == "":
+		r.Problems = problemAt("name", say("name_missing", v.zh))
+	case f.New && of.taken(f.Name):
+		r.Problems = problemAt("name", say("name_taken", v.zh))
+	}
 	err := of.put(withNote(ctx, v.form("note")), &r)
 	var coded *posthouse.Error
 	switch {
-	case len(r.Problems) > 0:
-		return v.refuseForm(f, r.Problems)
+	case len(r.Problems) > 0 && (err == nil || posthouse.CodeOf(err) == posthouse.CodeInvalid):
+		return v.refuseForm(f, allProblems(r.Problems, err))
 	case err == nil:
 		return v.goTo(of.address() + "?said=stored")
 	case posthouse.CodeOf(err) == posthouse.CodeChanged && f.New:
@@ -74,6 +82,21 @@ func (v *visit) storeForm(of formed) error {
 		return v.refuseForm(f, coded.Problems)
 	}
 	return err
+}
+
+// allProblems are those that a form's reader found, and behind them those that the API found in other fields.
+func allProblems(read []posthouse.Problem, err error) []posthouse.Problem {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) {
+		return read
+	}
+	all := slices.Clone(read)
+	for _, p := range coded.Problems {
+		if !slices.ContainsFunc(read, func(r posthouse.Problem) bool { return r.Path == p.Path }) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 func (v *visit) refuseForm(f form.Form, problems []posthouse.Problem) error {
@@ -104,11 +127,16 @@ func (c channelForm) shown() form.Form { return form.OfChannel(c.d, c.Channel) }
 
 func (c channelForm) put(ctx context.Context, r *form.Reader) error {
 	in := r.Channel(c.d, c.Channel)
-	if in.Name = cmp.Or(in.Name, c.v.form("name")); len(r.Problems) > 0 {
-		return nil
+	if in.Name = cmp.Or(in.Name, c.v.form("name"), unnamed); len(r.Problems) > 0 {
+		return c.v.call().Channels.Check(c.v.ctx(), in)
 	}
 	_, _, err := c.v.call().Channels.Put(ctx, in)
 	return err
+}
+
+func (c channelForm) taken(name string) bool {
+	_, err := c.v.call().Channels.Get(c.v.ctx(), name)
+	return err == nil
 }
 
 func (c channelForm) again() (formed, error) { return channelOf(c.v, c.Name) }

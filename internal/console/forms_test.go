@@ -23,7 +23,10 @@ func TestAChannelIsMadeByForm(t *testing.T) {
 	if wrong.status != http.StatusUnprocessableEntity || strings.Contains(wrong.body, `value="short"`) {
 		t.Errorf("a wrong form: %d", wrong.status)
 	}
-	h.shows(wrong.body, `value="ftp://x"`, "want a whole number", "want windows")
+	h.shows(wrong.body, `value="ftp://x"`, "want a whole number", "want windows", "give an http or https URL", "What you typed here is not kept")
+	if unnamed := h.ask("admin", at, url.Values{"config.url": {"ftp://x"}, "tries": {"-1"}}); strings.Count(unnamed.body, `role="alert"`) < 4 {
+		t.Errorf("a form without a name says:\n%s", unnamed.body)
+	}
 	form.Set("tries", "3")
 	form.Set("limits", "20/1s\r\n1000/1m")
 	h.shows(h.ask("admin", at, form).body, "ftp://x", `role="alert"`)
@@ -35,6 +38,8 @@ func TestAChannelIsMadeByForm(t *testing.T) {
 	if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "There is one of this name already") {
 		t.Errorf("the same name again: %d", got.status)
 	}
+	taken := url.Values{"name": {"hook"}, "config.url": {"ftp://x"}, "config.secret": {"short"}}
+	h.shows(h.ask("admin", at, taken).body, "There is one of this name already", "give an http or https URL")
 	edit := "/console/t/default/channels/hook/edit"
 	page := h.page("admin", edit)
 	h.shows(page, `value="https://example.com/in"`, "stored; empty keeps it", "20/1s\n1000/1m")
@@ -108,6 +113,11 @@ func TestATestShowsTheAnswer(t *testing.T) {
 		t.Fatalf("testing: %d\n%s", got.status, got.body)
 	}
 	h.shows(got.body, `id="tried"`, "zhang.san", "state failed")
+	nobody := h.ask("admin", "/console/t/default/channels/oa/test", url.Values{"title": {"T"}, "text": {"kept <b>"}})
+	if nobody.status != http.StatusUnprocessableEntity || strings.Contains(nobody.body, `id="tried"`) {
+		t.Errorf("a test without an address, of a channel without a check: %d", nobody.status)
+	}
+	h.shows(nobody.body, "This channel has no check of its own", "kept &lt;b&gt;</textarea>", `value="T"`)
 }
 
 // Pages do not use up what the tenant's programs may ask for.

@@ -59,7 +59,7 @@ func backFromProvider(v *visit) error {
 	if err != nil {
 		return afterProvider(v, back, err)
 	}
-	return letIn(v, in, backTo(back))
+	return letIn(v, in, backTo(back), "")
 }
 
 // afterProvider is the page of why a provider's word lets nobody in.

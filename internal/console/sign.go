@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -50,19 +51,31 @@ func begin(v *visit) error {
 // signingIn is what the page of the sign-in shows.
 type signingIn struct {
 	Name, Back, Wrong string
-	Provided          bool // by an identity provider too
+	Why               string // one is here, as a word
+	Kept              string // a form that is sent when somebody has signed in
+	Provided          bool   // by an identity provider too
 }
 
+// reasons are why somebody is led to the sign-in.
+func reasons() []string { return []string{"session_ended", "form_lost"} }
+
 func showSignIn(v *visit) error {
-	return v.show("sign-in", "sign_in", signingIn{Back: backTo(v.query("back")), Provided: v.o.Provider != nil})
+	in := signingIn{Back: backTo(v.query("back")), Provided: v.o.Provider != nil}
+	switch why := v.query("why"); {
+	case slices.Contains(reasons(), why):
+		in.Why = why
+	case in.Back != Root:
+		in.Why = "sign_in_first"
+	}
+	return v.show("sign-in", "sign_in", in)
 }
 
 func signIn(v *visit) error {
-	in := signingIn{Name: v.form("name"), Back: backTo(v.form("back")), Provided: v.o.Provider != nil}
+	in := signingIn{Name: v.form("name"), Back: backTo(v.form("back")), Kept: v.form("kept"), Provided: v.o.Provider != nil}
 	code := v.form("code")
 	entry, err := v.o.Desk.SignIn(v.r.Context(), people.Attempt{Name: in.Name, Password: v.r.PostFormValue("password"), Code: code, Token: tokenOf(v.r), Of: web.PeerOf(v.r)})
 	if err == nil && entry.Half && code != "" {
-		return completeWith(v, wanting{Half: entry.Token, Back: in.Back}, code)
+		return completeWith(v, wanting{Half: entry.Token, Back: in.Back, Kept: in.Kept}, code)
 	}
 	if in.Wrong = refusal(err); in.Wrong != "" {
 		return v.draw(statusOf(in.Wrong), "sign-in", "sign_in", in)
@@ -70,7 +83,7 @@ func signIn(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return letIn(v, entry, in.Back)
+	return letIn(v, entry, in.Back, in.Kept)
 }
 
 // refusal is the word of why somebody is not let in, empty where that is not the error.
@@ -118,7 +131,7 @@ func enterByLink(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return letIn(v, entry, Root+"me?said=welcome")
+	return letIn(v, entry, Root+"me?said=welcome", "")
 }
 
 func signOut(v *visit) error {

@@ -53,7 +53,7 @@ func TestTheFirstPersonComesIn(t *testing.T) {
 	if out := h.ask(session, "/console/sign-out", url.Values{}); out.status != http.StatusSeeOther {
 		t.Errorf("signing out: %+v", out)
 	}
-	if got := h.ask(session, "/console/me", nil); got.to() != "/console/sign-in?back=%2Fconsole%2Fme" {
+	if got := h.ask(session, "/console/me", nil); got.to() != "/console/sign-in?back=%2Fconsole%2Fme&why=session_ended" {
 		t.Errorf("a session that is over leads to %q", got.to())
 	}
 	var log struct{ Items []wire.AuditEntry }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -65,6 +66,75 @@ func TestAChannelIsPausedAndResumedWithItsReason(t *testing.T) {
 	h.api("GET", "/v1/audit?target=out&key=person:operator", "", &log)
 	if len(log.Items) != 2 || log.Items[1].Note != "平台维护" || log.Items[0].Note != "done" {
 		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// A pause has a reason, and ends by itself: after a length, in the morning, or at a moment that is still to come. On the page of the system
+// it is no fault.
+func TestAPauseHasAReasonAndAnEnd(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	const at = "/console/t/default/channels/out"
+	_, rest, _ := strings.Cut(h.page("operator", at), `<option value="20`)
+	morning, _, _ := strings.Cut("20"+rest, `"`)
+	for _, form := range []url.Values{
+		{"reason": {"  "}}, {"reason": {"x"}, "for": {"7s"}}, {"reason": {"x"}, "for": {"2020-01-01T08:00:00Z"}}, {"reason": {"x"}, "until": {"2020-01-01T08:00"}}, {"reason": {"x"}, "until": {"soon"}},
+	} {
+		if got := h.ask("operator", at+"/pause", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Nothing was paused") {
+			t.Errorf("%v: %d to %q", form, got.status, got.to())
+		}
+	}
+	for _, form := range []url.Values{{"reason": {"x"}, "for": {morning}}, {"reason": {"x"}, "until": {"2099-01-02T03:04"}, "for": {"1h"}}} {
+		if got := h.ask("operator", at+"/pause", form); got.to() != at+"?said=paused_said" {
+			t.Fatalf("%v: %d\n%s", form, got.status, got.body)
+		}
+		var ch posthouse.Channel
+		if h.api("GET", "/v1/channels/out", "", &ch); ch.StateUntil.Format(time.RFC3339) != morning && ch.StateUntil.UTC().Format(time.RFC3339) != "2099-01-01T19:04:00Z" && ch.StateUntil.UTC().Format(time.RFC3339) != morning {
+			t.Errorf("%v: until %s", form, ch.StateUntil)
+		}
+		h.shows(h.page("viewer", "/console/t/default/system"), `<span class="state paused">paused</span>`)
+		h.api("POST", "/v1/channels/out/resume", "", nil)
+	}
+}
+
+// A page that refreshes a part of itself is loaded anew when its campaign is in another state: its buttons stand outside of the part.
+func TestButtonsGoWithTheStateOfACampaign(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`, nil)
+	const at = "/console/t/default/campaigns/spring"
+	seeing := func(state string) string {
+		return h.ask("admin", at, nil, func(r *http.Request) { r.Header.Set("HX-Request", "true"); r.Header.Set("Posthouse-Seen", state) }).header.Get("HX-Refresh")
+	}
+	if got := seeing("draft"); got != "" {
+		t.Errorf("a page that shows what is so is loaded anew: %q", got)
+	}
+	if got := seeing("running"); got != "true" {
+		t.Errorf("a page whose campaign runs no more is not loaded anew: %q", got)
+	}
+}
+
+// All that a page lists is ticked at once, without JavaScript too.
+func TestAllOfAPageAreTicked(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/channels/out/pause", `{}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"}}`, nil)
+	h.settle("cancelled", "expired")
+	const at = "/console/t/default/attention?state=expired"
+	page := h.page("operator", at)
+	h.shows(page, `data-all="id"`, `href="?picked=1&amp;state=expired"`)
+	if n := strings.Count(page, " checked>"); n != 1 { // what is to become of them
+		t.Errorf("%d are ticked", n)
+	}
+	if n := strings.Count(h.page("operator", at+"&picked=1"), `checked></td>`); n != 2 {
+		t.Errorf("%d of 2 are ticked", n)
+	}
+	if strings.Contains(h.page("viewer", at), "data-all") {
+		t.Error("who decides nothing ticks")
 	}
 }
 

@@ -192,6 +192,17 @@ func (v *visit) goTo(address string) error {
 	return nil
 }
 
+// seenHeader says in which state a page has drawn the thing of which it asks for a part.
+const seenHeader = "Posthouse-Seen"
+
+// drawnIn has a browser that asks for a part of a page load the whole of it where its thing is in another state now: buttons stand outside
+// of the part, and fit the state.
+func (v *visit) drawnIn(state string) {
+	if seen := v.r.Header.Get(seenHeader); seen != "" && seen != state {
+		v.w.Header().Set("HX-Refresh", "true")
+	}
+}
+
 // form is a value of the form that was posted.
 func (v *visit) form(name string) string { return strings.TrimSpace(v.r.PostFormValue(name)) }
 

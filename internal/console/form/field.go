@@ -20,6 +20,7 @@ type Field struct {
 	Value    string
 	Checked  bool
 	Stored   bool   // a secret is there, which nobody is shown
+	Again    bool   // a secret was sent, which is to be typed again
 	Lax      bool   // whether it may be left out depends on the rest of the form
 	Theirs   string // what is stored, where Differs
 	Differs  bool   // somebody else has stored something, and the form says something else
@@ -67,7 +68,9 @@ func (f *Field) is(kinds ...channel.Kind) bool { return slices.Contains(kinds, c
 
 // refill makes a field what was sent of it, but for a secret, which is typed again.
 func (f *Field) refill(sent Sent) {
-	if !f.is(channel.KindSecret) {
+	if f.is(channel.KindSecret) {
+		f.Again = sent(f.Name) != ""
+	} else {
 		f.Value = sent(f.Name)
 	}
 	f.Checked = sent(f.Name) != ""
@@ -102,6 +105,9 @@ func place(list []Field, p posthouse.Problem) bool {
 func (f Field) Many() bool {
 	return f.is(channel.KindText, channel.KindMap, channel.KindSecrets, channel.KindList)
 }
+
+// Hides reports whether what is typed is a secret.
+func (f Field) Hides() bool { return f.is(channel.KindSecret, channel.KindSecrets) }
 
 // Input is the type of a field's input.
 func (f Field) Input() string {

@@ -1,0 +1,120 @@
+package console
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// keptForm is a form that came when its session was over. It goes with the browser through the sign-in, and is sent by whoever signs in: the
+// server keeps nothing of it.
+type keptForm struct {
+	Action string     `json:"action"`
+	Here   string     `json:"here"`
+	Values url.Values `json:"values"`
+	// Lost are secrets that were typed: they are typed again.
+	Lost []string `json:"lost,omitempty"`
+}
+
+const (
+	// unkeptField lists fields of a form that hold secrets.
+	unkeptField = "unkept"
+	// maxKept bounds a form that is kept, in bytes of its values.
+	maxKept = 256 << 10
+)
+
+// ended answers a request whose session is over, or that has none: a form with the page of the sign-in that holds it, else by leading there.
+func (v *visit) ended() {
+	why := ""
+	if tokenOf(v.r) != "" {
+		why = "session_ended"
+	}
+	if v.r.Method == http.MethodPost && why != "" {
+		if v.keepThrough() {
+			return
+		}
+		why = "form_lost"
+	}
+	q := url.Values{"back": {backTo(v.here())}}
+	if why != "" {
+		q.Set("why", why)
+	}
+	leadTo(v, Root+"sign-in?"+q.Encode())
+}
+
+// keepThrough draws the page of the sign-in with the form that was sent; false says that the form cannot be kept: it has a file, or is long.
+func (v *visit) keepThrough() bool {
+	kind, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
+	if kind != "application/x-www-form-urlencoded" || v.tenantless() || readForm(v.r) != nil {
+		return false
+	}
+	f := keptForm{Action: v.r.URL.RequestURI(), Here: backTo(v.here()), Values: maps.Clone(v.r.PostForm)}
+	for _, name := range v.r.PostForm[unkeptField] {
+		if f.Values.Get(name) != "" {
+			f.Lost = append(f.Lost, name)
+		}
+		f.Values.Del(name)
+	}
+	sealed := f.text()
+	if len(sealed) > maxKept {
+		return false
+	}
+	in := signingIn{Back: f.Here, Kept: sealed, Why: "form_kept", Provided: v.o.Provider != nil}
+	if err := v.draw(http.StatusUnauthorized, "sign-in", "sign_in", in); err != nil {
+		v.o.Log.Error("a page of the console could not be drawn", "error", err)
+		return false
+	}
+	return true
+}
+
+// tenantless reports whether a request is for no page of a tenant: what people send there are passwords and codes.
+func (v *visit) tenantless() bool { return !strings.HasPrefix(v.r.URL.Path, Root+"t/") }
+
+// text is the form as a field of the sign-in carries it.
+func (f keptForm) text() string {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+// readKept reads what a sign-in carries; false where it is nothing that we would have written.
+func readKept(text string) (f keptForm, ok bool) {
+	plain, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(plain, &f) != nil {
+		return f, false
+	}
+	return f, strings.HasPrefix(f.Action, Root+"t/") && backTo(f.Action) == f.Action && backTo(f.Here) == f.Here
+}
+
+// resume shows a form that was kept, for the person who has signed in to send it.
+func resume(v *visit, f keptForm) error { return v.show("resume", "form_kept_title", f) }
+
+// keptField is a value of a form that was kept.
+type keptField struct {
+	Name, Value string
+	Shown       bool // somebody has typed or chosen it
+}
+
+// Fields are the values of a form in the order of their names.
+func (f keptForm) Fields() (list []keptField) {
+	unseen := []string{"version", "once", "confirm", "seen", unkeptField}
+	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
+		if name == "here" || name == "click" { // each form has its own
+			continue
+		}
+		for _, value := range f.Values[name] {
+			list = append(list, keptField{name, value, value != "" && !slices.Contains(unseen, name)})
+		}
+	}
+	return list
+}
+
+// Fleeting says that nothing keeps the page.
+func (f keptForm) Fleeting() bool { return true }

@@ -1,0 +1,89 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+// hiddenIn is the value of the first hidden field of a name.
+func hiddenIn(page, name string) string {
+	_, rest, _ := strings.Cut(page, `name="`+name+`" value="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return strings.NewReplacer("&#43;", "+", "&amp;", "&").Replace(value)
+}
+
+// A form whose session is over goes through the sign-in, and is carried out when the person says so; a secret in it is typed again.
+func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
+	t.Parallel()
+	h := open(t, true)
+	in := h.ask("", "/console/enter", url.Values{"link": {strings.TrimPrefix(h.link, "/console/enter?link=")}})
+	h.ask(sessionOf(t, in), "/console/me/password", url.Values{"password": {"correct horse battery"}})
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	const out = "/console/t/default/channels/out"
+	pause := url.Values{"reason": {"维护 <b>"}, "here": {out}, "click": {"c1"}, "for": {""}}
+	kept := h.ask("over", out+"/pause", pause)
+	if kept.status != http.StatusUnauthorized {
+		t.Fatalf("a form of a session that is over: %d to %q", kept.status, kept.to())
+	}
+	h.shows(kept.body, "what you sent was not carried out. It is kept")
+	sign := url.Values{"name": {"admin"}, "password": {"wrong"}, "back": {hiddenIn(kept.body, "back")}, "kept": {hiddenIn(kept.body, "kept")}}
+	if again := h.ask("", "/console/sign-in", sign); hiddenIn(again.body, "kept") != sign.Get("kept") {
+		t.Error("a wrong password loses the form")
+	}
+	sign.Set("password", "correct horse battery")
+	let := h.ask("", "/console/sign-in", sign)
+	h.shows(let.body, "维护 &lt;b&gt;", `action="`+out+`/pause"`, "Send it now", `href="`+out+`"`)
+	send := url.Values{}
+	for name := range pause {
+		send.Set(name, hiddenIn(let.body, name))
+	}
+	send.Set("reason", pause.Get("reason"))
+	if got := h.ask(sessionOf(t, let), out+"/pause", send); got.to() != out+"?said=paused_said" {
+		t.Errorf("the form that was kept: %d to %q\n%s", got.status, got.to(), got.body)
+	}
+	var ch posthouse.Channel
+	if h.api("GET", "/v1/channels/out", "", &ch); ch.StateReason != "维护 <b>" {
+		t.Errorf("the channel is %+v", ch)
+	}
+
+	secret := h.ask("over", "/console/t/default/drivers/webhook", url.Values{"name": {"hook"}, "config.secret": {"whsec_typed"}, "unkept": {"config.secret", "config.headers"}})
+	sign.Set("kept", hiddenIn(secret.body, "kept"))
+	let = h.ask("", "/console/sign-in", sign)
+	h.shows(let.body, "Secrets are not kept", "<code>config.secret</code>")
+	if strings.Contains(let.body, "whsec_typed") || strings.Contains(let.body, "Send it now") || strings.Contains(let.body, "config.headers</code>") {
+		t.Errorf("a form with a secret is kept as\n%s", let.body)
+	}
+}
+
+// What is no form of the console is kept by no sign-in, and the sign-in says why somebody stands there.
+func TestWhyOneIsAtTheSignIn(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	for _, e := range []struct {
+		session, path string
+		form          url.Values
+		to            string
+		text          string
+	}{
+		{"", "/console/t/default/search", nil, "/console/sign-in?back=%2Fconsole%2Ft%2Fdefault%2Fsearch", "Sign in to see the page."},
+		{"over", "/console/t/default/search", nil, "/console/sign-in?back=%2Fconsole%2Ft%2Fdefault%2Fsearch&why=session_ended", "Your session is over"},
+		{"over", "/console/me/password", url.Values{"password": {"typed"}, "here": {"/console/me"}}, "/console/sign-in?back=%2Fconsole%2Fme&why=form_lost", "send it again"},
+		{"over", "/console/t/default/compose", url.Values{"text": {strings.Repeat("x", 300<<10)}}, "/console/sign-in?back=%2Fconsole%2F&why=form_lost", "send it again"},
+	} {
+		got := h.ask(e.session, e.path, e.form)
+		if got.to() != e.to {
+			t.Errorf("%s %q: %d leads to %q, want %q", e.session, e.path, got.status, got.to(), e.to)
+		}
+		h.shows(h.page("", e.to), e.text)
+	}
+	if page := h.page("", "/console/sign-in"); strings.Contains(page, `class="said"`) {
+		t.Error("who comes to sign in is told why")
+	}
+	if page := h.page("", "/console/sign-in?why=%3Cb%3Enonsense"); strings.Contains(page, `class="said"`) {
+		t.Error("the sign-in says what the address says")
+	}
+}
