@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -97,15 +98,24 @@ func (d *doors) serve(done *sync.WaitGroup) {
 	}
 }
 
-// url is where an address is, once it listens; else empty.
+// url is where an address is for this machine, once it listens; else empty.
 func (d *doors) url(a *address) string {
 	switch {
 	case a == nil || a.at == nil:
 		return ""
 	case d.secure != nil:
-		return "https://" + a.at.Addr().String()
+		return "https://" + dialable(a.at.Addr().String())
 	}
-	return "http://" + a.at.Addr().String()
+	return "http://" + dialable(a.at.Addr().String())
+}
+
+// dialable is an address that a browser on this machine finds, where all addresses are listened at: [::]:8080 leads it nowhere.
+func dialable(addr string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return addr
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
 }
 
 // shut takes no more requests, and lets those finish that are being answered, at all addresses at once.
