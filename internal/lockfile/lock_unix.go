@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// Known says that this system has such locks.
+const Known = true
+
 // lock takes the lock of an open file, if nobody has it.
 func lock(file *os.File) (got bool, err error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

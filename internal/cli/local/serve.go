@@ -20,6 +20,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/lockfile"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/server"
 )
@@ -82,7 +83,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 		defer runtime.KeepAlive(spare)
 	}
 	log := c.Logger(sh.Err, sh.ErrTerminal)
-	for _, warning := range append(c.Warnings, risks(c)...) {
+	for _, warning := range append(c.Warnings, risks(c, lockfile.Known)...) {
 		log.Warn(warning)
 	}
 	limitMemory(log, memlimit.FromCgroup)
@@ -195,9 +196,12 @@ func public(addr string) bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// risks are settings that are allowed and unsafe.
-func risks(c config.Config) []string {
+// risks are settings that are allowed and unsafe. locks says that the system keeps a second process off a file.
+func risks(c config.Config, locks bool) []string {
 	var out []string
+	if path, ok := sqldb.SQLiteFile(c.Server.DSN); ok && !locks {
+		out = append(out, "this system keeps no second server off "+path+": see to it yourself that only one is started on it")
+	}
 	if public(c.Server.Addr) && c.Server.TLSCert == "" {
 		out = append(out, "addr "+c.Server.Addr+" can be reached from other machines, in plain HTTP: give tls_cert and tls_key, or put a proxy with TLS in front")
 	}
