@@ -3,7 +3,8 @@ package posthouse
 import "time"
 
 // Reminder sends a draft at several moments: in a countdown to a moment, or again and again until
-// something ends it. Each moment is a slot; each slot that comes is a message of its own.
+// something ends it. Each moment is a slot; each slot that comes is a message of its own. One that
+// repeats by cron is a schedule.
 type Reminder struct {
 	ID     string `json:"id"`
 	Tenant string `json:"tenant"`
@@ -22,6 +23,8 @@ type Reminder struct {
 	// MentionAll is set where whoever made the reminder may call everybody, and its messages do. Without it none of them may, whatever
 	// becomes of its template and its recipients.
 	MentionAll bool `json:"mention_all,omitempty"`
+	// Paused is set while nothing comes of it. Slots that pass meanwhile are not made up for.
+	Paused bool `json:"paused,omitempty"`
 
 	State     ReminderState `json:"state"`
 	Reason    string        `json:"reason,omitempty"` // why it has ended, a stable word
@@ -30,9 +33,20 @@ type Reminder struct {
 	Slots     int           `json:"slots"`            // how many have come, the missed ones too
 	Fired     int           `json:"fired"`            // how many of them have become messages
 	Message   string        `json:"last_message,omitempty"`
+	Last      []Slot        `json:"last_slots,omitempty"` // those that came last, the latest first, at most 10
 	Version   int64         `json:"version"`
 	CreatedAt time.Time     `json:"created_at"`
 	UpdatedAt time.Time     `json:"updated_at"`
+}
+
+// Slot is one that has come, with those that were missed before it.
+type Slot struct {
+	At time.Time `json:"at"`
+	// Message is what became of it, empty where nothing did.
+	Message string `json:"message,omitempty"`
+	// Missed is how many slots passed for which there is no message: those before it that could not be sent,
+	// and itself if it could not be sent either.
+	Missed int `json:"missed,omitempty"`
 }
 
 // Countdown has its slots before a moment and at it: To - Before, and each Every after that up to To.
@@ -43,15 +57,19 @@ type Countdown struct {
 	Every  Duration  `json:"every,omitempty"`  // Defaults to Before: one slot before, and one at To.
 }
 
-// Repeat has a slot at From and then each Every, or each day at the local times Daily, until the
-// reminder is ended, Max slots have come, or Until has passed.
+// Repeat has a slot at From and then each Every, or from From on at the local times that Daily or Cron
+// name, until the reminder is ended, Max slots have come, or Until has passed.
 type Repeat struct {
 	From  time.Time `json:"from,omitzero"` // Defaults to now.
 	Every Duration  `json:"every,omitempty"`
 	// Daily are local times of day, "09:00". One that a change of clocks leaves out comes at the first
 	// moment after the gap; one that comes twice counts once, the first time.
-	Daily    []string  `json:"daily,omitempty"`
-	TimeZone string    `json:"time_zone,omitempty"` // IANA zone of Daily. Defaults to the server's.
+	Daily []string `json:"daily,omitempty"`
+	// Cron has five fields: minute, hour, day of the month, month and day of the week. "0 9 * * 1-5" is 09:00
+	// from Monday to Friday. Changes of clocks are as with Daily; where the hour is *, a slot comes each time
+	// that clocks show what Cron names.
+	Cron     string    `json:"cron,omitempty"`
+	TimeZone string    `json:"time_zone,omitempty"` // IANA zone of Daily and Cron. Defaults to the server's.
 	Max      int       `json:"max,omitempty"`       // Defaults to 0: no bound.
 	Until    time.Time `json:"until,omitzero"`      // Defaults to none.
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -22,12 +23,41 @@ func (c Reminders) CreateOnce(ctx context.Context, key string, r posthouse.Remin
 	if err := checkKey(key); err != nil {
 		return wire.Reminder{}, err
 	}
-	req, err := withBody(http.MethodPost, path("reminders"), wire.Remind{Draft: r.Draft, Countdown: r.Countdown, Repeat: r.Repeat, Missed: r.Missed})
+	req, err := withBody(http.MethodPost, path("reminders"), remindOf(r))
 	if err != nil {
 		return wire.Reminder{}, err
 	}
 	req.key = key
 	return call[wire.Reminder](ctx, c.api, req)
+}
+
+func remindOf(r posthouse.Reminder) wire.Remind {
+	return wire.Remind{Draft: r.Draft, Countdown: r.Countdown, Repeat: r.Repeat, Missed: r.Missed}
+}
+
+// Try says what Create would open, with its next slots, and opens nothing.
+func (c Reminders) Try(ctx context.Context, r posthouse.Reminder) (wire.Reminder, error) {
+	req, err := withBody(http.MethodPost, path("reminders"), remindOf(r))
+	if err != nil {
+		return wire.Reminder{}, err
+	}
+	req.query = url.Values{"dry_run": {"true"}}
+	return call[wire.Reminder](ctx, c.api, req)
+}
+
+// Put opens a reminder with an id of yours, or replaces what the open one says: what has come of that stays. Doing it again changes nothing.
+func (c Reminders) Put(ctx context.Context, id string, r posthouse.Reminder) (wire.Reminder, error) {
+	return send[wire.Reminder](ctx, c.api, http.MethodPut, path("reminders", id), remindOf(r))
+}
+
+// Pause has nothing more come of a reminder until it is resumed. A message that was made before stays.
+func (c Reminders) Pause(ctx context.Context, id string) (wire.Reminder, error) {
+	return send[wire.Reminder](ctx, c.api, http.MethodPost, path("reminders", id, "pause"), nil)
+}
+
+// Resume has a reminder go on with its first slot from now.
+func (c Reminders) Resume(ctx context.Context, id string) (wire.Reminder, error) {
+	return send[wire.Reminder](ctx, c.api, http.MethodPost, path("reminders", id, "resume"), nil)
 }
 
 // Get reads one reminder.

@@ -52,6 +52,7 @@ func (h hiding) call(r web.Route) request {
 		"POST /v1/messages":           `{"channel":"secret","kind":"payroll","to":[{"user":"boss"}],"content":{"text":"x"}}`,
 		"POST /v1/messages/cancel":    `{"kind":"payroll","ref":"r1"}`,
 		"POST /v1/reminders":          `{"draft":{"channel":"secret","kind":"payroll","to":[{"user":"boss"}],"content":{"text":"x"}},"repeat":{"every":"1h","max":3,"from":"2030-01-01T00:00:00Z"}}`,
+		"PUT /v1/reminders/{id}":      `{"draft":{"channel":"secret","kind":"payroll","to":[{"user":"boss"}],"content":{"text":"x"}},"repeat":{"every":"1h"}}`,
 		"POST /v1/reminders/end":      `{"kind":"payroll","ref":"r1"}`,
 		"POST /v1/deliveries/replay":  `{"user":"boss"}`,
 		"POST /v1/notices":            `{"userId":"boss","userType":"branch","platform":"tianyuan","messageContent":"c"}`,

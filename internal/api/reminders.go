@@ -19,6 +19,8 @@ type Reminds interface {
 	Remind(ctx context.Context, req intake.Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ intake.Answer, err error)
 	EndReminder(ctx context.Context, v work.Viewer, id, reason string) (posthouse.Reminder, error)
 	EndReminders(ctx context.Context, v work.Viewer, kind, ref, reason string) ([]posthouse.Reminder, error)
+	Replace(ctx context.Context, req intake.Request, r posthouse.Reminder) (_ posthouse.Reminder, opened bool, err error)
+	PauseReminder(ctx context.Context, v work.Viewer, id string, paused bool) (posthouse.Reminder, error)
 }
 
 // Plans reads reminders and tasks.
@@ -34,13 +36,19 @@ type reminders struct {
 	plans  Plans
 }
 
-var remindBody = web.BodyOf[wire.Remind]().Keyed()
+var (
+	remindBody  = web.BodyOf[wire.Remind]().Keyed()
+	replaceBody = web.BodyOf[wire.Remind]()
+)
 
 func (r reminders) routes() []web.Route {
 	return web.Tagged("reminders",
-		web.Post("/v1/reminders", sends, "Send a message at several moments: in a countdown, or again and again.", remindBody, r.add).Answers(http.StatusAccepted, http.StatusOK).Sighted(),
+		web.Post("/v1/reminders", sends, "Send a message at several moments: in a countdown, or again and again.", remindBody, r.add).Query("dry_run").Answers(http.StatusAccepted, http.StatusOK).Sighted(),
 		web.Get("/v1/reminders", reads, "List reminders by id, or those of a kind and ref.", r.list).Query("kind", "ref").Paged().Sighted(),
 		web.Get("/v1/reminders/{id}", reads, "One reminder, with its next slots.", r.get).Sighted(),
+		web.Put("/v1/reminders/{id}", sends, "Open it, or replace what it says while it is open: what has come of it stays.", replaceBody, r.replace).Answers(http.StatusOK, http.StatusCreated).Audited().Sighted(),
+		web.Act("/v1/reminders/{id}/pause", sends, "Have nothing more come of it until it is resumed.", r.pause).Audited().Sighted(),
+		web.Act("/v1/reminders/{id}/resume", sends, "Have it go on with its first slot from now.", r.resume).Audited().Sighted(),
 		web.Act("/v1/reminders/{id}/end", sends, "End it, and cancel what has not started of its last message.", r.end).Audited().Sighted(),
 		web.Post("/v1/reminders/end", sends, "End all of a kind and ref.", refBody, r.endAll).Audited().Sighted(),
 	)
@@ -63,14 +71,23 @@ func viewPlan(p work.Plan) (wire.Reminder, error) {
 	return viewReminder(r), err
 }
 
+// reminderOf is what a body asks for.
+func reminderOf(in wire.Remind) posthouse.Reminder {
+	return posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed}
+}
+
 func (r reminders) add(c *web.Call, in wire.Remind) (wire.Reminder, error) {
+	rehearse := c.Truth("dry_run")
 	if err := c.Wrong(); err != nil {
 		return wire.Reminder{}, err
 	}
-	made, duplicate, out, err := r.engine.Remind(c.Context(), intake.Request{Tenant: c.Tenant(), Caller: c.Caller(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash},
-		posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed})
+	made, duplicate, out, err := r.engine.Remind(c.Context(), intake.Request{Tenant: c.Tenant(), Caller: c.Caller(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash, DryRun: rehearse},
+		reminderOf(in))
 	if err != nil {
 		return wire.Reminder{}, err
+	}
+	if rehearse {
+		c.Status = http.StatusOK
 	}
 	c.Replayed(out.Replayed)
 	view := viewReminder(made)
@@ -78,6 +95,37 @@ func (r reminders) add(c *web.Call, in wire.Remind) (wire.Reminder, error) {
 		view.DuplicateOf, c.Status = made.ID, http.StatusOK
 	}
 	return view, nil
+}
+
+func (r reminders) replace(c *web.Call, in wire.Remind) (wire.Reminder, error) {
+	id := c.PathValue("id")
+	if key := in.Draft.DedupKey; key != "" && key != id {
+		c.Refuse("draft.dedup_key", "is not the id of the address: leave it out")
+	}
+	if err := c.Wrong(); err != nil {
+		return wire.Reminder{}, err
+	}
+	want := reminderOf(in)
+	want.ID = id
+	stored, opened, err := r.engine.Replace(c.Context(), intake.Request{Tenant: c.Tenant(), Caller: c.Caller()}, want)
+	if err != nil {
+		return wire.Reminder{}, err
+	}
+	if opened {
+		c.Status = http.StatusCreated
+	}
+	return viewReminder(stored), nil
+}
+
+func (r reminders) pause(c *web.Call) (wire.Reminder, error)  { return r.setPaused(c, true) }
+func (r reminders) resume(c *web.Call) (wire.Reminder, error) { return r.setPaused(c, false) }
+
+func (r reminders) setPaused(c *web.Call, paused bool) (wire.Reminder, error) {
+	stored, err := r.engine.PauseReminder(c.Context(), c.Viewer(), c.PathValue("id"), paused)
+	if err != nil {
+		return wire.Reminder{}, err
+	}
+	return viewReminder(stored), nil
 }
 
 func (r reminders) get(c *web.Call) (wire.Reminder, error) {
@@ -90,7 +138,7 @@ func (r reminders) get(c *web.Call) (wire.Reminder, error) {
 		return wire.Reminder{}, err
 	}
 	view, err := viewPlan(p)
-	if err == nil && !c.Sight().Covers(view.Draft.Channel, view.Draft.Kind) {
+	if err == nil && !intake.Sees(c.Sight(), view.Reminder) {
 		return wire.Reminder{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %.80q", id)
 	}
 	return view, err
@@ -118,7 +166,7 @@ func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
 	out.Items = make([]wire.Reminder, 0, len(list))
 	for i := 0; i < len(list) && err == nil; i++ {
 		var view wire.Reminder
-		if view, err = viewPlan(list[i]); c.Sight().Covers(view.Draft.Channel, view.Draft.Kind) {
+		if view, err = viewPlan(list[i]); intake.Sees(c.Sight(), view.Reminder) {
 			out.Items = append(out.Items, view)
 		}
 	}

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -55,12 +56,15 @@ func (rem *Reminders) AmendPlan(ctx context.Context, tenant string, kind work.Pl
 }
 
 // Remind opens a reminder. While one with its id is open, none is made: it is returned as a duplicate. The
-// request's tenant, endpoint and key are used, and its Answer says whether the key was known.
+// request's tenant, endpoint and key are used, and its Answer says whether the key was known. A dry run says what would be opened.
 func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ Answer, err error) {
 	r.Tenant = req.Tenant
 	r, problems := remind.New(r, rem.Life.Now(), rem.Location)
 	if r.MentionAll, err = rem.judge(ctx, req, r, problems); err != nil {
 		return r, false, Answer{}, err
+	}
+	if req.DryRun {
+		return r, false, Answer{}, nil
 	}
 	for try := 1; ; try++ {
 		req.Plans = []work.Plan{remind.Plan(r)}
@@ -88,8 +92,95 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 	}
 }
 
+// Replace puts a reminder in the place of the open one that has its id: what has come of that stays. Where there is none, it is
+// opened. Doing it twice does it once. The request's tenant and caller are used.
+func (rem *Reminders) Replace(ctx context.Context, req Request, r posthouse.Reminder) (_ posthouse.Reminder, opened bool, err error) {
+	r.Tenant = req.Tenant
+	if r.Draft.Route == "" {
+		r.Draft.DedupKey = r.ID
+	}
+	for try := 1; ; try++ {
+		p, found, err := rem.Store.Plan(ctx, req.Tenant, work.PlanReminder, r.ID)
+		if err != nil {
+			return r, false, err
+		}
+		var old posthouse.Reminder
+		if found {
+			if old, err = remind.Read(p); err != nil {
+				return r, false, err
+			}
+			if !Sees(req.Caller.Sight, old) {
+				return r, false, posthouse.Errorf(posthouse.CodeForbidden, "the id %.80q is that of a reminder this key does not see: choose another", r.ID)
+			}
+		}
+		opened = old.State != posthouse.ReminderOpen
+		if err := ofWorkflow(old); err != nil && !opened {
+			return old, false, err
+		}
+		next, problems := remind.Replace(old, r, rem.Life.Now(), rem.Location)
+		if next.MentionAll, err = rem.judge(ctx, req, next, problems); err != nil {
+			return next, false, err
+		}
+		_, err = rem.Intake.Accept(ctx, Request{Tenant: req.Tenant, Caller: req.Caller, Endpoint: "plans", Plans: []work.Plan{remind.Plan(next)}})
+		if posthouse.CodeOf(err) != posthouse.CodeConflict || try == amendTries {
+			next.Version++
+			return next, opened, err
+		}
+	}
+}
+
+// ofWorkflow refuses to change a reminder that a task has: the workflow opens and ends those.
+func ofWorkflow(r posthouse.Reminder) error {
+	if r.Task == "" {
+		return nil
+	}
+	return posthouse.Errorf(posthouse.CodeConflict, "the reminder %.80q is about the task %.80q, and the workflow's to change: it can only be ended", r.ID, r.Task)
+}
+
+// PauseReminder has nothing more come of a reminder, or has it go on with its first slot from now. A message that was made
+// before stays.
+func (rem *Reminders) PauseReminder(ctx context.Context, v work.Viewer, id string, paused bool) (posthouse.Reminder, error) {
+	var r posthouse.Reminder
+	_, err := rem.amend(ctx, v, id, func(old posthouse.Reminder) (_ posthouse.Reminder, write bool, err error) {
+		r = old
+		if err := ofWorkflow(r); err != nil || r.Paused == paused {
+			return r, false, err
+		}
+		switch {
+		case r.State != posthouse.ReminderOpen:
+			return r, false, posthouse.Errorf(posthouse.CodeConflict, "the reminder %.80q has ended: nothing more comes of it", id)
+		case paused:
+			r = remind.Pause(r)
+		default:
+			r = remind.Resume(r, rem.Life.Now())
+		}
+		return r, true, nil
+	})
+	return r, err
+}
+
+// amend changes a reminder that the viewer sees, as AmendPlan does.
+func (rem *Reminders) amend(ctx context.Context, v work.Viewer, id string, change func(r posthouse.Reminder) (_ posthouse.Reminder, write bool, err error)) (work.Plan, error) {
+	return rem.AmendPlan(ctx, v.Tenant, work.PlanReminder, id, func(p *work.Plan) (write bool, err error) {
+		r, err := remind.Read(*p)
+		if err != nil {
+			return false, err
+		}
+		if !Sees(v.Sight, r) {
+			return false, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
+		}
+		if r, write, err = change(r); err == nil && write {
+			*p = remind.Plan(r)
+		}
+		return write, err
+	})
+}
+
 // judge says everything that is wrong with a reminder and its messages, before its first slot comes, and whether they call everybody.
 func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, err error) {
+	if r.Draft.Route != "" && len(req.Caller.Sight.Channels) > 0 {
+		return false, posthouse.Errorf(posthouse.CodeForbidden, "draft.route: the key is for %s, and a reminder by a route takes a key for all channels", strings.Join(req.Caller.Sight.Channels, ", "))
+	}
 	if len(problems) == 0 {
 		answer, err := rem.Intake.Accept(ctx, Request{
 			Tenant: req.Tenant, Caller: req.Caller, DryRun: true, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
@@ -112,14 +203,17 @@ func (rem *Reminders) reminder(ctx context.Context, v work.Viewer, id string) (p
 		return posthouse.Reminder{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
 	}
 	r, err := remind.Read(p)
-	if err == nil && !sees(v.Sight, r) {
+	if err == nil && !Sees(v.Sight, r) {
 		err = posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
 	}
 	return r, err
 }
 
-// sees reports whether a caller sees a reminder.
-func sees(s work.Sight, r posthouse.Reminder) bool {
+// Sees reports whether a caller sees a reminder. One by a route has channels that change with the route: who is narrowed to some sees none of it.
+func Sees(s work.Sight, r posthouse.Reminder) bool {
+	if r.Draft.Route != "" {
+		return len(s.Channels) == 0 && s.Kind(r.Draft.Kind)
+	}
 	return s.Covers(r.Draft.Channel, r.Draft.Kind)
 }
 
@@ -128,21 +222,15 @@ func sees(s work.Sight, r posthouse.Reminder) bool {
 // already keeps its reason.
 func (rem *Reminders) EndReminder(ctx context.Context, v work.Viewer, id, reason string) (posthouse.Reminder, error) {
 	var r posthouse.Reminder
-	_, err := rem.AmendPlan(ctx, v.Tenant, work.PlanReminder, id, func(p *work.Plan) (write bool, err error) {
-		if r, err = remind.Read(*p); err != nil {
-			return false, err
-		}
-		if !sees(v.Sight, r) {
-			return false, posthouse.Errorf(posthouse.CodeNotFound, "there is no reminder %q", id)
-		}
-		write = r.State == posthouse.ReminderOpen
-		if r = remind.End(r, reason); write {
-			*p = remind.Plan(r)
-		}
-		return write, nil
+	_, err := rem.amend(ctx, v, id, func(old posthouse.Reminder) (_ posthouse.Reminder, write bool, err error) {
+		r = remind.End(old, reason)
+		return r, old.State == posthouse.ReminderOpen, nil
 	})
 	if err != nil || r.Message == "" {
 		return r, err
+	}
+	if r.Draft.Route != "" {
+		return r, rem.Intake.o.Routes.End(ctx, v.Tenant, r.Message)
 	}
 	open, err := rem.Store.OpenOf(ctx, v.Tenant, []string{r.Message})
 	if err == nil && len(open) > 0 {

@@ -1,6 +1,7 @@
 package remind
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,8 +25,8 @@ func check(r *posthouse.Reminder, now time.Time) []posthouse.Problem {
 	p.Path = ""
 	if len(r.ID) > maxID && r.ID == r.Draft.DedupKey {
 		p.Add("draft.dedup_key", "has %d bytes: at most %d are allowed for a reminder", len(r.ID), maxID)
-	} else if len(r.ID) > maxID {
-		p.Add("id", "has %d bytes: at most %d are allowed", len(r.ID), maxID)
+	} else if r.ID != r.Draft.DedupKey {
+		p.Word("id", r.ID, maxID)
 	}
 	if r.Missed != posthouse.MissedExpire && r.Missed != posthouse.MissedCollapse {
 		p.Add("missed", "is %.60q: want expire or collapse", r.Missed)
@@ -88,12 +89,14 @@ func checkRepeat(c *posthouse.Repeat, now time.Time, p *draft.Problems) {
 	switch {
 	case c.Every != 0 && len(c.Daily) > 0:
 		p.Add("repeat.daily", "stands beside every: give one of them")
-	case c.Every == 0 && len(c.Daily) == 0 && c.Max != 1:
-		p.Add("repeat.every", "is required, or daily: it says how often")
+	case c.Cron != "" && (c.Every != 0 || len(c.Daily) > 0):
+		p.Add("repeat.cron", "stands beside every or daily: give one of them")
+	case c.Every == 0 && !local(c) && c.Max != 1:
+		p.Add("repeat.every", "is required, or daily, or cron: it says how often")
 	case c.Every != 0 && c.Every.Std() < leastEvery:
 		p.Add("repeat.every", "is %s: want at least %s", c.Every, posthouse.Duration(leastEvery))
 	}
-	checkDaily(c, p)
+	checkLocal(c, p)
 	if c.Max < 0 {
 		p.Add("repeat.max", "is %d: want 0 for no bound, or more", c.Max)
 	}
@@ -107,7 +110,8 @@ func checkRepeat(c *posthouse.Repeat, now time.Time, p *draft.Problems) {
 	p.Time("repeat.until", c.Until)
 }
 
-func checkDaily(c *posthouse.Repeat, p *draft.Problems) {
+// checkLocal says what is wrong with local times and their zone.
+func checkLocal(c *posthouse.Repeat, p *draft.Problems) {
 	if len(c.Daily) > maxDaily {
 		p.Add("repeat.daily", "has %d times: at most %d are allowed", len(c.Daily), maxDaily)
 	}
@@ -116,10 +120,25 @@ func checkDaily(c *posthouse.Repeat, p *draft.Problems) {
 			p.Add(fmt.Sprintf("repeat.daily[%d]", i), "is %.60q: want a local time such as 09:00", text)
 		}
 	}
-	switch zone, err := time.LoadLocation(c.TimeZone); {
-	case c.TimeZone != "" && len(c.Daily) == 0:
-		p.Add("repeat.time_zone", "is for daily times: there are none")
-	case len(c.Daily) > 0 && (err != nil || zone == time.Local):
+	zone, err := time.LoadLocation(c.TimeZone)
+	if c.TimeZone == "" || err != nil || zone == time.Local {
+		err, zone = errNoZone, time.UTC
+	}
+	switch {
+	case c.TimeZone != "" && !local(c):
+		p.Add("repeat.time_zone", "is for daily times and cron: there are none")
+	case local(c) && err != nil:
 		p.Add("repeat.time_zone", "is %.60q: want an IANA zone such as Asia/Shanghai", c.TimeZone)
 	}
+	if c.Cron == "" {
+		return
+	}
+	every, err := newCron(c.Cron, zone)
+	if err != nil {
+		p.Add("repeat.cron", "%s", err)
+	} else if _, comes := every.next(c.From); !comes {
+		p.Add("repeat.cron", "is %.80q, which never comes: no date has this day and month; want five fields, %s", c.Cron, cronExample)
+	}
 }
+
+var errNoZone = errors.New("no zone")

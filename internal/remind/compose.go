@@ -36,34 +36,42 @@ func (c Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]po
 	if err != nil {
 		return nil, p, err
 	}
-	if r.State != posthouse.ReminderOpen || r.NextAt.After(now) {
+	if r.State != posthouse.ReminderOpen || r.Paused || r.NextAt.After(now) {
 		return nil, Plan(r), nil
 	}
 	slots, err := calendarOf(&r)
 	if err != nil {
 		return nil, p, err
 	}
+	come := r.Slots
 	slot := slots.pass(&r, now)
+	last := posthouse.Slot{At: slot, Missed: r.Slots - come}
 	var drafts []posthouse.Draft
 	if deadline := slots.deadline(&r, slot); deadline.After(now) {
 		to, goesOn, err := c.recipients(ctx, r)
 		if err != nil {
 			return nil, p, err
 		}
+		last.Missed--
 		if !goesOn {
 			r = End(r, ReasonCondition)
 		} else if len(to) > 0 {
 			drafts = append(drafts, draftOf(&r, slot, deadline, to))
 			r.Fired++
 			r.Message = drafts[0].ID
+			last.Message = r.Message
 		}
 	}
+	r.Last = append([]posthouse.Slot{last}, r.Last[:min(len(r.Last), mostLast-1)]...)
 	if r.NextAt.IsZero() {
 		r = End(r, ReasonDone)
 	}
 	r.Error = ""
 	return drafts, Plan(r), nil
 }
+
+// mostLast bounds how many of the slots that have come a reminder remembers.
+const mostLast = 10
 
 // pass moves a reminder past the slots that have come, and returns the last of them.
 func (c *calendar) pass(r *posthouse.Reminder, now time.Time) (slot time.Time) {
@@ -121,7 +129,9 @@ func draftOf(r *posthouse.Reminder, slot, deadline time.Time, to []posthouse.Rec
 	d := r.Draft
 	d.ID, d.Reminder, d.To, d.Clock = posthouse.NewID(), r.ID, to, clockOf(r)
 	d.NotBefore, d.Deadline = slot, deadline
-	d.DedupKey = r.ID + "#" + slot.UTC().Format(slotForm)
+	if d.Route == "" { // a notification keeps none: that the plan is written over the version that was read has a slot begin once
+		d.DedupKey = r.ID + "#" + slot.UTC().Format(slotForm)
+	}
 	return d
 }
 

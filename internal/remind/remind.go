@@ -3,6 +3,7 @@ package remind
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -38,8 +39,64 @@ func New(r posthouse.Reminder, now time.Time, zone *time.Location) (posthouse.Re
 		return r, []posthouse.Problem{{Path: "repeat.until", Message: "comes before the first slot: nothing would ever be sent"}}
 	}
 	r.State, r.NextAt, r.CreatedAt, r.UpdatedAt = posthouse.ReminderOpen, first, now, now
-	r.Slots, r.Fired, r.Reason, r.Message, r.Error = 0, 0, "", "", ""
+	r.Slots, r.Fired, r.Reason, r.Message, r.Error, r.Last = 0, 0, "", "", "", nil
 	return r, nil
+}
+
+// Replace is a reminder in place of an open one: it goes on with what has come of that. One whose slots stay
+// as they were keeps the slot that is due; any other begins with the first slot after now. In place of one
+// that has ended, or of none, it is new.
+func Replace(old, r posthouse.Reminder, now time.Time, zone *time.Location) (posthouse.Reminder, []posthouse.Problem) {
+	r.Version = old.Version
+	if old.State != posthouse.ReminderOpen {
+		return New(r, now, zone)
+	}
+	if r.Repeat != nil && old.Repeat != nil && r.Repeat.From.IsZero() {
+		repeat := *r.Repeat
+		repeat.From = old.Repeat.From
+		r.Repeat = &repeat
+	}
+	next, problems := New(r, now, zone)
+	if len(problems) > 0 {
+		return next, problems
+	}
+	next.CreatedAt, next.Slots, next.Fired, next.Message, next.Last, next.Paused = old.CreatedAt, old.Slots, old.Fired, old.Message, old.Last, old.Paused
+	if reflect.DeepEqual(next.Countdown, old.Countdown) && reflect.DeepEqual(next.Repeat, old.Repeat) {
+		next.NextAt = old.NextAt
+		return next, nil
+	}
+	if next.NextAt = after(next, now); next.NextAt.IsZero() && !next.Paused {
+		return next, []posthouse.Problem{{Path: "repeat.max", Message: fmt.Sprintf("leaves no slot after the %d that have come: nothing would ever be sent", old.Slots)}}
+	}
+	return next, nil
+}
+
+// after is the first slot after a time of a reminder that goes on, or the zero time where there is none.
+func after(r posthouse.Reminder, now time.Time) time.Time {
+	slots, err := calendarOf(&r)
+	if err != nil || r.Paused {
+		return time.Time{}
+	}
+	next, ok := slots.next(now)
+	if !ok || !slots.allowed(r.Slots, next) {
+		return time.Time{}
+	}
+	return next
+}
+
+// Pause is an open reminder of which nothing comes.
+func Pause(r posthouse.Reminder) posthouse.Reminder {
+	r.Paused, r.NextAt = true, time.Time{}
+	return r
+}
+
+// Resume is a paused reminder that goes on with its first slot after now, or has ended if there is none.
+func Resume(r posthouse.Reminder, now time.Time) posthouse.Reminder {
+	r.Paused = false
+	if r.NextAt = after(r, micros(now)); r.NextAt.IsZero() {
+		r = End(r, ReasonDone)
+	}
+	return r
 }
 
 // fill puts in the defaults, and makes times such that every database keeps them.
@@ -67,7 +124,7 @@ func fill(r *posthouse.Reminder, now time.Time, zone *time.Location) {
 		if c.From.IsZero() {
 			c.From = now
 		}
-		if len(c.Daily) > 0 && c.TimeZone == "" {
+		if local(&c) && c.TimeZone == "" {
 			c.TimeZone = zone.String()
 		}
 		r.Repeat = &c
@@ -85,6 +142,9 @@ func Plan(r posthouse.Reminder) work.Plan {
 	p := work.Plan{Tenant: r.Tenant, Type: work.PlanReminder, ID: r.ID, Kind: r.Draft.Kind, Ref: r.Draft.Ref, Doc: doc, Version: r.Version}
 	if r.State == posthouse.ReminderOpen {
 		p.NextAt = r.NextAt
+		if r.Paused {
+			p.State = work.PlanPaused
+		}
 	}
 	return p
 }
@@ -102,7 +162,7 @@ func Read(p work.Plan) (posthouse.Reminder, error) {
 // End is a reminder that sends nothing more. One that has ended already keeps its reason.
 func End(r posthouse.Reminder, reason string) posthouse.Reminder {
 	if r.State == posthouse.ReminderOpen {
-		r.State, r.Reason, r.NextAt = posthouse.ReminderEnded, reason, time.Time{}
+		r.State, r.Reason, r.NextAt, r.Paused = posthouse.ReminderEnded, reason, time.Time{}, false
 	}
 	return r
 }
@@ -110,7 +170,7 @@ func End(r posthouse.Reminder, reason string) posthouse.Reminder {
 // Next are the slots that are still to come, at most n.
 func Next(r posthouse.Reminder, n int) []time.Time {
 	slots, err := calendarOf(&r)
-	if err != nil || r.State != posthouse.ReminderOpen {
+	if err != nil || r.State != posthouse.ReminderOpen || r.Paused {
 		return nil
 	}
 	var list []time.Time

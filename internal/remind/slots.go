@@ -12,14 +12,23 @@ type calendar struct {
 	countdown *posthouse.Countdown
 	repeat    *posthouse.Repeat
 	daily     []time.Duration // since midnight
+	cron      *cron
 	zone      *time.Location
 }
 
 // calendarOf reads a reminder that was checked.
 func calendarOf(r *posthouse.Reminder) (calendar, error) {
 	c := calendar{countdown: r.Countdown, repeat: r.Repeat, zone: time.UTC}
-	if r.Repeat == nil || len(r.Repeat.Daily) == 0 {
+	if r.Repeat == nil || !local(r.Repeat) {
 		return c, nil
+	}
+	var err error
+	if c.zone, err = time.LoadLocation(r.Repeat.TimeZone); err != nil {
+		return c, err
+	}
+	if r.Repeat.Cron != "" {
+		c.cron, err = newCron(r.Repeat.Cron, c.zone)
+		return c, err
 	}
 	for _, text := range r.Repeat.Daily {
 		clock, err := parseDaily(text)
@@ -28,15 +37,22 @@ func calendarOf(r *posthouse.Reminder) (calendar, error) {
 		}
 		c.daily = append(c.daily, clock)
 	}
-	var err error
-	c.zone, err = time.LoadLocation(r.Repeat.TimeZone)
-	return c, err
+	return c, nil
 }
+
+// local reports whether a repeat names what clocks of a zone show.
+func local(r *posthouse.Repeat) bool { return len(r.Daily) > 0 || r.Cron != "" }
 
 // next is the first slot after a time, without regard to Max and Until; false says that there is none.
 func (c *calendar) next(after time.Time) (time.Time, bool) {
 	if c.countdown != nil {
 		return countdown(c.countdown, after)
+	}
+	if c.repeat != nil && local(c.repeat) && after.Before(c.repeat.From) {
+		after = c.repeat.From.Add(-1)
+	}
+	if c.cron != nil {
+		return c.cron.next(after)
 	}
 	if len(c.daily) > 0 {
 		return c.nextDaily(after)
@@ -72,11 +88,8 @@ func periodic(from time.Time, every time.Duration, after time.Time) (time.Time, 
 	return from.Add(time.Duration(passed+1) * every), true
 }
 
-// nextDaily is the first moment after a time at one of the local times, from From on.
+// nextDaily is the first moment after a time at one of the local times.
 func (c *calendar) nextDaily(after time.Time) (time.Time, bool) {
-	if after.Before(c.repeat.From) {
-		after = c.repeat.From.Add(-1)
-	}
 	year, month, day := after.In(c.zone).Date()
 	for ahead := -1; ahead <= 3; ahead++ { // a zone may set its clocks over midnight, and leave out a day
 		var found []time.Time

@@ -13,7 +13,6 @@ import (
 type Store interface {
 	Plans
 	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
-	Notifications(ctx context.Context, tenant, message, cursor string, limit int) (list []work.Plan, next string, err error)
 	PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) (list []work.Plan, next string, err error)
 }
 

@@ -76,6 +76,10 @@ func (w *world) Addresses(context.Context, string, string, []string) (map[string
 	return nil, nil
 }
 
+func (w *world) Notifications(context.Context, string, string, string, int) ([]work.Plan, string, error) {
+	return []work.Plan{w.plan}, "", nil
+}
+
 // Notification is the transaction of the store's method of this name.
 func (w *world) Notification(_ context.Context, _ time.Time, _, _ string, decide func(work.Plan, time.Time) (work.Plan, work.Withdrawal, bool, error)) (work.Plan, error) {
 	next, withdraw, write, err := decide(w.plan, w.now)

@@ -33,8 +33,9 @@ type Directory interface {
 	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
 }
 
-// Plans change stored notifications.
+// Plans find and change stored notifications.
 type Plans interface {
+	Notifications(ctx context.Context, tenant, message, cursor string, limit int) (list []work.Plan, next string, err error)
 	Notification(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error)
 }
 
@@ -99,6 +100,19 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 		plans = append(plans, plan)
 	}
 	return plans, mentionAll, nil
+}
+
+// End is intake.Routing's: it ends the notifications of a message, and withdraws what has not started of them.
+func (r *Router) End(ctx context.Context, tenant, message string) error {
+	for cursor := ""; ; {
+		list, next, err := r.Plans.Notifications(ctx, tenant, message, cursor, 100)
+		for i := 0; i < len(list) && err == nil; i++ {
+			_, err = r.Plans.Notification(ctx, time.Now(), tenant, list[i].ID, End)
+		}
+		if cursor = next; err != nil || cursor == "" {
+			return err
+		}
+	}
 }
 
 // open is the route that a draft names. One that sends what the caller's key is not for is refused.

@@ -161,15 +161,16 @@ const taskKept = 366 * 24 * time.Hour
 // endedTask stands in the document of a task that has ended, as package flow writes it: no other fact is an event.
 const endedTask = `%"end":{"at":"%","value":{"event":"task.%`
 
-// waitingPlan is the state of a notification that goes on when something is heard of it, whatever the time: it is not over.
-const waitingPlan = string(posthouse.NotificationWaiting)
+// goingOn are the states of plans that are not over although no moment of theirs is to come: a notification goes on when something is
+// heard of it, and what is paused when a person says so.
+const goingOn = "'" + string(posthouse.NotificationWaiting) + "', '" + work.PlanPaused + "'"
 
 // prunePlans deletes up to max plans that will never be due again and were written long ago. It looks for them outside of the
 // transaction: those of tasks that go on are passed over, and each has to be read for that.
 func (s Plans) prunePlans(ctx context.Context, now time.Time, keep time.Duration, max int) error {
 	at, arg := s.db.Instant(now)
 	args := slices.Concat(arg, []any{keep.Microseconds(), string(work.PlanTask)}, arg, []any{keep.Microseconds() + taskKept.Microseconds(), endedTask, max})
-	old, err := sqldb.All(s.db.Reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND state <> '"+waitingPlan+"' AND updated_at < "+at+" - ?"+
+	old, err := sqldb.All(s.db.Reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND state NOT IN ("+goingOn+") AND updated_at < "+at+" - ?"+
 		" AND (type <> ? OR updated_at < "+at+" - ? OR doc LIKE ?) ORDER BY updated_at LIMIT ?", args...)
 	if err != nil {
 		return s.db.Coded(err, "look for old plans")

@@ -305,13 +305,15 @@ func TestPruneDeletesPlansThatAreOver(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		waits := plan("waits", time.Time{}) // a notification that goes on when something is heard
 		waits.State = string(posthouse.NotificationWaiting)
-		put(t, s, planned(plan("over", time.Time{}), plan("young", time.Time{}), plan("open", time.Now().Add(time.Hour)), waits))
+		paused := plan("paused", time.Time{})
+		paused.State = work.PlanPaused
+		put(t, s, planned(plan("over", time.Time{}), plan("young", time.Time{}), plan("open", time.Now().Add(time.Hour)), waits, paused))
 		tamper(t, s, "UPDATE posthouse_plans SET updated_at = ? WHERE id <> 'young'", time.Now().Add(-48*time.Hour).UnixMicro())
 		if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(24*time.Hour), 100); err != nil {
 			t.Fatal(err)
 		}
 		list, _, err := s.Plans.Plans(t.Context(), "t1", work.PlanReminder, "", 0)
-		if diff := cmp.Diff([]string{"open", "waits", "young"}, ids(list)); diff != "" || err != nil {
+		if diff := cmp.Diff([]string{"open", "paused", "waits", "young"}, ids(list)); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	})

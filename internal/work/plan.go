@@ -35,3 +35,6 @@ const (
 	// PlanNotification is a posthouse.Notification with what it is made of.
 	PlanNotification PlanType = "notification"
 )
+
+// PlanPaused is the State of a plan that is not over although no moment of it is to come: a person lets it go on.
+const PlanPaused = "paused"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -15,8 +16,8 @@ import (
 )
 
 func remindGroup(sh *shell.Shell) *cobra.Command {
-	return sh.Calling(shell.Group("remind", "Messages that come at several moments: in a countdown, or again and again",
-		remindAdd(sh), remindList(sh), remindShow(sh), remindEnd(sh)))
+	return sh.Calling(shell.Group("remind", "Messages that come at several moments: in a countdown, by schedule, or again and again",
+		remindAdd(sh), remindPut(sh), remindList(sh), remindShow(sh), remindPause(sh), remindResume(sh), remindEnd(sh)))
 }
 
 // remind opens a reminder: its flags say what is sent and when its slots are.
@@ -26,8 +27,9 @@ type remind struct {
 	countdown, from, until string
 	before, every          string
 	daily                  []string
-	zone, missed           string
+	cron, zone, missed     string
 	max                    int
+	rehearse               bool
 }
 
 func remindAdd(sh *shell.Shell) *cobra.Command {
@@ -39,7 +41,9 @@ func remindAdd(sh *shell.Shell) *cobra.Command {
   posthouse remind add --channel oa --to li.na --text "日报" \
     --daily 09:00,18:00 --time-zone Asia/Shanghai
   posthouse remind add --channel oa --to li.na --text "还没有处理" \
-    --every 30m --max 5 --dedup-key ticket-7`,
+    --every 30m --max 5 --dedup-key ticket-7
+  posthouse remind add --channel oa --to li.na --text "周报" \
+    --cron "0 17 * * 5" --time-zone Asia/Shanghai --dry-run`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := sh.Dial(cmd)
@@ -49,25 +53,64 @@ func remindAdd(sh *shell.Shell) *cobra.Command {
 			return f.run(cmd.Context(), c)
 		},
 	}
-	flags := cmd.Flags()
+	f.describe(cmd.Flags())
+	f.message.once(cmd.Flags(), "a `KEY` that names the reminder: while it is open, no second one is made")
+	cmd.Flags().BoolVar(&f.rehearse, "dry-run", false, "show what would be opened and when it comes, and open nothing")
+	return cmd
+}
+
+// remindPut opens a reminder by a name, or replaces it: what is run twice changes nothing.
+func remindPut(sh *shell.Shell) *cobra.Command {
+	f := &remind{Shell: sh}
+	cmd := &cobra.Command{
+		Use: "put ID", Short: "Open a reminder by its id, or replace what it says", Args: shell.Takes("ID"),
+		Example: `  posthouse remind put daily-report --channel oa --to li.na --text "日报" \
+    --cron "0 9 * * 1-5" --time-zone Asia/Shanghai`,
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			r, err := f.reminder()
+			if err != nil {
+				return err
+			}
+			out, err := c.Reminders.Put(ctx, args[0], r)
+			if err != nil {
+				return err
+			}
+			return sh.Show(out, func() { printReminder(sh, out) })
+		}),
+	}
+	f.describe(cmd.Flags())
+	return cmd
+}
+
+// describe adds the flags of a reminder.
+func (f *remind) describe(flags *pflag.FlagSet) {
 	f.message.describe(flags)
-	flags.Lookup("dedup-key").Usage = "a `KEY` that names the reminder: while it is open, no second one is made"
 	flags.StringVar(&f.countdown, "countdown", "", "the `TIME` that is counted down to: 2h, \"2026-10-01 14:00\"")
 	flags.StringVar(&f.before, "before", "", "how `LONG` before it the countdown begins: 60m")
 	flags.StringVar(&f.every, "every", "", "how `LONG` from one message to the next: 15m")
 	flags.StringVar(&f.from, "from", "", "the `TIME` of the first message of a repeat (default now)")
 	flags.StringVar(&f.until, "until", "", "the `TIME` after which a repeat sends nothing (default none)")
 	flags.StringSliceVar(&f.daily, "daily", nil, "the local `TIMES` of each day, with commas between: 09:00,18:00")
-	flags.StringVar(&f.zone, "time-zone", "", "the `ZONE` of --daily, such as Asia/Shanghai (default the server's)")
+	flags.StringVar(&f.cron, "cron", "", "an `EXPRESSION` of five fields, minute, hour, day, month and day of the week: \"0 9 * * 1-5\"")
+	flags.StringVar(&f.zone, "time-zone", "", "the `ZONE` of --daily and --cron, such as Asia/Shanghai (default the server's)")
 	flags.IntVar(&f.max, "max", 0, "how many messages a repeat has: at most `N` (default no bound)")
 	flags.StringVar(&f.missed, "missed", "", "what becomes of messages that could not be sent in time, a `WAY`: collapse or expire (default collapse)")
-	return cmd
 }
 
 func (f *remind) run(ctx context.Context, c *client.Client) error {
 	r, err := f.reminder()
 	if err != nil {
 		return err
+	}
+	if f.rehearse {
+		out, err := c.Reminders.Try(ctx, r)
+		if err != nil {
+			return err
+		}
+		return f.Show(out, func() {
+			printSlots(f.Shell, out)
+			f.Printf("\nnothing was opened: without --dry-run it is\n")
+		})
 	}
 	key := f.message.key
 	if key == "" {
@@ -104,8 +147,8 @@ func (f *remind) reminder() (r posthouse.Reminder, err error) {
 		}
 	}
 	if f.countdown != "" {
-		if f.from+f.until+f.zone != "" || len(f.daily) > 0 || f.max != 0 {
-			return r, shell.Usagef("--countdown goes with --before and --every: --from, --until, --daily, --time-zone and --max are of a repeat")
+		if f.from+f.until+f.zone+f.cron != "" || len(f.daily) > 0 || f.max != 0 {
+			return r, shell.Usagef("--countdown goes with --before and --every: --from, --until, --daily, --cron, --time-zone and --max are of a repeat")
 		}
 		r.Countdown = &posthouse.Countdown{Before: before, Every: every}
 		r.Countdown.To, err = f.Moment("--countdown", f.countdown)
@@ -114,7 +157,7 @@ func (f *remind) reminder() (r posthouse.Reminder, err error) {
 	if f.before != "" {
 		return r, shell.Usagef("--before goes with --countdown")
 	}
-	r.Repeat = &posthouse.Repeat{Every: every, Daily: f.daily, TimeZone: f.zone, Max: f.max}
+	r.Repeat = &posthouse.Repeat{Every: every, Daily: f.daily, Cron: f.cron, TimeZone: f.zone, Max: f.max}
 	if r.Repeat.From, err = f.Moment("--from", f.from); err != nil {
 		return r, err
 	}
@@ -143,7 +186,7 @@ func remindList(sh *shell.Shell) *cobra.Command {
 func printReminders(sh *shell.Shell, page wire.Page[wire.Reminder]) {
 	var rows [][]string
 	for _, r := range page.Items {
-		rows = append(rows, []string{r.ID, r.Draft.Channel, string(r.State), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), shell.Cut(r.Error, 60)})
+		rows = append(rows, []string{r.ID, r.Draft.Channel, reminderState(r), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), shell.Cut(r.Error, 60)})
 	}
 	sh.Table([]string{"Reminder", "Channel", "State", "Reason", "Next", "Sent", "Last error"}, rows)
 	if page.Next != "" {
@@ -151,11 +194,62 @@ func printReminders(sh *shell.Shell, page wire.Page[wire.Reminder]) {
 	}
 }
 
+// reminderState is how a reminder stands, in a word.
+func reminderState(r wire.Reminder) string {
+	if r.Paused {
+		return "paused"
+	}
+	return string(r.State)
+}
+
 func remindShow(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a reminder with its next messages", Args: shell.Takes("ID"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			r, err := c.Reminders.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(r, func() { printSlots(sh, r) })
+		}),
+	}
+}
+
+// printSlots shows a reminder with the slots that are to come, and what became of the last ones.
+func printSlots(sh *shell.Shell, r wire.Reminder) {
+	sh.Fields(factsOf(sh, r)...)
+	var ahead, past [][]string
+	for _, slot := range r.Slots {
+		ahead = append(ahead, []string{sh.At(slot)})
+	}
+	for _, slot := range r.Last {
+		past = append(past, []string{sh.At(slot.At), strconv.Itoa(slot.Missed), slot.Message})
+	}
+	if len(ahead) > 0 {
+		sh.Printf("\n")
+		sh.Table([]string{"Next"}, ahead)
+	}
+	if len(past) > 0 {
+		sh.Printf("\n")
+		sh.Table([]string{"Came", "Missed", "Message"}, past)
+	}
+}
+
+func remindPause(sh *shell.Shell) *cobra.Command {
+	return remindAct(sh, "pause", "Have nothing more come of a reminder until it is resumed", func(c *client.Client) actOnReminder { return c.Reminders.Pause })
+}
+
+func remindResume(sh *shell.Shell) *cobra.Command {
+	return remindAct(sh, "resume", "Have a paused reminder go on with its next message", func(c *client.Client) actOnReminder { return c.Reminders.Resume })
+}
+
+type actOnReminder func(ctx context.Context, id string) (wire.Reminder, error)
+
+func remindAct(sh *shell.Shell, verb, short string, act func(c *client.Client) actOnReminder) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " ID", Short: short, Args: shell.Takes("ID"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			r, err := act(c)(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -173,13 +267,16 @@ func printReminder(sh *shell.Shell, r wire.Reminder) {
 	if len(r.Slots) > most {
 		slots = append(slots, "…")
 	}
-	sh.Fields([][2]string{
-		{"reminder", r.ID}, {"state", string(r.State)}, {"reason", r.Reason}, {"last error", r.Error},
-		{"channel", r.Draft.Channel}, {"kind", r.Draft.Kind}, {"ref", r.Draft.Ref}, {"template", r.Draft.Template},
+	sh.Fields(append(factsOf(sh, r), [2]string{"next", strings.Join(slots, ", ")})...)
+}
+
+func factsOf(sh *shell.Shell, r wire.Reminder) [][2]string {
+	return [][2]string{
+		{"reminder", r.ID}, {"state", reminderState(r)}, {"reason", r.Reason}, {"last error", r.Error},
+		{"channel", r.Draft.Channel}, {"route", r.Draft.Route}, {"kind", r.Draft.Kind}, {"ref", r.Draft.Ref}, {"template", r.Draft.Template},
 		{"when", whenever(sh, r.Reminder)}, {"missed", string(r.Missed)},
 		{"sent", strconv.Itoa(r.Fired) + " of " + strconv.Itoa(r.Reminder.Slots) + " that came"}, {"last message", r.Message},
-		{"next", strings.Join(slots, ", ")},
-	}...)
+	}
 }
 
 // whenever is a countdown or a repeat in words.
@@ -197,6 +294,7 @@ func whenever(sh *shell.Shell, r posthouse.Reminder) string {
 	} else if c := r.Repeat; c != nil {
 		add(true, "from %s", sh.At(c.From))
 		add(c.Every > 0, "every %s", c.Every)
+		add(c.Cron != "", "by cron %q in %s", c.Cron, c.TimeZone)
 		add(len(c.Daily) > 0, "daily at %s %s", strings.Join(c.Daily, " "), c.TimeZone)
 		add(c.Max > 0, "at most %d", c.Max)
 		add(!c.Until.IsZero(), "until %s", sh.At(c.Until))

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/fronttext"
 	"github.com/posthouse/posthouse/internal/shellword"
 )
 
@@ -50,11 +51,11 @@ func sendCommand(sh *shell.Shell) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	s.message.describe(flags)
+	s.message.once(flags, "a `KEY` by which a second message is found to be the first")
 	flags.StringVar(&s.message.notBefore, "not-before", "", "a `TIME` before which nothing is sent: 10m, \"2026-10-01 08:30\"")
 	flags.StringVar(&s.message.deadline, "deadline", "", "a `TIME` after which nothing is sent")
 	flags.BoolVar(&s.message.draft.Sensitive, "sensitive", false, "keep the content sealed, show it nowhere and forget it: for one-time passwords")
 	flags.StringVar(&s.message.forgetAfter, "forget-after", "", "how `LONG` a sensitive content is kept: 10m (default 24h)")
-	flags.StringVar(&s.message.draft.Route, "route", "", "the `NAME` of a route, in place of the channel")
 	flags.StringVar(&s.all, "messages", "", "one message or many as `JSON`, @FILE, or -, in place of the flags above")
 	flags.BoolVar(&s.wait, "wait", false, "wait until each delivery is settled, and fail where one did not reach its recipient")
 	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long --wait waits, a `DURATION`")
@@ -64,7 +65,8 @@ func sendCommand(sh *shell.Shell) *cobra.Command {
 // describe adds the flags that a message is described by.
 func (m *message) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&m.draft.Channel, "channel", "", "the `NAME` of the channel")
-	flags.StringSliceVar(&m.to, "to", nil, "the `RECIPIENTS`, with commas between: users, or USER=ADDRESS, or =ADDRESS")
+	flags.StringVar(&m.draft.Route, "route", "", "the `NAME` of a route, in place of the channel")
+	flags.StringSliceVar(&m.to, "to", nil, "the `RECIPIENTS`, with commas between: users, USER=ADDRESS, =ADDRESS, roster:NAME or role:NAME")
 	flags.StringVar(&m.recipientType, "type", "", "the recipients' `TYPE`, which rules look at, such as head_office")
 	flags.StringVar(&m.title, "title", "", "the `TITLE`")
 	flags.StringVar(&m.text, "text", "", "the `TEXT`, @FILE, or - for standard input")
@@ -76,9 +78,13 @@ func (m *message) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&m.draft.Account, "account", "", "the `NAME` of the one account of the channel that is to send it")
 	flags.StringVar(&m.draft.OrderingKey, "ordering-key", "", "a `KEY`: messages that have the same are sent one after the other")
 	flags.StringVar(&m.draft.Pool, "pool", "", "the `LABEL` of the accounts that may send it")
-	flags.StringVar(&m.draft.DedupKey, "dedup-key", "", "a `KEY` by which a second message is found to be the first")
 	flags.StringVar(&m.draft.Source, "source", "", "which `SYSTEM` sends it")
 	flags.StringVar(&m.onUnknown, "on-unknown", "", "the `POLICY` where nobody knows whether it arrived: retry, hold, query or assume_sent")
+}
+
+// once adds the flags by which a message is not sent twice. dedup says what the first of them is for.
+func (m *message) once(flags *pflag.FlagSet, dedup string) {
+	flags.StringVar(&m.draft.DedupKey, "dedup-key", "", dedup)
 	flags.StringVar(&m.key, "idempotency-key", "", "a `KEY` with which this very command can be repeated (default a new one)")
 }
 
@@ -134,8 +140,14 @@ func (m *message) read(sh *shell.Shell) (d posthouse.Draft, err error) {
 	d = m.draft
 	d.Priority, d.OnUnknown = posthouse.Priority(m.priority), posthouse.Policy(m.onUnknown)
 	for _, to := range m.to {
-		user, address, _ := strings.Cut(to, "=")
-		d.To = append(d.To, posthouse.Recipient{User: user, Address: address, Type: m.recipientType})
+		var r posthouse.Recipient
+		if strings.HasPrefix(to, "roster:") || strings.HasPrefix(to, "role:") {
+			r = fronttext.Recipients([]string{to})[0]
+		} else {
+			r.User, r.Address, _ = strings.Cut(to, "=")
+		}
+		r.Type = m.recipientType
+		d.To = append(d.To, r)
 	}
 	text, err := sh.Input(m.text)
 	if err != nil {
