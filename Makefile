@@ -202,9 +202,12 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 # More flags of what makes it, such as "-only linux/amd64".
 DIST ?=
 
+# Two machines make the same bytes with the same Go alone: the one that go.mod names, which go fetches where it is another.
+TOOLCHAIN := $(shell sed -n 's/^toolchain //p' go.mod)
+
 .PHONY: dist
 dist: ## make what one downloads below dist: archives, deb, rpm, images, sums, notes
-	cd packaging && GOFLAGS= $(GO) vet . && GOFLAGS= $(GO) test . && GOFLAGS= $(GO) run . -root $(CURDIR) -out $(CURDIR)/dist -version $(VERSION) \
+	cd packaging && export GOFLAGS= GOTOOLCHAIN=$(TOOLCHAIN) && $(GO) vet . && $(GO) test . && $(GO) run . -root $(CURDIR) -out $(CURDIR)/dist -version $(VERSION) \
 		-commit $(COMMIT)$(DIRTY) -epoch $(SOURCE_DATE_EPOCH) $(DIST)
 
 .PHONY: try-dist

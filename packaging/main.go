@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -52,6 +55,8 @@ func (r release) make(chosen []string) error {
 	switch {
 	case r.version == "" || r.commit == "" || r.at.Unix() == 0:
 		return errors.New("-version, -commit and -epoch are wanted: make dist gives them")
+	case runtime.Version() != toolchain(r.root):
+		return fmt.Errorf("this is %s, and go.mod names %s, with which alone others make the same bytes: make dist chooses it", runtime.Version(), cmp.Or(toolchain(r.root), "no toolchain"))
 	case slices.ContainsFunc(chosen, func(p string) bool { return !slices.Contains(platforms, p) }):
 		return fmt.Errorf("-only %s: known are %s", strings.Join(chosen, ","), strings.Join(platforms, ", "))
 	}
@@ -82,6 +87,17 @@ func (r release) make(chosen []string) error {
 		return err
 	}
 	return r.sums()
+}
+
+var named = regexp.MustCompile(`(?m)^toolchain (go\S+)$`)
+
+// toolchain is the Go that go.mod names, empty where it names none.
+func toolchain(root string) string {
+	text, _ := os.ReadFile(filepath.Join(root, "go.mod")) // what cannot be read names none
+	if m := named.FindSubmatch(text); m != nil {
+		return string(m[1])
+	}
+	return ""
 }
 
 // of makes all that is made for a platform.

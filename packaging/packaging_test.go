@@ -68,6 +68,25 @@ func TestTheNotesAreTheVersionsSection(t *testing.T) {
 	}
 }
 
+// Another Go compiles and packs other bytes: what it makes nobody can compare.
+func TestAnotherGoThanTheNamedOneMakesNothing(t *testing.T) {
+	t.Parallel()
+	if got := toolchain(".."); !strings.HasPrefix(got, "go1.") || strings.Count(got, ".") != 2 {
+		t.Errorf("go.mod names %q, want a whole version", got)
+	}
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module x\n\ngo 1.26.0\n\ntoolchain go1.26.999\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := release{root: root, out: filepath.Join(root, "dist"), version: "1.2.3", commit: "c", at: time.Unix(1_700_000_000, 0)}
+	if err := r.make(platforms); err == nil || !strings.Contains(err.Error(), "go.mod names go1.26.999") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(r.out); !os.IsNotExist(err) {
+		t.Errorf("it has begun: %v", err)
+	}
+}
+
 func TestATagHasNoPlus(t *testing.T) {
 	t.Parallel()
 	if got := imageTag("0.1.0-dev+1d3de335"); got != "0.1.0-dev_1d3de335" {
