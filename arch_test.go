@@ -52,6 +52,7 @@ var floors = map[string]floor{
 
 	// Words of commands that are shown to be copied.
 	"internal/shellword": {layer: 0},
+	"internal/catalog":   {layer: 0},
 
 	// 1: the parts that know nothing of each other. work is what engine and store
 	// hand to one another, so that the engine need not know the store.

@@ -6,8 +6,42 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/wire"
 )
+
+// says is a text of the server's in the visitor's language; false where it is not known in Chinese.
+func (v *visit) says(text string) (string, bool) {
+	if !v.zh {
+		return text, true
+	}
+	return catalog.Chinese(text)
+}
+
+// Says is a text of the server's, such as an error, in the visitor's language as far as it is known there, cut for a page.
+func (f frame) Says(text string) string {
+	said, _ := f.v.says(text)
+	return f.Short(said)
+}
+
+// ReasonWord is the reason of a delivery in words, where they are known in the visitor's language.
+func (f frame) ReasonWord(code string) string {
+	if !f.v.zh {
+		return f.Short(code)
+	}
+	return f.Short(catalog.Reason(code))
+}
+
+// CheckName is what the server looks at, on the page of the system.
+func (f frame) CheckName(name string) string {
+	if !f.v.zh {
+		return name
+	}
+	if of, ok := strings.CutPrefix(name, "channel "); ok {
+		return "渠道 " + of
+	}
+	return cmp.Or(map[string]string{"database": "数据库", "schema": "数据库结构", "epoch": "数据库纪元", "queue": "队列", "channels": "渠道"}[name], name)
+}
 
 // With is the frame together with what a part of a page shows.
 func (f frame) With(list any) part { return part{f, list} }
@@ -22,7 +56,7 @@ func (f frame) Summary(x wire.Explanation, d posthouse.Delivery) string {
 	if !f.v.zh {
 		return f.Short(x.Summary)
 	}
-	why := f.Short(cmp.Or(d.Error, d.Reason))
+	why := f.why(d)
 	switch {
 	case d.State == posthouse.Pending && len(x.Waits) == 0:
 		return "已到期，下一次抢占就会发送。"
@@ -39,7 +73,7 @@ func (f frame) Summary(x wire.Explanation, d posthouse.Delivery) string {
 	}
 	text := "已了结：" + f.T(string(d.State))
 	if d.State == posthouse.Sent || d.State == posthouse.Delivered {
-		why = d.Reason // an error before the success explains nothing
+		why = f.ReasonWord(d.Reason) // an error before the success explains nothing
 	}
 	if why != "" {
 		text += "（" + why + "）"
@@ -47,10 +81,18 @@ func (f frame) Summary(x wire.Explanation, d posthouse.Delivery) string {
 	return text + "。"
 }
 
+// why is what a delivery's last attempt ended by, or the reason of its state.
+func (f frame) why(d posthouse.Delivery) string {
+	if d.Error != "" {
+		return f.Says(d.Error)
+	}
+	return f.ReasonWord(d.Reason)
+}
+
 // causes are the words of what holds a delivery.
 func causes() map[string]string {
 	return map[string]string{
-		"lease": "到时仍没有结果，就记为未知或转交他人", "query": "将向平台查询结果", "hold": "到时记为失败", "operator": "等回执，或由人裁定",
+		"lease": "到时仍没有结果，就记为未知或转交他人", "query": "将向平台查询结果", "hold": "到时记为失败", "operator": "等回执，或人工确认",
 		"scheduled": "还没到定时发送的时间", "backoff": "失败后等待下一次重试", "limit": "限流窗口已满", "rule": "规则要求推迟",
 		"channel": "本进程没有打开该渠道，/readyz 有说明", "paused": "渠道或账号已被暂停", "epoch": "数据库被恢复过，需要重启本进程",
 		"account": "没有可用的发送账号，或平台拒绝该账号", "machine": "本机暂时连不上平台", "blocked": "本服务的网络规则不允许访问该地址", "order": "同一顺序键的前一条消息还没有了结", "run": "该渠道按固定间隔发送，等下一轮",
@@ -58,13 +100,14 @@ func causes() map[string]string {
 	}
 }
 
-// Cause says what holds a delivery: in Chinese in general, with the details as explain says them.
+// Cause says what holds a delivery, as explain does; in Chinese in general, where its own words are not known there, as those of a person
+// are.
 func (f frame) Cause(w wire.Wait) string {
-	detail := f.Short(w.Detail)
-	if zh := causes()[w.Cause]; f.v.zh && zh != "" {
-		return zh + "（" + detail + "）"
+	detail, known := f.v.says(w.Detail)
+	if zh := causes()[w.Cause]; f.v.zh && zh != "" && !known {
+		return zh + "（" + f.Short(detail) + "）"
 	}
-	return detail
+	return f.Short(detail)
 }
 
 // eventWords are the words of what happened to a delivery.
@@ -74,7 +117,7 @@ func eventWords() map[posthouse.EventType]word {
 		posthouse.EventStart: {"sending began", "开始发送"}, posthouse.EventRelease: {"given back unsent", "未发送，退回"}, posthouse.EventLeaseLost: {"its holder was lost", "租约丢失"},
 		posthouse.EventQuarantine: {"quarantined", "隔离"}, posthouse.EventSent: {"the provider has taken it", "平台已接收"}, posthouse.EventRetry: {"failed, will be tried again", "失败，将重试"},
 		posthouse.EventFail: {"failed for good", "最终失败"}, posthouse.EventAmbiguous: {"no answer: nobody knows", "没有应答，结果未知"}, posthouse.EventResend: {"is tried again with the same key", "用同一幂等键重试"},
-		posthouse.EventAssumeSent: {"counted as sent", "视为已发"}, posthouse.EventResolve: {"decided", "裁定"}, posthouse.EventHoldTimeout: {"held for too long", "挂起超时"},
+		posthouse.EventAssumeSent: {"counted as sent", "视为已发"}, posthouse.EventResolve: {"decided", "人工确认"}, posthouse.EventHoldTimeout: {"held for too long", "挂起超时"},
 		posthouse.EventEvidence: {"late proof", "事后证据"}, posthouse.EventReceipt: {"receipt", "回执"}, posthouse.EventCancel: {"cancelled", "撤销"},
 		posthouse.EventCancelRequest: {"a cancel was asked for", "请求撤销"}, posthouse.EventExpire: {"its deadline passed", "超过截止时间"}, posthouse.EventRequeue: {"let go on by a person", "人工放行"},
 		posthouse.EventDiscard: {"discarded by a person", "人工丢弃"}, posthouse.EventEpochHold: {"held after a restore", "恢复数据库后挂起"}, posthouse.EventMove: {"moved to another account", "换账号"},

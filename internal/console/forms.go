@@ -100,6 +100,9 @@ func allProblems(read []posthouse.Problem, err error) []posthouse.Problem {
 }
 
 func (v *visit) refuseForm(f form.Form, problems []posthouse.Problem) error {
+	for i := range problems {
+		problems[i].Message, _ = v.says(problems[i].Message)
+	}
 	f.Place(problems)
 	return v.draw(http.StatusUnprocessableEntity, "channel-form", formTitle(&f), f)
 }

@@ -16,6 +16,7 @@ type table struct {
 	Next    string   // the query of the next page
 	Empty   string   // the word for a list without entries
 	Hints   []string // commands that go on from there
+	Only    bool     // no form does what they do
 }
 
 // cell is one of a table.
@@ -25,7 +26,7 @@ func plain(text string) cell { return cell{Text: text} }
 
 func showTemplates(v *visit) error {
 	list, err := v.call().Templates.List(v.ctx())
-	t := table{Columns: []string{"template", "version", "title", "content", "changed"}, Empty: "no_template", Hints: []string{"posthouse template set duty --text 'Duty: ${name}'"}}
+	t := table{Columns: []string{"template", "version", "title", "content", "changed"}, Empty: "no_template", Only: true, Hints: []string{"posthouse template set duty --text 'Duty: ${name}'"}}
 	f := frame{v: v}
 	for _, one := range list {
 		t.Rows = append(t.Rows, []cell{{Text: one.Name, Link: v.at("templates", one.Name)}, plain(fmt.Sprint(one.Version)), plain(one.Title), plain(one.Text), plain(f.Clock(one.CreatedAt))})
@@ -35,7 +36,7 @@ func showTemplates(v *visit) error {
 
 func showOutbox(v *visit) error {
 	page, err := v.call().Outbox.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
-	t := table{Columns: []string{"id", "channel", "problem", "failures", "changed"}, Next: page.Next, Empty: "outbox_fine", Hints: []string{"posthouse outbox"}}
+	t := table{Columns: []string{"id", "channel", "problem", "failures", "changed"}, Next: page.Next, Empty: "outbox_fine", Only: true, Hints: []string{"posthouse outbox"}}
 	f := frame{v: v}
 	for _, one := range page.Items {
 		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Channel), plain(one.Problem), plain(fmt.Sprint(one.Failures)), plain(f.Clock(one.FailedAt))})
@@ -45,7 +46,7 @@ func showOutbox(v *visit) error {
 
 func showKeys(v *visit) error {
 	list, err := v.call().Keys.List(v.ctx())
-	t := table{Columns: []string{"id", "name", "scope", "note", "last_used", "ended"}, Empty: "no_key", Hints: []string{"posthouse key add crm --scope send"}}
+	t := table{Columns: []string{"id", "key_name", "scope", "note", "last_used", "ended"}, Empty: "no_key", Only: true, Hints: []string{"posthouse key add crm --scope send"}}
 	f := frame{v: v}
 	for _, one := range list {
 		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Name), plain(string(one.Scope)), plain(one.Note), plain(f.clockOr(one.LastUsedAt)), plain(f.clockOr(one.RevokedAt))})
@@ -55,7 +56,7 @@ func showKeys(v *visit) error {
 
 func showPeople(v *visit) error {
 	list, err := v.call().People.List(v.ctx())
-	t := table{Columns: []string{"name", "title", "roles", "last_seen", "state"}, Empty: "nobody", Hints: []string{"posthouse people add zhang.san --title 张三 --role default=operator", "posthouse people link zhang.san", "posthouse people role zhang.san default admin", "posthouse people disable zhang.san"}}
+	t := table{Columns: []string{"name", "title", "roles", "last_seen", "state"}, Empty: "nobody", Only: true, Hints: []string{"posthouse people add zhang.san --title 张三 --role default=operator", "posthouse people link zhang.san", "posthouse people role zhang.san default admin", "posthouse people disable zhang.san"}}
 	f := frame{v: v}
 	for _, one := range list {
 		state := cell{}

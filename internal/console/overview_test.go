@@ -123,7 +123,7 @@ func TestProcessesAreShownToTheDefaultTenant(t *testing.T) {
 	}
 	row("three-9-00", "v7", "cc", now)
 	h.shows(h.page("admin", "/console/t/default/system"), "different versions or keyrings")
-	h.shows(h.page("admin", "/console/t/default/", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "失联", "密钥环不一致")
+	h.shows(h.page("admin", "/console/t/default/", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "无响应", "密钥环不一致")
 
 	var other wire.NewKey
 	h.api("PUT", "/v1/tenants/other", `{}`, nil)

@@ -3,7 +3,8 @@ package words
 // wizardWords are the texts of the way from a file of people to a campaign that runs.
 func wizardWords() map[string]Word {
 	return map[string]Word{
-		"new_campaign":        {"New campaign", "新建批次"},
+		"camp_name":           {"Name of the campaign", "群发任务名称"},
+		"new_campaign":        {"New campaign", "新建群发任务"},
 		"step_content":        {"What is said", "写内容"},
 		"step_people":         {"Who gets it", "选受众"},
 		"step_plan":           {"Plan, test, start", "看计划、测试、开始"},
@@ -12,11 +13,11 @@ func wizardWords() map[string]Word {
 		"camp_text_help":      {"Without a template, everybody gets the text as it is. A template is filled with the columns of the file: ${name}.", "不用模板时，所有人收到同样的文字。使用模板时，${name} 这样的变量取自文件的列。"},
 		"camp_rules":          {"Rules", "发送规则"},
 		"camp_payload":        {"Variables for everybody, as JSON", "所有人共用的变量（JSON）"},
-		"camp_not_started":    {"The campaign cannot be started", "批次不能开始"},
+		"camp_not_started":    {"The campaign cannot be started", "群发任务不能开始"},
 		"camp_at":             {"Begin at (empty: now)", "开始时间（留空则立即开始）"},
 		"camp_begins":         {"Begins", "开始时间"},
 		"camp_through":        {"Through", "已处理"},
-		"camp_not_within":     {"Leave out whom another campaign of the channel has told within", "跳过在此时间内已收到本渠道其他批次的人"},
+		"camp_not_within":     {"Leave out whom another campaign of the channel has told within", "跳过在此时间内已收到本渠道其他群发任务的人"},
 		"camp_canary":         {"Send to so many first", "先发给前多少人"},
 		"camp_failures":       {"and pause where more of them fail, in percent", "其中失败超过百分之几就暂停"},
 		"camp_spread":         {"Spread evenly over, empty for as fast as the limits allow", "在此时间内均匀发送，留空则以限额允许的最快速度发送"},

@@ -1,0 +1,171 @@
+// Package catalog has the Chinese of what the server says in English: what is wrong with an input, and what holds a delivery. A sentence is
+// found by its English format, out of which the arguments are read: texts that are stored or come from the API are translated as well as
+// those that are made now. It is not where sentences are made, and a text that it does not know stays as it is.
+package catalog
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Sentence is a format in English, as the code that makes it has it, and what it is in Chinese: {1} stands for its first argument, and {1!}
+// for that argument in Chinese, as far as that is known.
+type Sentence struct{ English, Chinese string }
+
+// Sentences are all that are known.
+func Sentences() []Sentence {
+	return slices.Concat(waits(), channels(), fields(), drafts(), decisions(), requests())
+}
+
+// Words are what stands in sentences as an argument, and reasons of deliveries. Alone, such a word may be a person's.
+func Words() []Sentence { return slices.Concat(words(), reasons()) }
+
+// maxText bounds a text that is looked at, in bytes.
+const maxText = 2000
+
+// Chinese is a sentence in Chinese; false where it is not known.
+func Chinese(text string) (string, bool) { return find(sentences(), text) }
+
+// Reason is the reason of a delivery in Chinese, as it is where it is not known.
+func Reason(code string) string {
+	word, _ := find(alone(), code)
+	return word
+}
+
+// find is a text in Chinese by the first of the patterns that fits it.
+func find(list []pattern, text string) (string, bool) {
+	if text == "" || len(text) > maxText {
+		return text, false
+	}
+	for _, p := range list {
+		if args, ok := p.match(text, 0); ok {
+			return p.fill(args), true
+		}
+	}
+	return text, false
+}
+
+// pattern is a sentence taken apart: a piece of text before each verb, and one behind the last.
+type pattern struct {
+	pieces  []string
+	verbs   []byte
+	chinese string
+	weight  int // how many bytes stand still
+}
+
+// verb is one of a format.
+var verb = regexp.MustCompile(`%[-+ #0]*[\d]*(?:\.\d+)?([a-zA-Z%])`)
+
+// sentences and alone are the sentences and the words as patterns, the most telling first.
+var (
+	sentences = sync.OnceValue(func() []pattern { return compiled(Sentences()) })
+	alone     = sync.OnceValue(func() []pattern { return compiled(Words()) })
+)
+
+func compiled(list []Sentence) (out []pattern) {
+	for _, s := range list {
+		out = append(out, patternOf(s))
+	}
+	slices.SortStableFunc(out, func(a, b pattern) int { return b.weight - a.weight })
+	return out
+}
+
+func patternOf(s Sentence) pattern {
+	p := pattern{chinese: s.Chinese}
+	rest, piece := s.English, ""
+	for {
+		at := verb.FindStringSubmatchIndex(rest)
+		if at == nil {
+			break
+		}
+		piece += rest[:at[0]]
+		kind := rest[at[2]]
+		rest = rest[at[1]:]
+		if kind == '%' {
+			piece += "%"
+			continue
+		}
+		p.pieces, p.verbs, piece = append(p.pieces, piece), append(p.verbs, kind), ""
+	}
+	p.pieces = append(p.pieces, piece+rest)
+	for _, one := range p.pieces {
+		p.weight += len(one)
+	}
+	return p
+}
+
+// match reads the arguments from the piece of a number on out of a text.
+func (p *pattern) match(text string, from int) ([]string, bool) {
+	rest, ok := strings.CutPrefix(text, p.pieces[from])
+	if !ok {
+		return nil, false
+	}
+	if from == len(p.verbs) {
+		return nil, rest == ""
+	}
+	for _, n := range p.ends(rest, from) {
+		if more, ok := p.match(rest[n:], from+1); ok {
+			return append([]string{rest[:n]}, more...), true
+		}
+	}
+	return nil, false
+}
+
+// ends are where the argument of a verb may end in a text.
+func (p *pattern) ends(text string, at int) (list []int) {
+	switch p.verbs[at] {
+	case 'd':
+		if n := len(text) - len(strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r == '-' })); n > 0 {
+			return []int{n}
+		}
+		return nil
+	case 'q':
+		quoted, err := strconv.QuotedPrefix(text)
+		if err != nil {
+			return nil
+		}
+		return []int{len(quoted)}
+	}
+	next := p.pieces[at+1]
+	if next == "" {
+		return []int{len(text)}
+	}
+	for n := 0; ; {
+		i := strings.Index(text[n:], next)
+		if i < 0 {
+			return list
+		}
+		list = append(list, n+i)
+		n += i + 1
+	}
+}
+
+// inside is an argument in Chinese, as far as it is known: a sentence, or a word.
+func inside(arg string) string {
+	if said, ok := Chinese(arg); ok {
+		return said
+	}
+	return Reason(arg)
+}
+
+// place is where an argument stands in Chinese.
+var place = regexp.MustCompile(`\{(\d)(!?)\}`)
+
+// fill is the Chinese with the arguments of a text.
+func (p *pattern) fill(args []string) string {
+	return place.ReplaceAllStringFunc(p.chinese, func(at string) string {
+		n := int(at[1] - '1')
+		if n >= len(args) {
+			return ""
+		}
+		arg := args[n]
+		if at[2] == '!' {
+			arg = inside(arg)
+		}
+		return arg
+	})
+}

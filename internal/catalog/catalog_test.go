@@ -1,0 +1,181 @@
+package catalog_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/posthouse/posthouse/internal/catalog"
+)
+
+func TestSentencesInChinese(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"the window of 20 in 1m of its account sales-07 is full": "账号 sales-07的限流窗口已满：每 1m 最多 20 条",
+		"is missing; give a whole number from 1 to 5":            "必填，请填写1 至 5 的整数",
+		`"ftp://x, \"y\"; give" is not allowed; give an http or https URL without a user name in it, such as https://example.com/send`: `不能填 "ftp://x, \"y\"; give"，请填写http 或 https 地址，不带用户名，例如 https://example.com/send`,
+		"the next try after 3 failures: tries_used_up":                                                                                           "已失败 3 次，等待下一次重试：已达最多失败次数",
+		"the provider refuses the account a (rate 45009): quota of the day: all":                                                                 "平台拒绝账号 a（超过频率 45009）：quota of the day: all",
+		"100 a second of priority low may begin, and 10000 or more that are due stand before it":                                                 "优先级 低 每秒可开始 100 条，前面还有 至少 10000 条到期的",
+		`there is no setting of this name; did you mean a or b?`:                                                                                 "没有这个名称的设置，是否指 a or b？",
+		`is "a%b": /, \, ?, #, % and spaces at the ends are not allowed in a name`:                                                               `为 "a%b"；名称中不能有 /、\、?、#、%，首尾不能有空格`,
+		"the channel cannot be opened: is required":                                                                                              "渠道无法打开：必填",
+		"its account may make 2.5 calls a second: base 5 × health 1.00 × success 0.50 × load 1.00 × time 1.00 (slow since 2026-11-27T10:00:00Z)": "账号当前每秒可调用 2.5 次：基准 5 × 健康 1.00 × 成功率 0.50 × 负载 1.00 × 时段 1.00（平台响应慢，自 2026-11-27T10:00:00Z）",
+	} {
+		if got, ok := catalog.Chinese(text); !ok || got != want {
+			t.Errorf("%s\nis %s\nwant %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"", "insufficient balance", "slow", "is required by us", "there is no driver x", strings.Repeat("is required", 1000)} {
+		if got, ok := catalog.Chinese(text); ok || got != text {
+			t.Errorf("%.40s is taken for %q", text, got)
+		}
+	}
+}
+
+// Each sentence has both languages, stands once, and has in Chinese no argument that the English lacks.
+func TestEachSentenceIsWhole(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	verb, place := regexp.MustCompile(`%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]`), regexp.MustCompile(`\{(\d)!?\}`)
+	for _, s := range append(catalog.Sentences(), catalog.Words()...) {
+		if seen[s.English] {
+			t.Errorf("%q stands twice", s.English)
+		}
+		seen[s.English] = true
+		if s.English == "" || !strings.ContainsFunc(s.Chinese, func(r rune) bool { return unicode.Is(unicode.Han, r) }) && s.English != "true or false" {
+			t.Errorf("%q is %q in Chinese", s.English, s.Chinese)
+		}
+		for _, at := range place.FindAllStringSubmatch(s.Chinese, -1) {
+			if n, err := strconv.Atoi(at[1]); err != nil || n < 1 || n > len(verb.FindAllString(s.English, -1)) {
+				t.Errorf("%q has no argument %s", s.English, at[1])
+			}
+		}
+	}
+}
+
+// spoken are the files whose sentences reach people on pages.
+var spoken = []string{
+	"../admission/*.go", "../engine/explain.go", "../state/refusal.go", "../draft/*.go", "../channels/*.go", "../decide/*.go", "../front/decisions/*.go",
+	"../../channel/config.go", "../../channel/decode.go", "../../channel/suggest.go", "../../channel/egress.go", "../../channel/content.go", "../../channel/field.go",
+}
+
+// Each sentence that these files make is there in Chinese.
+func TestNoSentenceIsInEnglishAlone(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{"%s": true, "": true, "%s (%s %s): %s": true} // the last begins with a refusal: each of these is there
+	for _, s := range append(catalog.Sentences(), catalog.Words()...) {
+		known[plain(s.English)] = true
+	}
+	found := map[string]string{}
+	for _, glob := range spoken {
+		names, err := filepath.Glob(glob)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", glob, err)
+		}
+		for _, name := range names {
+			if !strings.HasSuffix(name, "_test.go") {
+				made(t, name, found)
+			}
+		}
+	}
+	for _, format := range slices.Sorted(maps.Keys(found)) {
+		if !known[plain(format)] {
+			t.Errorf("%s: %q has no Chinese: add it to package catalog", found[format], format)
+		}
+	}
+	if len(found) < 120 {
+		t.Errorf("only %d sentences were found", len(found))
+	}
+}
+
+// plain is a format without how its arguments are written.
+func plain(format string) string {
+	return regexp.MustCompile(`%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]`).ReplaceAllString(format, "%s")
+}
+
+// speaks are the functions that make a sentence for people, and which argument is its format.
+var speaks = map[string]int{"Refuse": 1, "RefuseNew": 1, "Errorf": 1, "problem": 1, "refuse": 1, "Add": 1, "add": 1, "Invalid": 0}
+
+// made collects the sentences that a file makes, each with its place.
+func made(t *testing.T, name string, found map[string]string) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := func(e ast.Expr) {
+		if format, ok := formatOf(e); ok {
+			found[format] = files.Position(e.Pos()).String()
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if fn, ok := n.Fun.(*ast.SelectorExpr); ok {
+				if x, ok := fn.X.(*ast.Ident); ok && (x.Name == "fmt" || x.Name == "Log") {
+					return true // wraps an error for the log
+				}
+				if at, ok := speaks[fn.Sel.Name]; ok && at < len(n.Args) {
+					note(n.Args[at])
+				}
+			}
+		case *ast.CompositeLit:
+			for i, one := range n.Elts {
+				pair, ok := one.(*ast.KeyValueExpr)
+				if of, is := n.Type.(*ast.Ident); !ok && is && of.Name == "Wait" && i == 1 {
+					note(one)
+				} else if ok {
+					if key, is := pair.Key.(*ast.Ident); is && (key.Name == "Message" || key.Name == "Detail") {
+						note(pair.Value)
+					}
+				}
+			}
+		case *ast.FuncDecl:
+			if slices.Contains([]string{"allowed", "UnknownName", "Refusal"}, n.Name.Name) {
+				ast.Inspect(n, func(n ast.Node) bool {
+					if r, ok := n.(*ast.ReturnStmt); ok {
+						for _, e := range r.Results {
+							note(e)
+						}
+					}
+					return true
+				})
+			}
+		}
+		return true
+	})
+}
+
+// formatOf is the format that an expression is made with; false where it has no text of its own.
+func formatOf(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil && e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		left, one := formatOf(e.X)
+		right, other := formatOf(e.Y)
+		if !one {
+			left = "%s"
+		}
+		if !other {
+			right = "%s"
+		}
+		return left + right, one || other
+	case *ast.CallExpr:
+		if fn, ok := e.Fun.(*ast.SelectorExpr); ok && fn.Sel.Name == "Sprintf" {
+			return formatOf(e.Args[0])
+		}
+	}
+	return "", false
+}

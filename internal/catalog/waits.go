@@ -1,0 +1,74 @@
+package catalog
+
+// waits are what holds a delivery, as explain says it.
+func waits() []Sentence {
+	return []Sentence{
+		{"%d calls are under way, and the provider bears no more at once", "已有 {1} 个调用在进行，平台同时只能承受这么多"},
+		{"all %d slots of each account that may send it are in use in this process", "可用账号在本进程的 {1} 个并发位都已占用"},
+		{"all %d slots of the channel are in use in this process", "渠道在本进程的 {1} 个并发位都已占用"},
+		{"all %d slots of this process are in use", "本进程的 {1} 个并发位都已占用"},
+		{"its account %s was removed: set one of its name up again, let the channel fail over, or cancel it", "指定的账号 {1} 已删除：请重新建立同名账号，让渠道故障转移，或撤销此投递"},
+		{"no account is in its pool %s any more: put one into it, or cancel it", "账号池 {1} 中已没有账号：请加入一个账号，或撤销此投递"},
+		{"one attempt is under way to find out whether the database takes results again", "正在用一次尝试确认数据库能否重新写入结果"},
+		{"the account %s cannot be opened: %v", "账号 {1} 无法打开：{2!}"},
+		{"the account %s is paused: %s", "账号 {1} 已暂停：{2!}"},
+		{"somebody resumes it", "等待人工恢复"},
+		{"the channel has no account yet", "渠道还没有账号"},
+		{"the database was restored or upgraded under this process: restart it", "数据库在本进程运行期间被恢复或升级，请重启本进程"},
+		{"the window of %d in %s of its %s is full", "{3!}的限流窗口已满：每 {2} 最多 {1} 条"},
+		{"the windows of its %s are full", "{1!}的限流窗口已满"},
+		{"%s a second of priority %s may begin, and %s that are due stand before it", "优先级 {2!} 每秒可开始 {1} 条，前面还有 {3!} 条到期的"},
+		{"%s or more", "至少 {1}"},
+		{"this process sends nothing for the moment (%s): %s", "本进程暂时无法发送（{1}）：{2!}"},
+		{"this server may not call the address of %s (%s %s): %s", "本服务不允许访问{1!}的地址（{2!} {3}）：{4!}"},
+		{"this process sends nothing for the moment for %s (%s %s): %s", "本进程暂时不用{1!}发送（{2!} {3}）：{4!}"},
+		{"the provider refuses %s (%s %s): %s", "平台拒绝{1!}（{2!} {3}）：{4!}"},
+		{"this server may not call the address of %s", "本服务不允许访问{1!}的地址"},
+		{"this process sends nothing for the moment for %s", "本进程暂时不用{1!}发送"},
+		{"the provider refuses %s", "平台拒绝{1!}"},
+		{"its account may make %g calls a second: base %g × health %f × success %f × load %f × time %f (%s since %s)", "账号当前每秒可调用 {1} 次：基准 {2} × 健康 {3} × 成功率 {4} × 负载 {5} × 时段 {6}（{7!}，自 {8}）"},
+		{"%s sends every %s", "任务 {1} 每 {2} 发送一轮"},
+		{"the channel is paused, and goes on by itself", "渠道已暂停，到时自动恢复"},
+		{"the channel is paused until somebody resumes it", "渠道已暂停，等待人工恢复"},
+		{"without a report by then another agent is handed it, or its outcome is unknown", "到时仍没有汇报，就转交其他发送端，或记为未知"},
+		{"without a result by then its outcome is unknown", "到时仍没有结果，就记为未知"},
+		{"a person lets it go on or discards it (resolve)", "等人工放行或丢弃"},
+		{"a receipt or a person decides (resolve)", "等回执，或人工确认"},
+		{"the provider is asked", "将向平台查询结果"},
+		{"it counts as failed then", "到时记为失败"},
+		{"not_before has not come", "还没到定时发送的时间"},
+		{"the next try after %d failures: %s", "已失败 {1} 次，等待下一次重试：{2!}"},
+		{"a rule puts it off: %s", "规则要求推迟：{1!}"},
+		{"its channel is not open in this process; /readyz says why", "本进程没有打开该渠道，原因见系统页"},
+		{"it waits for those before it with the same ordering_key; the database does not say now which these are", "等待同一顺序键的前面几条；数据库此刻无法给出是哪几条"},
+		{"it waits for its turn among those with the same ordering_key", "等待同一顺序键的其他消息，轮到它时发送"},
+		{"the message %s, which has the same ordering_key, is not settled yet", "同一顺序键的消息 {1} 尚未结束"},
+	}
+}
+
+// words are arguments that are words of ours.
+func words() []Sentence {
+	return []Sentence{
+		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
+		{"account %s", "账号 {1}"}, {"the account", "账号"}, {"the account %s", "账号 {1}"},
+		{"high", "高"}, {"normal", "普通"}, {"low", "低"},
+		{"climbs", "上升中"}, {"refused", "平台拒绝：过快"}, {"punished", "平台长时间拒绝"}, {"failing", "平台故障"}, {"slow", "平台响应慢"},
+		{"recovers", "恢复中"}, {"probes", "试探提速"}, {"holds", "已达上限"}, {"began", "刚开始"},
+		{"transient", "暂时拒绝"}, {"rate", "超过频率"}, {"auth", "凭证被拒"}, {"local", "本机故障"}, {"blocked", "不允许访问"},
+		{"content", "内容被拒"}, {"request", "请求有误"}, {"unknown", "结果未知"},
+	}
+}
+
+// reasons are why deliveries are in their states.
+func reasons() []Sentence {
+	return []Sentence{
+		{"tries_used_up", "已达最多失败次数"}, {"deadline", "超过截止时间"}, {"deadline_before", "下次重试会超过截止时间"}, {"unknown_timeout", "挂起超时"},
+		{"lease_lost", "发送的进程中断"}, {"poison", "多次导致进程中断"}, {"unreadable", "数据无法识别"}, {"driver_panic", "渠道驱动出错"},
+		{"window_closed", "超过平台幂等键的有效期"}, {"cancelled", "已撤销"}, {"shutdown", "进程停止"}, {"paused", "渠道已暂停"}, {"replaced", "渠道设置已修改"},
+		{"receipt", "平台回执"}, {"callback", "平台回调"}, {"database", "数据库当时无法访问"}, {"apart", "将单独重试"}, {"no_call", "无法与其他消息合并调用"},
+		{"limiter", "限流器当时无法访问"}, {"address_suppressed", "地址在禁发名单中"}, {"limit_type", "类型的限流窗口已满"}, {"limit_recipient", "收件人的限流窗口已满"},
+		{"limit_template", "模板的限流窗口已满"}, {"operator_retry", "人工决定再发"}, {"operator_undo", "撤回了批量处理"}, {"operator_not_sent", "人工确认未送达"},
+		{"operator_sent", "人工确认已送达"}, {"given_back", "发送端退回，未发送"}, {"reassigned", "从发送端收回"}, {"no_retry", "发送端表示重试无用"},
+		{"caller_left", "调用方已离开"}, {"failover", "换账号"}, {"epoch_hold", "数据库恢复后挂起"}, {"told", "已由其他步骤通知到"}, {"channel_gone", "渠道已删除"},
+	}
+}

@@ -1,0 +1,39 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// On a Chinese page what is wrong with a form, why a delivery waits and what the server finds is in Chinese; on an English one in English.
+func TestAPageSaysErrorsInItsLanguage(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":1,"per":"1h"}]}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"}],"not_before":"`+time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339)+`","content":{"text":"x"}}`, nil)
+	h.api("POST", "/v1/channels/out/pause", `{"reason":"平台维护"}`, nil)
+	one := "deliveries/" + h.deliveries("pending")[0].ID
+	const at = "/console/t/default/"
+	for _, e := range []struct {
+		path   string
+		form   url.Values
+		zh, en string
+	}{
+		{one, nil, "<li>还没到定时发送的时间", "<li>not_before has not come"},
+		{"drivers/webhook", url.Values{"name": {"hook"}, "config.url": {"ftp://x"}, "config.secret": {""}}, "必填，请填写", "is missing; give"},
+		{"drivers/webhook", url.Values{"name": {"hook"}, "config.url": {"ftp://x"}}, "不能填 &#34;ftp://x&#34;，请填写http 或 https 地址", "is not allowed; give"},
+		{"compose", url.Values{"channel": {"out"}, "text": {"x"}, "step": {"look"}}, "必填：1 至 1000 个收件人", "is required: 1 to 1000 recipients"},
+		{"attention", url.Values{"state": {"expired"}, "outcome": {"replay"}, "all": {"1"}}, "不能一次重发全部投递", "is not meant by accident"},
+		{"system", nil, "已暂停：平台维护", "paused: 平台维护"},
+	} {
+		for lang, texts := range map[string][2]string{"zh-CN": {e.zh, e.en}, "en": {e.en, e.zh}} {
+			got := h.ask("admin", at+e.path, e.form, func(r *http.Request) { r.Header.Set("Accept-Language", lang) })
+			if !strings.Contains(got.body, texts[0]) || strings.Contains(got.body, texts[1]) {
+				t.Errorf("%s in %s: %d, want %q and not %q\n%s", e.path, lang, got.status, texts[0], texts[1], got.body)
+			}
+		}
+	}
+}
