@@ -112,7 +112,7 @@ func TestVerifyPrintsItsReportAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if r.Verdict != verify.Inconclusive || r.Totals.States[posthouse.Sent] != 1 || len(r.Invariants) != 37 {
+	if r.Verdict != verify.Inconclusive || r.Totals.States[posthouse.Sent] != 1 || len(r.Invariants) != 38 {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Decisions are decisions about many deliveries, which the server carries out step by step.
+// Decisions are bulk actions on many deliveries, which the server carries out step by step.
 type Decisions struct{ api *caller }
 
 // Begin decides about everything a filter selects: first with DryRun, which counts, then with the Confirm of that answer. It

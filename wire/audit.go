@@ -16,6 +16,6 @@ type AuditEntry struct {
 	Action   string          `json:"action" doc:"The resource and what was done with it, such as channels.put."`
 	Target   string          `json:"target,omitempty" doc:"Which one, where it was one."`
 	Note     string          `json:"note,omitempty" doc:"What the header X-Posthouse-Note said."`
-	Affected int             `json:"affected" doc:"How many things changed, of a decision about many."`
+	Affected int             `json:"affected" doc:"How many things changed, of a bulk action."`
 	Detail   json.RawMessage `json:"detail,omitempty" doc:"What was asked for, and how the thing was before and after, without secrets."`
 }

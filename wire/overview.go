@@ -34,7 +34,7 @@ type OverviewLane struct {
 	Pending     int                `json:"pending" doc:"They wait."`
 	Sending     int                `json:"sending" doc:"They are under way."`
 	Unknown     int                `json:"unknown" doc:"Nobody knows whether they arrived."`
-	Quarantined int                `json:"quarantined" doc:"They were set aside for a person."`
+	Quarantined int                `json:"quarantined" doc:"They are quarantined, for a person to decide."`
 	Oldest      time.Time          `json:"oldest,omitzero" doc:"When the one that waits for longest was due; missing where none is due."`
 	Promise     posthouse.Duration `json:"promise" doc:"How long what is due waits at most when all is well: the channel's setting promise."`
 	Late        bool               `json:"late,omitempty" doc:"The oldest has waited for longer than that."`

@@ -1,3 +1,3 @@
 // Package decide does what people decide about single deliveries: it withdraws them, and takes a person's word on those that
-// are unknown or set aside. What they decide about many it carries out step by step. What follows which decision is package state's.
+// are unknown or quarantined. What they decide about many it carries out step by step. What follows which decision is package state's.
 package decide

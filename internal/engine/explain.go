@@ -63,7 +63,7 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 		x.Summary = unknownSummary(&d)
 		x.Waits = append(x.Waits, unknownWait(d))
 	case d.State == posthouse.Quarantined:
-		x.Summary = "It was set aside: " + cmp.Or(d.Error, d.Reason) + "."
+		x.Summary = "It was quarantined: " + cmp.Or(d.Error, d.Reason) + "."
 		x.Waits = append(x.Waits, Wait{Cause: "operator", Detail: "a person lets it go on or discards it (resolve)"})
 	case !d.State.Valid():
 		x.Summary = "Its state is not known to this binary: nothing will move it until a person sets it right."

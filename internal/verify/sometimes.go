@@ -35,7 +35,7 @@ var rareThings = [rarities]struct{ name, means, needs string }{
 	cancelWon:       {"cancel_won", "a cancel came before the start", ""},
 	cancelLost:      {"cancel_lost", "a cancel came after the start", ""},
 	lateReceipt:     {"late_receipt", "a receipt closed an unknown", needPull},
-	quarantined:     {"quarantine", "a delivery was set aside", ""},
+	quarantined:     {"quarantine", "a delivery was quarantined", ""},
 	expiredAtStart:  {"expired_at_start", "a deadline passed before the start", ""},
 	deadlockRetried: {"deadlock_retried", "the database refused a transaction that was then repeated", needFaults},
 }

@@ -52,7 +52,7 @@ var chinese = words{
 	progress:  "%d / %d 条投递已有结果",
 	head:      []string{"发送方式", "渠道", "收件人", "状态", "次数", "原因", "平台编号"},
 	totals:    "%d 条投递，用时 %.1f 秒：%s\n",
-	campaign:  "一个批次 %d 人：送达 %d，未送达 %d（%s）\n",
+	campaign:  "一个群发任务 %d 人：送达 %d，未送达 %d（%s）\n",
 	arrivals:  "平台共收到 %d 次，拒绝 %d 次，重复 %d 次\n",
 	printed:   "控制台渠道打印了：\n",
 	repeats:   "没有重复发送：\n",

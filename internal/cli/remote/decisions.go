@@ -15,7 +15,7 @@ import (
 )
 
 func decisionsGroup(sh *shell.Shell) *cobra.Command {
-	return sh.Calling(shell.Group("decisions", "Decisions about many deliveries, which the server carries out step by step",
+	return sh.Calling(shell.Group("decisions", "Bulk actions on many deliveries, which the server carries out step by step",
 		decisionsMake(sh), decisionsList(sh), decisionDoing(sh, "show ID", "Show how far a decision is", client.Decisions.Get),
 		decisionDoing(sh, "stop ID", "Stop a decision where it is; what it has decided stays decided", client.Decisions.Stop),
 		decisionDoing(sh, "undo ID", "Take back what a retry or replay let go and has not begun; the rest stays decided", client.Decisions.Undo)))
@@ -35,7 +35,7 @@ func decisionsMake(sh *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "make (sent | not_sent | retry | replay)", Short: "Decide about all deliveries that a filter selects",
 		Long: `Decide about all deliveries that the flags select, up to 100,000: sent, not_sent or retry of what is unknown
-or quarantined, replay of what failed, expired or was set aside. The first call counts them and prints what
+or quarantined, replay of what failed, expired or was quarantined. The first call counts them and prints what
 confirms that count. The same call with --confirm begins, and comes back at once: the server goes on step by
 step, and decides about nothing that has changed since.`,
 		Example: `  posthouse decisions make retry --channel oa --reason epoch_hold # says how many

@@ -24,7 +24,7 @@ type replay struct {
 func replayCommand(sh *shell.Shell) *cobra.Command {
 	f := &replay{Shell: sh}
 	cmd := sh.Calling(&cobra.Command{
-		Use: "replay [DELIVERY…]", Short: "Send again what failed, expired or was set aside, as new deliveries",
+		Use: "replay [DELIVERY…]", Short: "Send again what failed, expired or was quarantined, as new deliveries",
 		Example: `  posthouse replay 01K…
   posthouse replay --channel oa --state failed --since 2h          # says how many that would be
   posthouse replay --channel oa --state failed --since 2h --yes`,

@@ -25,7 +25,7 @@ func resolveCommand(sh *shell.Shell) *cobra.Command {
 	f := &resolve{Shell: sh}
 	cmd := sh.Calling(&cobra.Command{
 		Use: "resolve [DELIVERY] (sent | not_sent | retry)", Short: "Decide about deliveries that are unknown or quarantined",
-		Long: `Decide about a delivery of which nobody knows whether it arrived, or which was set aside:
+		Long: `Decide about a delivery of which nobody knows whether it arrived, or which was quarantined:
   sent      it arrived
   not_sent  it did not; it counts as failed
   retry     it did not, and is sent again

@@ -23,8 +23,8 @@ func (d Options) courseRoutes() []web.Route {
 	return web.Tagged("decisions",
 		web.Post("/v1/decisions", posthouse.ScopeAdmin, "Decide about everything a filter selects, step by step: counted first, then confirmed. The answer comes at once, and its id says how far it is.", decideBody, d.begin).
 			Answers(http.StatusAccepted, http.StatusOK),
-		web.Get("/v1/decisions", posthouse.ScopeRead, "The newest 200 decisions about many, newest first.", d.all),
-		web.Get("/v1/decisions/{id}", posthouse.ScopeRead, "A decision about many, and how far it is.", d.one),
+		web.Get("/v1/decisions", posthouse.ScopeRead, "The newest 200 bulk actions, newest first.", d.all),
+		web.Get("/v1/decisions/{id}", posthouse.ScopeRead, "A bulk action, and how far it is.", d.one),
 		web.Act("/v1/decisions/{id}/undo", posthouse.ScopeAdmin, "Take back what a retry or replay let go and has not begun: what was unknown waits for a person again, new deliveries are cancelled. It is a decision of its own; asked again, the same.", d.undo).
 			Answers(http.StatusAccepted).Audited(),
 		web.Act("/v1/decisions/{id}/stop", posthouse.ScopeAdmin, "Stop one that runs. What it has decided stays decided.", d.stop).Audited(),
