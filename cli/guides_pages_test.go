@@ -113,6 +113,8 @@ var guides = []guide{
 	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
 	{file: "../docs/guide/routes.md", use: map[string]func(*guideReader, block){"{": routed}},
 	{file: "../docs/guide/routes.zh-CN.md", use: map[string]func(*guideReader, block){"{": routed}},
+	{file: "../docs/guide/schedules.md"},
+	{file: "../docs/guide/schedules.zh-CN.md"},
 	{file: "../docs/guide/sms.md", starts: true},
 	{file: "../docs/guide/sms.zh-CN.md", starts: true},
 	{file: "../docs/guide/reminders.zh-CN.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},

@@ -21,6 +21,8 @@ func TestMomentsOfCron(t *testing.T) {
 		"a time that comes twice":          {"30 1 * * *", "America/New_York", "2026-11-01T00:00:00Z", []string{"2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"}},
 		"each half hour, clocks set back":  {"*/30 * * * *", "America/New_York", "2026-11-01T05:00:00Z", []string{"2026-11-01T05:30:00Z", "2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z", "2026-11-01T07:00:00Z"}},
 		"each half hour, clocks set ahead": {"*/30 * * * *", "America/New_York", "2026-03-08T06:00:00Z", []string{"2026-03-08T06:30:00Z", "2026-03-08T07:00:00Z", "2026-03-08T07:30:00Z"}},
+		"the last day of a month":          {"0 17 L * *", "UTC", "2027-01-31T17:00:00Z", []string{"2027-02-28T17:00:00Z", "2027-03-31T17:00:00Z"}},
+		"either day":                       {"0 9 1 * 1", "UTC", "2026-10-27T00:00:00Z", []string{"2026-11-01T09:00:00Z", "2026-11-02T09:00:00Z"}},
 		"a leap day":                       {"0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z", []string{"2104-02-29T00:00:00Z"}},
 	} {
 		t.Run(name, func(t *testing.T) {
