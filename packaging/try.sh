@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tries what make dist has made, on this machine, as root, on Debian or Ubuntu: the sums; the image, as docker load and as others read it, and
-# its program in its own root, as tar and as umoci unpack it; the archive's program; the rpm, installed into a root of its own, with a message; the deb, installed into a root of its own, started as its unit says and as its user, upgraded, with a message before and after.
+# its program in its own root, as tar and as umoci unpack it, with a message; the archive's program; the rpm, installed into a root of its own, with a message; the deb, installed into a root of its own, started as its unit says and as its user, upgraded, with a message before and after.
+# TRY_ROOT names a fresh Debian root, as debootstrap makes it, in which rpm and deb are installed in place of a copy of this machine's.
 # It leaves nothing behind. Usage: try.sh DIST, and DIST2 made of the same commit with a later version for the upgrade.
 set -euo pipefail
 
@@ -20,6 +21,18 @@ tidy() {
 trap tidy EXIT
 say() { echo "try: $*"; }
 
+# ready waits until the server answers whom a program asks for it.
+ready() {
+	for _ in $(seq 100); do
+		"$@" healthy --addr 127.0.0.1:28080 >/dev/null 2>&1 && return
+		kill -0 "$server" 2>/dev/null || break
+		read -rt 0.2 <> <(:) || true
+	done
+	cat "$work/server.log"
+	return 1
+}
+stop() { kill "$server" && wait "$server"; server=; }
+
 (cd "$dist" && sha256sum --quiet --check SHA256SUMS)
 say "sums hold"
 
@@ -38,6 +51,23 @@ chroot --userspec=65532:65532 "$work/image" /posthouse version | grep '^posthous
 [ "$(stat -c '%u %a' "$work/image/data")" = "65532 700" ]
 say "the image's program runs in its root as its user"
 
+# As docker starts it: its own settings, and the key that its first start prints.
+settings=$(grep -o '"Env":\[[^]]*' "$work/layout/$(grep -o '"Config":"[^"]*' "$work/layout/manifest.json" | cut -d'"' -f4)" | cut -d'[' -f2 | tr -d '"' | tr , ' ')
+# shellcheck disable=SC2206 # a word each
+with=(/usr/bin/env -i $settings POSTHOUSE_ADDR=127.0.0.1:28080 POSTHOUSE_URL=http://127.0.0.1:28080)
+within=("$(command -v chroot)" --userspec=65532:65532 "$work/image" /posthouse)
+key=
+contained() { "${with[@]}" ${key:+POSTHOUSE_API_KEY=$key} "${within[@]}" "$@"; }
+"${with[@]}" "${within[@]}" serve >"$work/server.log" 2>&1 &
+server=$!
+ready contained
+key=$(grep -o 'ph_[a-z0-9]*_[a-z0-9]*' "$work/server.log" | sed -n 1p)
+contained channel set desk --driver console >/dev/null
+contained send --channel desk --to li.na --text "from an image" >/dev/null
+stop
+[ -s "$work/image/data/posthouse.db" ]
+say "the image's server has printed a key, and has sent"
+
 if command -v skopeo >/dev/null && command -v umoci >/dev/null; then
 	skopeo copy --quiet "oci-archive:$image" "oci:$work/oci:posthouse"
 	umoci unpack --image "$work/oci:posthouse" "$work/bundle" >/dev/null 2>&1
@@ -54,10 +84,10 @@ tar -C "$work/archive" -xzf "$dist"/posthouse-*-linux-"$arch".tar.gz
 "$(find "$work/archive" -type f -name posthouse -perm -u+x | sed -n 1p)" version | grep '^posthouse '
 say "the archive's program runs"
 
-# A root that begins as this machine's and changes nothing there.
+# A root that begins as this machine's, or as TRY_ROOT, and changes nothing there.
 begin_root() {
 	mkdir "$1.upper" "$1.work" "$1"
-	mount -t overlay overlay -o "lowerdir=/,upperdir=$1.upper,workdir=$1.work" "$1"
+	mount -t overlay overlay -o "lowerdir=${TRY_ROOT:-/},upperdir=$1.upper,workdir=$1.work" "$1"
 	mount --bind /dev "$1/dev"
 	rm -rf "$1/run/systemd" # as on a machine without it: nothing is started behind our back
 }
@@ -72,15 +102,8 @@ start() {
 	chroot --userspec=posthouse:posthouse "$root" /usr/bin/env -i HOME=/var/lib/posthouse POSTHOUSE_ADDR=127.0.0.1:28080 POSTHOUSE_API_KEY="$key" \
 		/bin/sh -c 'cd /var/lib/posthouse && umask 077 && exec "$@"' sh $command >"$work/server.log" 2>&1 &
 	server=$!
-	for _ in $(seq 100); do
-		inside posthouse healthy --addr 127.0.0.1:28080 >/dev/null 2>&1 && return
-		kill -0 "$server" 2>/dev/null || break
-		read -rt 0.2 <> <(:) || true
-	done
-	cat "$work/server.log"
-	return 1
+	ready inside posthouse
 }
-stop() { kill "$server" && wait "$server"; server=; }
 posthouse() { inside /usr/bin/env POSTHOUSE_URL=http://127.0.0.1:28080 POSTHOUSE_API_KEY="$key" posthouse "$@"; }
 
 if command -v rpm >/dev/null; then
