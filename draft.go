@@ -11,8 +11,8 @@ type Draft struct {
 	// Channel names a configured channel, or Route a route that says which channels are tried. One of both is required.
 	Channel string `json:"channel,omitempty"`
 	Route   string `json:"route,omitempty"`
-	// To are the recipients, 1 to 1000. A recipient named twice is told once.
-	To []Recipient `json:"to"`
+	// To are the recipients, 1 to 1000. A recipient named twice is told once. Beside a Route whose steps all name their own it may be empty.
+	To []Recipient `json:"to,omitempty"`
 	// Content is the finished text; or Template and Payload make it. At most one of both: without
 	// either, the template that is named "<kind>.<channel>", or else "<kind>", is used.
 	Content  *Content        `json:"content,omitempty"`

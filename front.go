@@ -19,9 +19,10 @@ type Front struct {
 
 // FrontSettings are what becomes of what comes at a front.
 type FrontSettings struct {
-	// Channel and To are where it goes, unless a line of Match says otherwise. Both are required; of the kind smsgate To may be empty, and
-	// then the sender names the recipients.
-	Channel string      `json:"channel"`
+	// Channel or Route is where it goes, and To whom it is for, unless a line of Match says otherwise. One of Channel and Route is required.
+	// To is required where it is not named elsewhere: by the sender, of the kind smsgate, or by each step of the route.
+	Channel string      `json:"channel,omitempty"`
+	Route   string      `json:"route,omitempty"`
 	To      []Recipient `json:"to"`
 	// Match are lines of which the first counts that fits.
 	Match []FrontMatch `json:"match,omitempty"`
@@ -31,7 +32,7 @@ type FrontSettings struct {
 	MessageKind string `json:"message_kind,omitempty"`
 	// Language is that of the front's own text: en or zh. Defaults to en.
 	Language string `json:"language,omitempty"`
-	// Format of the front's own text: text or markdown. Defaults to markdown where the channel sends it.
+	// Format of the front's own text: text or markdown. Defaults to markdown where the channel sends it, or each channel of the route.
 	Format ContentType `json:"format,omitempty"`
 	// Each is what becomes a message of its own: group or alert. Defaults to group. It is for kinds that bring several at once.
 	Each string `json:"each,omitempty"`
@@ -45,11 +46,12 @@ type FrontSettings struct {
 	Expressions map[string]string `json:"expressions,omitempty"`
 }
 
-// FrontMatch sends what fits to another channel or to others. What it leaves out is the front's.
+// FrontMatch sends what fits to another channel, by a route, or to others. What it leaves out is the front's.
 type FrontMatch struct {
 	// If are labels with the values that they must have.
 	If      map[string]string `json:"if"`
 	Channel string            `json:"channel,omitempty"`
+	Route   string            `json:"route,omitempty"`
 	To      []Recipient       `json:"to,omitempty"`
 }
 

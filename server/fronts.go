@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -21,6 +23,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/smsgate"
 	"github.com/posthouse/posthouse/internal/front/wecom"
 	"github.com/posthouse/posthouse/internal/inbound"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -37,7 +40,7 @@ func openFronts(s *Server) error {
 	reader := s.reader()
 	s.fronts = inbound.New(inbound.Options{
 		Forms: s.forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,
-		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Messages: reader.Messages, Deliveries: reader.Deliveries, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
+		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Messages: reader.Messages, Deliveries: reader.Deliveries, Told: route.Book{Store: s.store.Plans}, Way: s.way, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
 	})
 	if err := checkFrontHosts(&s.o, s.fronts.Kinds()); err != nil {
 		return err
@@ -47,6 +50,23 @@ func openFronts(s *Server) error {
 	both.Handle(inbound.Path, s.fronts)
 	s.handler = frontRoots(s.o.FrontHosts, s.fronts, both)
 	return nil
+}
+
+// way says what the text of a message of a route depends on.
+func (s *Server) way(ctx context.Context, tenant, name string) (way inbound.Way, err error) {
+	r, err := s.store.Routes.Route(ctx, tenant, name, 0)
+	waits := false
+	for i := range r.Steps {
+		step := &r.Steps[i]
+		if step.Template == "" {
+			way.Channels = append(way.Channels, step.Channels...)
+		}
+		waits = waits || step.Until == posthouse.ProofAcknowledged
+	}
+	if err == nil && waits && s.router.Link != nil {
+		way.Link, err = s.router.Link(tenant, posthouse.DeliveryID(posthouse.NewID(), 1), strings.Repeat("x", 64))
+	}
+	return way, err
 }
 
 // refuses says what of a content the driver of a channel does not send.
@@ -61,7 +81,7 @@ func (s *Server) refuses(tenant, name string, c posthouse.Content) []posthouse.P
 // frontRoutes are the resource of fronts.
 func (s *Server) frontRoutes() []web.Route {
 	return fronts.Routes(fronts.Options{
-		Store: s.store.Fronts, Forms: s.forms(), Channel: s.channels.Get, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
+		Store: s.store.Fronts, Forms: s.forms(), Channel: s.channels.Get, Route: s.store.Routes.Route, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
 		Root: func(kind, base string) string { return rootOf(s.o.FrontHosts, kind, base) },
 	})
 }

@@ -231,8 +231,13 @@ func (w ways) ackMessage(c *web.Call, in wire.Ack) (out wire.Page[posthouse.Noti
 	return out, err
 }
 
-// means reports whether a notification is somebody's.
+// means reports whether a notification is somebody's. One whose route names the recipients is that of all who were told.
 func means(n *posthouse.Notification, user string) bool {
+	for i := 0; len(n.To) == 0 && i < len(n.Deliveries); i++ {
+		if n.Deliveries[i].User == user {
+			return true
+		}
+	}
 	for _, to := range n.To {
 		if to.User == user || to.Address == user {
 			return true

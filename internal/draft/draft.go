@@ -192,7 +192,7 @@ func checkClock(d *posthouse.Draft, p *Problems) {
 }
 
 func checkRecipients(d *posthouse.Draft, most int, p *Problems) {
-	if n := len(d.To); n == 0 {
+	if n := len(d.To); n == 0 && d.Route == "" { // the steps of a route may name their own
 		p.Add("to", "is required: 1 to %d recipients", most)
 	} else if n > most {
 		p.Add("to", "has %d recipients: at most %d are allowed in one message", n, most)

@@ -51,6 +51,7 @@ func OfRecipients(list []posthouse.Recipient) []string {
 // The words of a line of the table that are no labels.
 const (
 	toChannel  = "to-channel"
+	toRoute    = "to-route"
 	recipients = "recipients"
 )
 
@@ -61,9 +62,11 @@ func Match(text string) (posthouse.FrontMatch, error) {
 		name, value, ok := strings.Cut(word, "=")
 		switch {
 		case !ok:
-			return m, fmt.Errorf("the word %.80q: want NAME=VALUE, %s=CHANNEL or %s=LIST", word, toChannel, recipients)
+			return m, fmt.Errorf("the word %.80q: want NAME=VALUE, %s=CHANNEL, %s=ROUTE or %s=LIST", word, toChannel, toRoute, recipients)
 		case name == toChannel:
 			m.Channel = value
+		case name == toRoute:
+			m.Route = value
 		case name == recipients:
 			m.To = Recipients(strings.Split(value, ","))
 		default:
@@ -81,6 +84,9 @@ func OfMatch(m posthouse.FrontMatch) string {
 	}
 	if m.Channel != "" {
 		words = append(words, toChannel+"="+m.Channel)
+	}
+	if m.Route != "" {
+		words = append(words, toRoute+"="+m.Route)
 	}
 	if len(m.To) > 0 {
 		words = append(words, recipients+"="+strings.Join(OfRecipients(m.To), ","))

@@ -56,11 +56,15 @@ type Options struct {
 	MaxBody int64
 	// Refuses says what of a content a channel does not send. Defaults to all but a title and a text.
 	Refuses func(tenant, channel string, c posthouse.Content) []posthouse.Problem
+	// Way says what the text of a message of a route depends on. Defaults to none: no front leads to a route then.
+	Way func(ctx context.Context, tenant, name string) (Way, error)
 	// Files keeps what is attached to messages. Defaults to none: it is named in the text and left out.
 	Files Files
 	// Messages and Deliveries are read for senders that ask what became of a message. Default to none: there is no message then.
 	Messages   Messages
 	Deliveries Deliveries
+	// Told reads how far messages are that follow routes. Defaults to none.
+	Told Told
 	// Zone is that of times in texts. Defaults to UTC.
 	Zone *time.Location
 	// Registry takes the metrics. Defaults to one of its own.
@@ -91,6 +95,9 @@ func New(o Options) *Desk {
 	}
 	if o.Refuses == nil {
 		o.Refuses = func(_, _ string, c posthouse.Content) []posthouse.Problem { return channel.PlainText(c) }
+	}
+	if o.Way == nil {
+		o.Way = noWay
 	}
 	d := &Desk{
 		o: o, forms: map[string]*Form{}, known: newKnown(o.Fronts), calls: make(chan kept, maxWaiting),

@@ -97,8 +97,8 @@ const (
 	maxNamed = 20
 )
 
-// attach makes messages of the files of a message that its channel sends, and names the others in its text. An error says that they
-// cannot be kept now.
+// attach makes messages of the files of a message that its channel sends, and names the others in its text. Of a message that follows a route
+// that is all of them: a file is nothing to acknowledge. An error says that they cannot be kept now.
 func (d *Desk) attach(form *Form, in *Request, m *Message) (beside []posthouse.Draft, err error) {
 	if len(m.Files) == 0 {
 		return nil, nil
@@ -108,7 +108,9 @@ func (d *Desk) attach(form *Form, in *Request, m *Message) (beside []posthouse.D
 		f := &m.Files[i]
 		out := blank(form, in, m)
 		why := fmt.Sprintf("there are more than %d files", maxFiles)
-		if len(beside) < maxFiles {
+		if out.Route != "" {
+			why = "a route tells a text"
+		} else if len(beside) < maxFiles {
 			if out.Content, why, err = d.carry(in, out.Channel, m, f); err != nil {
 				return nil, err
 			}
@@ -123,7 +125,7 @@ func (d *Desk) attach(form *Form, in *Request, m *Message) (beside []posthouse.D
 		}
 		beside = append(beside, out)
 	}
-	nameLeft(in, m, left)
+	nameLeft(in, m, left, blank(form, in, m).Route != "")
 	return beside, nil
 }
 
@@ -187,7 +189,7 @@ func fileName(name string) string {
 }
 
 // nameLeft names in the text of a message what is left out of it.
-func nameLeft(in *Request, m *Message, left []string) {
+func nameLeft(in *Request, m *Message, left []string, routed bool) {
 	if len(left) == 0 {
 		return
 	}
@@ -199,7 +201,12 @@ func nameLeft(in *Request, m *Message, left []string) {
 		left = append(left[:maxNamed:maxNamed], fmt.Sprintf("+%d", n))
 	}
 	line := "Left out, since the channel does not send it: " + strings.Join(left, ", ")
-	if in.Chinese() {
+	switch {
+	case routed && in.Chinese():
+		line = "路由只发正文，附件未转发：" + strings.Join(left, "、")
+	case routed:
+		line = "Left out, since a route tells a text: " + strings.Join(left, ", ")
+	case in.Chinese():
 		line = "该渠道发不了，附件未转发：" + strings.Join(left, "、")
 	}
 	m.Tail += "\n\n" + line

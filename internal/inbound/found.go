@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -19,10 +20,18 @@ type Deliveries interface {
 	DeliveriesOf(ctx context.Context, v work.Viewer, message, cursor string, limit int) (list []posthouse.Delivery, next string, err error)
 }
 
+// Told reads how far messages are that follow routes.
+type Told interface {
+	Of(ctx context.Context, v work.Viewer, message, cursor string, limit int) (list []posthouse.Notification, says posthouse.Draft, next string, err error)
+	About(ctx context.Context, v work.Viewer, kind, ref, source string) (message string, err error)
+}
+
 // Found is a message that came at a front before, and how far it is.
 type Found struct {
 	Message    posthouse.Message
 	Deliveries []posthouse.Delivery
+	// Notifications are those of a message that follows a route, in place of deliveries.
+	Notifications []posthouse.Notification
 }
 
 // Missing is why there is nothing where a caller looks: the error of Read for such a call.
@@ -67,11 +76,40 @@ func (d *Desk) findFor(in *Request) func(id string) (*Found, error) {
 func (d *Desk) lookUp(in *Request, id string) (*Found, error) {
 	v := work.Viewer{Tenant: in.Front.Tenant, Sight: work.SeeAll()}
 	m, err := d.named(in, v, id)
+	if (errors.Is(err, errNotFound) || err == nil && m.Notification != "") && d.o.Told != nil { // or it is the message of a step
+		return d.routed(in, v, id)
+	}
 	if err != nil {
 		return nil, err
 	}
 	list, _, err := d.o.Deliveries.DeliveriesOf(in.Context(), v, m.ID, "", mostFound)
 	return &Found{Message: m, Deliveries: list}, err
+}
+
+// routed is a message of a front that follows a route, by an id as named has it.
+func (d *Desk) routed(in *Request, v work.Viewer, id string) (*Found, error) {
+	if id == "" || Cut(Clean(id), maxRef) != id {
+		return nil, errNotFound
+	}
+	message, err := d.o.Told.About(in.Context(), v, kindOf(&in.Front), id, sourceOf(&in.Front))
+	if err != nil {
+		return nil, err
+	}
+	if message = cmp.Or(message, id); !posthouse.ValidID(message) {
+		return nil, errNotFound
+	}
+	list, says, _, err := d.o.Told.Of(in.Context(), v, message, "", mostFound)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0 || says.Source != sourceOf(&in.Front):
+		return nil, errNotFound
+	}
+	first := &list[0]
+	return &Found{
+		Message:       posthouse.Message{ID: message, Tenant: v.Tenant, Route: first.Route, Kind: says.Kind, Ref: says.Ref, Source: says.Source, CreatedAt: first.CreatedAt},
+		Notifications: list,
+	}, nil
 }
 
 // named is the message of a front by an id: the last one that its sender called so, or ours.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -68,17 +67,66 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 	return Result{Status: Unavailable, Reason: reasonOf(err)}
 }
 
+// accept hands drafts in. All problems of all drafts are one error. What it leaves undone comes again, and finds done what was.
 func (d *Desk) accept(in *Request, messages []Message, drafts []posthouse.Draft) (intake.Answer, error) {
+	out := intake.Answer{Accepted: make([]posthouse.Accepted, len(drafts)), Replayed: true}
+	var problems []posthouse.Problem
+	for _, part := range apart(drafts) {
+		answer, err := d.o.Intake.Accept(in.Context(), d.requestOf(in, messages, drafts, part))
+		if posthouse.CodeOf(err) == posthouse.CodeInvalid {
+			problems = append(problems, web.ProblemsOf(err)...)
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Replayed = out.Replayed && answer.Replayed
+		for i, at := range part {
+			out.Accepted[at] = answer.Accepted[i]
+			if answer.Replayed {
+				out.Accepted[at].DuplicateOf = answer.Accepted[i].ID
+			}
+		}
+	}
+	return out, posthouse.Invalid("the message cannot be accepted", problems)
+}
+
+// apart are the places of drafts that are handed in together. A draft of a route that has a dedup key goes by itself: routes keep no such key,
+// so that it has to be that of the request.
+func apart(drafts []posthouse.Draft) (parts [][]int) {
+	together := []int{}
+	for i := range drafts {
+		if drafts[i].Route != "" && drafts[i].DedupKey != "" {
+			parts = append(parts, []int{i})
+		} else {
+			together = append(together, i)
+		}
+	}
+	if len(together) > 0 {
+		parts = append(parts, together)
+	}
+	return parts
+}
+
+// requestOf are the drafts at some places.
+func (d *Desk) requestOf(in *Request, messages []Message, drafts []posthouse.Draft, part []int) intake.Request {
 	req := intake.Request{
-		Tenant: in.Front.Tenant, Caller: work.Caller{Sight: work.SeeAll()}, Drafts: drafts,
-		Path: func(i int) string { return fmt.Sprintf("messages[%d].", i) },
+		Tenant: in.Front.Tenant, Caller: work.Caller{Sight: work.SeeAll()}, BestEffort: true,
+		Path: func(i int) string { return fmt.Sprintf("messages[%d].", part[i]) },
+	}
+	for _, at := range part {
+		req.Drafts = append(req.Drafts, drafts[at])
+	}
+	if one := &req.Drafts[0]; one.Route != "" && one.DedupKey != "" {
+		req.Endpoint, req.Key, req.Hash, req.KeyTTL = "fronts", one.DedupKey, sum([]byte(one.DedupKey)), one.DedupWindow.Std()
+		one.DedupKey, one.DedupWindow = "", 0
 	}
 	if len(messages) == 1 && messages[0].ID != "" {
 		m := &messages[0]
 		said, _ := json.Marshal([]any{m.Title, m.Text, m.To}) // texts: cannot fail
-		req.Endpoint, req.Key, req.Hash = "fronts", sum([]byte(in.Front.Name+"\x00"+m.ID)), sum(said)
+		req.Endpoint, req.Key, req.Hash, req.KeyTTL = "fronts", sum([]byte(in.Front.Name+"\x00"+m.ID)), sum(said), 0
 	}
-	return d.o.Intake.Accept(in.Context(), req)
+	return req
 }
 
 func sum(text []byte) string {
@@ -124,14 +172,15 @@ func reasonOf(err error) string {
 	}
 }
 
-// draftOf is a message for the channel and the recipients that the front has for it.
+// draftOf is a message for the channel or the route and the recipients that the front has for it.
 func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) posthouse.Draft {
 	out := blank(form, in, m)
-	if template != "" {
-		out.Template, out.Payload = template, payloadOf(m)
-		return out
+	if template != "" || out.Route != "" { // its steps may have templates
+		out.Payload = payloadOf(m)
 	}
-	out.Content = d.contentOf(in, m, out.Channel)
+	if out.Template = template; template == "" {
+		out.Content = d.contentOf(in, m, d.targetOf(in, &out))
+	}
 	return out
 }
 
@@ -139,20 +188,22 @@ func (d *Desk) draftOf(form *Form, in *Request, m *Message, template string) pos
 func blank(form *Form, in *Request, m *Message) posthouse.Draft {
 	f := &in.Front
 	out := posthouse.Draft{
-		Channel: f.Channel, To: f.To, Kind: kindOf(f), Ref: Cut(Clean(m.Ref), maxRef), Source: sourceOf(f),
+		Channel: f.Channel, Route: f.Route, To: f.To, Kind: kindOf(f), Ref: Cut(Clean(m.Ref), maxRef), Source: sourceOf(f),
 		Priority: priorityOf(form, f, m), NotBefore: m.NotBefore, Deadline: m.Deadline,
 	}
 	if form.Names && len(f.To) == 0 {
 		out.To = m.To
 	}
 	if row := matching(f.Match, m.Labels); row != nil {
-		out.Channel = cmp.Or(row.Channel, out.Channel)
+		if row.Channel != "" || row.Route != "" {
+			out.Channel, out.Route = row.Channel, row.Route
+		}
 		if len(row.To) > 0 {
 			out.To = row.To
 		}
 	}
 	if m.Key != "" {
-		out.DedupKey, out.DedupWindow = "front:"+sum([]byte(f.Name+"\x00"+out.Channel+"\x00"+m.Key)), cmp.Or(f.DedupWindow, posthouse.Duration(form.Window), posthouse.Duration(dedupWindow))
+		out.DedupKey, out.DedupWindow = "front:"+sum([]byte(f.Name+"\x00"+place(&out)+"\x00"+m.Key)), cmp.Or(f.DedupWindow, posthouse.Duration(form.Window), posthouse.Duration(dedupWindow))
 	}
 	return out
 }
@@ -163,48 +214,6 @@ const maxRef = 255
 // kindOf is the kind of the messages of a front, and sourceOf where they come from.
 func kindOf(f *posthouse.Front) string   { return cmp.Or(f.MessageKind, f.Kind) }
 func sourceOf(f *posthouse.Front) string { return Cut("front "+f.Name, 128) }
-
-// contentOf is the front's own text, in the form that the channel has for it.
-func (d *Desk) contentOf(in *Request, m *Message, channel string) *posthouse.Content {
-	f := &in.Front
-	c, text := &posthouse.Content{Title: Cut(OneLine(m.Title), maxTitle)}, Clean(m.Text)
-	if m.Markdown != "" && (f.Format == posthouse.MarkdownContent || f.Format == "" && d.sendsMarkdown(f.Tenant, channel)) {
-		c.Type, text = posthouse.MarkdownContent, Clean(m.Markdown)
-	}
-	d.fit(in, channel, c, cmp.Or(text+m.Tail, c.Title), m.Tail)
-	return c
-}
-
-// leastText is to how many bytes a text is cut at most, where a channel takes no longer one.
-const leastText = 100
-
-// fit puts a text into a content, cut to what its channel takes: what is refused for its length would come again and again. The tail of
-// the text stays.
-func (d *Desk) fit(in *Request, channel string, c *posthouse.Content, text, tail string) {
-	body := strings.TrimSuffix(text, tail)
-	taken := func(most int) bool {
-		c.Text = strings.TrimPrefix(Cut(body, most)+tail, "\n\n")
-		return len(d.o.Refuses(in.Front.Tenant, channel, *c)) == 0
-	}
-	whole := min(len(body), maxText-len(tail))
-	if taken(whole) {
-		if whole < len(body) {
-			in.Note(fmt.Sprintf("its text of %d bytes is cut to %d", len(body), whole))
-		}
-		return
-	}
-	// The text that is too long is the first that does not fit. One that is refused however short it is, is refused for something else.
-	fits := leastText + sort.Search(max(whole-leastText, 0), func(i int) bool { return !taken(leastText + i + 1) })
-	if !taken(fits) {
-		taken(whole)
-		return
-	}
-	in.Note(fmt.Sprintf("its text of %d bytes is cut to %d, since the channel takes no more", len(body), fits))
-}
-
-func (d *Desk) sendsMarkdown(tenant, channel string) bool {
-	return len(d.o.Refuses(tenant, channel, posthouse.Content{Type: posthouse.MarkdownContent, Title: "x", Text: "x"})) == 0
-}
 
 // maxTitle bounds a title in bytes, and maxText a text, where its channel takes that much.
 const (

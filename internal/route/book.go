@@ -13,6 +13,7 @@ import (
 type Store interface {
 	Plans
 	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
+	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
 	PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) (list []work.Plan, next string, err error)
 }
 
@@ -93,6 +94,18 @@ func (b Book) Of(ctx context.Context, v work.Viewer, message, cursor string, lim
 	}
 	n, err := read(plans[0])
 	return list, n.Draft, next, err
+}
+
+// About is the newest message of a source that follows a route and is about a kind and a ref; empty where there is none.
+func (b Book) About(ctx context.Context, v work.Viewer, kind, ref, source string) (message string, err error) {
+	plans, err := b.Store.PlansByRef(ctx, v.Tenant, work.PlanNotification, kind, ref)
+	for i := 0; i < len(plans) && err == nil; i++ {
+		var n notification
+		if n, err = read(plans[i]); err == nil && n.Draft.Source == source && n.sees(v.Sight) {
+			message = max(message, n.Message)
+		}
+	}
+	return message, err
 }
 
 // Acknowledge writes down that somebody has taken note of a notification, and withdraws what has not started of it. The first word stands.

@@ -38,6 +38,8 @@ type notification struct {
 	Draft posthouse.Draft `json:"draft"`
 	// MentionAll is whether its messages may call everybody.
 	MentionAll bool `json:"mention_all,omitempty"`
+	// BestEffort is as the request's.
+	BestEffort bool `json:"best_effort,omitempty"`
 	// Over is when the time of its current step is over; zero for never.
 	Over time.Time `json:"over,omitzero"`
 	// Stepped is set once what had not started of that step was withdrawn since its time is over.
@@ -54,6 +56,18 @@ func read(p work.Plan) (notification, error) {
 	n.ID, n.Message, n.Tenant, n.Version = p.ID, posthouse.MessageID(p.ID), p.Tenant, p.Version
 	n.NextAt, n.CreatedAt, n.UpdatedAt = p.NextAt, p.CreatedAt, p.UpdatedAt
 	return n, nil
+}
+
+// payload is what templates of its steps are filled with.
+func (n *notification) payload() (map[string]any, error) {
+	payload := map[string]any{}
+	if len(n.Draft.Payload) == 0 {
+		return payload, nil
+	}
+	if err := json.Unmarshal(n.Draft.Payload, &payload); err != nil {
+		return nil, fmt.Errorf("the payload of a notification cannot be read: %w", err)
+	}
+	return payload, nil
 }
 
 // Read is the notification of a plan.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,10 +67,14 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 		p.Add("content.text", "holds %s, and the server has no public_url to make links of", linkMark)
 		return nil, false, nil
 	}
+	if i := slices.IndexFunc(way.Steps, func(s posthouse.RouteStep) bool { return len(s.To) == 0 }); i >= 0 && len(d.To) == 0 {
+		p.Add("to", "is required: step %d of the route %s names no recipients of its own", i+1, way.Name)
+		return nil, false, nil
+	}
 	own := *d
 	own.Route, own.ID, own.Priority = "", "", cmp.Or(d.Priority, posthouse.Normal)
-	parties := [][]posthouse.Recipient{d.To}
-	if way.For != posthouse.RouteAny {
+	parties := [][]posthouse.Recipient{append([]posthouse.Recipient{}, d.To...)}
+	if way.For != posthouse.RouteAny && len(d.To) > 0 {
 		parties = parties[:0]
 		for _, to := range distinct(d.To) {
 			parties = append(parties, []posthouse.Recipient{to})
@@ -84,7 +89,7 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 				To: to, State: posthouse.NotificationWaiting, NextAt: later(now, d.NotBefore),
 				Steps: []posthouse.NotificationStep{}, Deliveries: []posthouse.NotificationDelivery{},
 			},
-			Follows: way, Draft: own,
+			Follows: way, Draft: own, BestEffort: req.BestEffort,
 		}
 		n.Draft.To = nil
 		if i == 0 { // what is wrong with one is wrong with the others, but for their addresses
@@ -148,9 +153,12 @@ func distinct(to []posthouse.Recipient) []posthouse.Recipient {
 }
 
 // judge says what is wrong with what the steps of a notification would send now, and whether any of it calls everybody. That somebody
-// cannot be reached on one channel is no problem: the next step is for that.
+// cannot be reached on one channel is no problem: the next step is for that. For a caller that cannot mend the route nothing is, as long as
+// something can be sent.
 func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification, now time.Time, p *draft.Problems) (mentionAll bool, err error) {
-	for i := range n.Follows.Steps {
+	var wrong []posthouse.Problem
+	able := false
+	for i := 0; i < len(n.Follows.Steps) && (len(wrong) == 0 || n.BestEffort); i++ {
 		try := *n
 		try.Step, try.Round = i+1, 1
 		drafts, _, err := r.drafts(ctx, &try, now, false)
@@ -158,25 +166,58 @@ func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification
 			return false, err
 		}
 		for j := range drafts {
-			answer, err := r.Intake.Accept(ctx, intake.Request{
-				Tenant: req.Tenant, Caller: req.Caller, Drafts: drafts[j : j+1], DryRun: true, HandedIn: req.HandedIn, MaxRecipients: req.MaxRecipients,
-			})
+			answer, _, err := r.rehearse(ctx, intake.Request{
+				Tenant: req.Tenant, Caller: req.Caller, HandedIn: req.HandedIn, MaxRecipients: req.MaxRecipients,
+			}, &try, &drafts[j])
 			mentionAll = mentionAll || answer.MentionAll
 			problems, invalid := problemsOf(err)
 			if err != nil && !invalid {
 				return false, err
 			}
-			for _, wrong := range problems {
-				if !strings.HasPrefix(wrong.Path, "to[") {
-					p.Add(wrong.Path, "%s (step %d of the route %s, channel %s)", wrong.Message, i+1, n.Route, drafts[j].Channel)
+			able = able || err == nil
+			for _, w := range problems {
+				if !strings.HasPrefix(w.Path, "to[") {
+					wrong = append(wrong, posthouse.Problem{Path: w.Path, Message: fmt.Sprintf("%s (step %d of the route %s, channel %s)", w.Message, i+1, n.Route, drafts[j].Channel)})
 				}
-			}
-			if len(p.List) > 0 {
-				return false, nil
 			}
 		}
 	}
+	if n.BestEffort && able {
+		return mentionAll, nil
+	}
+	if n.BestEffort && len(wrong) == 0 {
+		p.Add("route", "%.80q reaches nobody now: no step has somebody whose address is known", n.Route)
+	}
+	for _, w := range wrong {
+		p.Add(w.Path, "%s", w.Message)
+	}
 	return mentionAll, nil
+}
+
+// rehearse asks the intake about what the current step of a notification would send, and stores nothing. On best effort a draft whose template
+// does not fit becomes the message's own content; instead says why.
+func (r *Router) rehearse(ctx context.Context, req intake.Request, n *notification, d *posthouse.Draft) (answer intake.Answer, instead string, err error) {
+	req.DryRun, req.Drafts = true, []posthouse.Draft{*d}
+	answer, err = r.Intake.Accept(ctx, req)
+	_, invalid := problemsOf(err)
+	s := n.step(n.Step)
+	if !invalid || !n.BestEffort || n.Draft.Content == nil || s.Template == "" {
+		return answer, "", err
+	}
+	payload, broken := n.payload()
+	plain := *s
+	plain.Template = ""
+	own, unmade := r.draft(n, &plain, d.To[0], d.Channel, payload)
+	if cmp.Or(broken, unmade) != nil {
+		return answer, "", err
+	}
+	req.Drafts = []posthouse.Draft{own}
+	second, wrong := r.Intake.Accept(ctx, req)
+	if wrong != nil {
+		return answer, "", err
+	}
+	*d = own
+	return second, fmt.Sprintf("%s: the template %s does not fit, so the message's own text is told: %v", d.Channel, s.Template, err), nil
 }
 
 // problemsOf are the problems of an error that says that something is invalid.
@@ -265,13 +306,19 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 	var good []posthouse.Draft
 	for i := range drafts {
 		d := &drafts[i]
-		_, err := r.Intake.Accept(ctx, intake.Request{Tenant: n.Tenant, Caller: work.Caller{Sight: work.SeeAll(), MentionAll: n.MentionAll}, Drafts: drafts[i : i+1], DryRun: true})
-		if _, invalid := problemsOf(err); invalid {
-			log.Detail = strings.TrimPrefix(log.Detail+"; "+d.Channel+": "+err.Error(), "; ")
-			continue
-		}
-		if err != nil {
+		_, note, err := r.rehearse(ctx, intake.Request{Tenant: n.Tenant, Caller: work.Caller{Sight: work.SeeAll(), MentionAll: n.MentionAll}}, n, d)
+		_, invalid := problemsOf(err)
+		if err != nil && !invalid {
 			return nil, err
+		}
+		if invalid {
+			note = d.Channel + ": " + err.Error()
+		}
+		if note != "" {
+			log.Detail = strings.TrimPrefix(log.Detail+"; "+note, "; ")
+		}
+		if invalid {
+			continue
 		}
 		good = append(good, *d)
 		n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{
@@ -321,11 +368,9 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 			return nil, skipped, nil
 		}
 	}
-	payload := map[string]any{}
-	if len(n.Draft.Payload) > 0 {
-		if err := json.Unmarshal(n.Draft.Payload, &payload); err != nil {
-			return nil, skipped, fmt.Errorf("the payload of a notification cannot be read: %w", err)
-		}
+	payload, err := n.payload()
+	if err != nil {
+		return nil, skipped, err
 	}
 	var drafts []posthouse.Draft
 	for _, to := range distinct(people) {

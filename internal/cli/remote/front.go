@@ -58,10 +58,13 @@ func frontAdd(sh *shell.Shell) *cobra.Command {
 name already gets the settings of this command and keeps its token.
 
 Recipients are users of the directory; roster:NAME is whoever is on duty when a message comes, role:NAME whoever has the role, and
-address:TEXT is where the channel reaches somebody. A front of the kind smsgate may have none: its senders then name the numbers.`,
+address:TEXT is where the channel reaches somebody. A front of the kind smsgate may have none: its senders then name the numbers. So may a
+front that leads to a route whose steps all name theirs.`,
 		Example: `  posthouse front add alertmanager --to-channel ops --recipients roster:sre
   posthouse front add grafana --to-channel ops --recipients li.na --language zh --each alert
   posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-channel=db'
+  posthouse front add alertmanager --to-route night
+  posthouse front add alertmanager --to-channel ops --recipients roster:sre --match 'severity=critical to-route=night'
   posthouse front add smsgate --to-channel sms`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			f.in.Kind = args[0]
@@ -77,8 +80,9 @@ address:TEXT is where the channel reaches somebody. A front of the kind smsgate 
 	}
 	cmd.Flags().StringVar(&f.name, "name", "", "what to call it, a `NAME` (default the kind)")
 	cmd.Flags().StringVar(&f.in.Channel, "to-channel", "", "the `CHANNEL` that its messages go through")
+	cmd.Flags().StringVar(&f.in.Route, "to-route", "", "the `ROUTE` that its messages follow, in place of a channel")
 	cmd.Flags().StringSliceVar(&f.recipients, "recipients", nil, "whom they are for, a `LIST`: users, roster:NAME, role:NAME or address:TEXT")
-	cmd.Flags().StringArrayVar(&f.matches, "match", nil, "labels that lead elsewhere, as `'NAME=VALUE … to-channel=CHANNEL recipients=LIST'`; the first that fits counts")
+	cmd.Flags().StringArrayVar(&f.matches, "match", nil, "labels that lead elsewhere, as `'NAME=VALUE … to-channel=CHANNEL|to-route=ROUTE recipients=LIST'`; the first that fits counts")
 	cmd.Flags().StringVar(&f.in.Template, "template", "", "the `TEMPLATE` to fill, in place of the front's own text")
 	cmd.Flags().StringVar(&f.in.MessageKind, "message-kind", "", "the `KIND` of the messages (default the front's)")
 	cmd.Flags().StringVar(&f.in.Language, "language", "", "the `LANGUAGE` of the front's own text: en or zh (default en)")
@@ -143,11 +147,22 @@ func showFront(sh *shell.Shell, made wire.NewFront) {
 	fmt.Fprintf(sh.Err, "  → the token is shown this once; posthouse front show %s says what came\n", shellword.Quote(made.Name))
 }
 
-func recipientText(list []posthouse.Recipient) string {
-	if len(list) == 0 {
+func recipientText(f posthouse.Front) string {
+	switch {
+	case len(f.To) == 0 && f.Kind == "smsgate":
 		return "whom the sender names"
+	case len(f.To) == 0:
+		return "whom the route names"
 	}
-	return strings.Join(fronttext.OfRecipients(list), ", ")
+	return strings.Join(fronttext.OfRecipients(f.To), ", ")
+}
+
+// placeText is where the messages of a front go.
+func placeText(f posthouse.Front) string {
+	if f.Route != "" {
+		return "route " + f.Route
+	}
+	return f.Channel
 }
 
 func frontList(sh *shell.Shell) *cobra.Command {
@@ -161,9 +176,9 @@ func frontList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(list, func() {
 				var rows [][]string
 				for _, f := range list {
-					rows = append(rows, []string{f.Name, f.Kind, f.Channel, recipientText(f.To), sh.At(f.LastAt)})
+					rows = append(rows, []string{f.Name, f.Kind, placeText(f), recipientText(f), sh.At(f.LastAt)})
 				}
-				sh.Table([]string{"Front", "Kind", "Channel", "For", "Last received"}, rows)
+				sh.Table([]string{"Front", "Kind", "To", "For", "Last received"}, rows)
 			})
 		}),
 	}
@@ -182,7 +197,7 @@ func frontShow(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(map[string]any{"front": f, "calls": calls}, func() {
-				sh.Fields([][2]string{{"front", f.Name}, {"kind", f.Kind}, {"channel", f.Channel}, {"for", recipientText(f.To)}, {"template", f.Template}, {"last received", sh.At(f.LastAt)}}...)
+				sh.Fields([][2]string{{"front", f.Name}, {"kind", f.Kind}, {"channel", f.Channel}, {"route", f.Route}, {"for", recipientText(f)}, {"template", f.Template}, {"last received", sh.At(f.LastAt)}}...)
 				var rows [][]string
 				for _, call := range calls {
 					rows = append(rows, []string{sh.At(call.At), string(call.Outcome), strings.Join(call.Messages, " "), call.Reason, call.ID})

@@ -56,7 +56,7 @@ func printNotifications(sh *shell.Shell, all []posthouse.Notification) {
 	var rows [][]string
 	for i := range all {
 		n := &all[i]
-		rows = append(rows, []string{n.ID, recipients(n.To), string(n.State), n.Reason, n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
+		rows = append(rows, []string{n.ID, whom(n.To), string(n.State), n.Reason, n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
 	}
 	sh.Table([]string{"Notification", "Whom", "State", "Reason", "Route", "Step", "Accepted"}, rows)
 }
@@ -76,7 +76,7 @@ func notificationShow(sh *shell.Shell) *cobra.Command {
 
 func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 	fields := [][2]string{
-		{"notification", n.ID}, {"whom", recipients(n.To)}, {"state", string(n.State)}, {"reason", n.Reason},
+		{"notification", n.ID}, {"whom", whom(n.To)}, {"state", string(n.State)}, {"reason", n.Reason},
 		{"route", fmt.Sprintf("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, {"told", sh.At(n.ToldAt)}, {"next step", sh.At(n.NextAt)},
 	}
 	if a := n.Ack; a != nil {

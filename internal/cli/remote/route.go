@@ -163,7 +163,7 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 		for _, s := range n.Steps {
 			number, after := fmt.Sprint(s.Step), s.After.String()
 			if s.Skipped != "" {
-				rows = append(rows, []string{recipients(n.To), number, after, "", "", "", strings.TrimSuffix("skipped: "+s.Skipped+", "+s.Detail, ", ")})
+				rows = append(rows, []string{whom(n.To), number, after, "", "", "", strings.TrimSuffix("skipped: "+s.Skipped+", "+s.Detail, ", ")})
 			}
 			for _, m := range s.Messages {
 				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, m.Template, string(s.Until), m.Problem})
@@ -174,6 +174,14 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 }
 
 // recipients are several in one cell.
+// whom are the recipients of a notification.
+func whom(to []posthouse.Recipient) string {
+	if len(to) == 0 {
+		return "whom the route names"
+	}
+	return recipients(to)
+}
+
 func recipients(to []posthouse.Recipient) string {
 	var words []string
 	for _, r := range to {

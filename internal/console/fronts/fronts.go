@@ -7,6 +7,7 @@ import (
 	"embed"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +80,7 @@ func listOf(v *host.Visit) (l list, err error) {
 		return l, err
 	}
 	for i, f := range all {
-		one := line{Front: f, Title: l.New.title(v, f.Kind), For: forWhom(v, f.To)}
+		one := line{Front: f, Title: l.New.title(v, f.Kind), For: l.New.forWhom(v, f)}
 		if i < mostAsked && !f.LastAt.IsZero() {
 			calls, err := v.API.Fronts.Calls(v.Ctx(), f.Name)
 			if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound { // it was deleted meanwhile
@@ -93,11 +94,15 @@ func listOf(v *host.Visit) (l list, err error) {
 }
 
 // forWhom are the recipients of a front in words.
-func forWhom(v *host.Visit, to []posthouse.Recipient) string {
-	if len(to) == 0 {
+func (s *settings) forWhom(v *host.Visit, f posthouse.Front) string {
+	named := slices.ContainsFunc(s.Kinds, func(k wire.FrontKind) bool { return k.Kind == f.Kind && k.NamesRecipients })
+	switch {
+	case len(f.To) == 0 && named:
 		return v.Say("front_named")
+	case len(f.To) == 0:
+		return v.Say("told_route_names")
 	}
-	return strings.Join(fronttext.OfRecipients(to), ", ")
+	return strings.Join(fronttext.OfRecipients(f.To), ", ")
 }
 
 // sumOf is the outcome of the last call, and how many of all became nothing.
@@ -164,7 +169,7 @@ func sheetOf(v *host.Visit) (s *sheet, err error) {
 		return nil, err
 	}
 	_, s.Bad = sumOf(s.Calls)
-	s.settings.Name, s.Title, s.For = s.Front.Name, s.title(v, s.Kind), forWhom(v, s.To)
+	s.settings.Name, s.Title, s.For = s.Front.Name, s.title(v, s.Kind), s.forWhom(v, s.Front)
 	s.write()
 	return s, nil
 }
@@ -195,6 +200,7 @@ func (s *settings) read(v *host.Visit) {
 	s.Name = cmp.Or(v.R.PathValue("name"), v.Form("name"))
 	kind := cmp.Or(s.Kind, v.Form("kind"))
 	s.Front = posthouse.Front{Name: s.Name, Kind: kind, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastAt: s.LastAt}
+	s.Route = v.Form("route")
 	s.Channel, s.Template, s.MessageKind, s.Language, s.Each, s.Signed = v.Form("channel"), v.Form("template"), v.Form("message_kind"), v.Form("language"), v.Form("each"), v.Form("signed") != ""
 	s.Format = posthouse.ContentType(v.Form("format"))
 	s.Recipients, s.Matches, s.Priority, s.Expression, s.Window = v.Form("recipients"), v.Form("match"), v.Form("priorities"), v.Form("expressions"), v.Form("dedup_window")

@@ -67,7 +67,10 @@ func showAll(v *host.Visit) error {
 }
 
 // namesOf lists the people of a notification.
-func namesOf(n posthouse.Notification) string {
+func namesOf(v *host.Visit, n posthouse.Notification) string {
+	if len(n.To) == 0 {
+		return v.Say("told_route_names")
+	}
 	var names []string
 	for _, to := range n.To {
 		names = append(names, cmp.Or(to.User, to.Address))
@@ -96,7 +99,7 @@ func show(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
-	s := sheet{Notification: n, Whom: namesOf(n)}
+	s := sheet{Notification: n, Whom: namesOf(v, n)}
 	for _, step := range n.Steps {
 		l := line{NotificationStep: step, Took: step.At.Sub(n.CreatedAt).Round(time.Second)}
 		for _, d := range n.Deliveries {

@@ -48,6 +48,7 @@ func texts() map[string]words.Word {
 		"route_within":        {"Within", "时限"},
 		"route_to":            {"Whom", "通知谁"},
 		"route_own":           {"the first at which the person has an address", "只用本人登记了地址的第一个渠道"},
+		"told_route_names":    {"whom the route names", "由路由指定的收件人"},
 		"route_recipients":    {"the message's recipients", "消息的收件人"},
 		"route_when":          {"When", "条件"},
 		"route_first":         {"One step after the other", "逐级通知"},

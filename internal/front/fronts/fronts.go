@@ -40,8 +40,9 @@ type reads interface {
 type Options struct {
 	Store Store
 	Forms []inbound.Form
-	// Channel and Template look for what a front names.
+	// Channel, Route and Template look for what a front names.
 	Channel  func(ctx context.Context, tenant, name string) (posthouse.Channel, error)
+	Route    func(ctx context.Context, tenant, name string, version int) (posthouse.Route, error)
 	Template func(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 	// Open opens what is sealed.
 	Open func(text, aad string) (string, error)
@@ -227,7 +228,10 @@ func (f fronts) checkTargets(c *web.Call, named bool, s *posthouse.FrontSettings
 	if named && len(to) == 0 {
 		s.To, to = []posthouse.Recipient{}, []posthouse.Recipient{{Address: "x"}}
 	}
-	if err := f.checkTarget(c, "", s.Channel, to); err != nil {
+	if s.To == nil {
+		s.To = []posthouse.Recipient{}
+	}
+	if err := f.checkTarget(c, "", s.Channel, s.Route, to); err != nil {
 		return err
 	}
 	if len(s.Match) > maxMatches {
@@ -239,10 +243,14 @@ func (f fronts) checkTargets(c *web.Call, named bool, s *posthouse.FrontSettings
 		if len(m.If) == 0 {
 			c.RefuseNew(at+"if", "is empty: it would fit everything")
 		}
-		if m.Channel == "" && len(m.To) == 0 {
-			c.RefuseNew(strings.TrimSuffix(at, "."), "changes nothing: want a channel or recipients")
+		channel, route := m.Channel, m.Route
+		if channel == "" && route == "" {
+			channel, route = s.Channel, s.Route
+			if len(m.To) == 0 {
+				c.RefuseNew(strings.TrimSuffix(at, "."), "changes nothing: want a channel, a route or recipients")
+			}
 		}
-		if err := f.checkTarget(c, at, cmp.Or(m.Channel, s.Channel), either(m.To, to)); err != nil {
+		if err := f.checkTarget(c, at, channel, route, either(m.To, to)); err != nil {
 			return err
 		}
 	}
@@ -269,17 +277,32 @@ func either(a, b []posthouse.Recipient) []posthouse.Recipient {
 	return b
 }
 
-// checkTarget checks a channel, and recipients as those of a message.
-func (f fronts) checkTarget(c *web.Call, at, channel string, to []posthouse.Recipient) error {
-	d := posthouse.Draft{Channel: channel, To: to, Content: &posthouse.Content{Text: "x"}}
+// checkTarget checks a channel or a route, and recipients as those of a message.
+func (f fronts) checkTarget(c *web.Call, at, channel, route string, to []posthouse.Recipient) error {
+	d := posthouse.Draft{Channel: channel, Route: route, To: to, Content: &posthouse.Content{Text: "x"}}
 	p := draft.Problems{Path: at}
 	draft.Check(&d, draft.MaxRecipients, time.Now(), &p)
 	c.Add(p.List)
+	if route != "" {
+		return f.checkRoute(c, at, route, to)
+	}
 	if channel == "" {
 		return nil
 	}
 	_, err := f.Channel(c.Context(), c.Tenant(), channel)
 	return missing(c, err, at+"channel", "there is no channel %.80q", channel)
+}
+
+// checkRoute checks that there is a route, and that each of its steps has recipients where there are no others.
+func (f fronts) checkRoute(c *web.Call, at, name string, to []posthouse.Recipient) error {
+	r, err := f.Route(c.Context(), c.Tenant(), name, 0)
+	if err != nil {
+		return missing(c, err, at+"route", "there is no route %.80q", name)
+	}
+	if i := slices.IndexFunc(r.Steps, func(s posthouse.RouteStep) bool { return len(s.To) == 0 }); i >= 0 && len(to) == 0 {
+		c.RefuseNew(at+"to", "is required: step %d of the route %s names no recipients of its own", i+1, name)
+	}
+	return nil
 }
 
 func (f fronts) rotate(c *web.Call) (wire.NewFront, error) {

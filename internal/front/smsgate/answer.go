@@ -91,6 +91,13 @@ func found(r *inbound.Request) view {
 		}
 		v.Recipients = append(v.Recipients, one)
 	}
+	for i := range f.Notifications {
+		n := &f.Notifications[i]
+		if n.UpdatedAt.After(last) {
+			last = n.UpdatedAt
+		}
+		v.Recipients = append(v.Recipients, toldOf(r, n)...)
+	}
 	v.State = whole(v.Recipients)
 	if v.State != pending {
 		v.States[v.State] = last.UTC()
@@ -111,6 +118,46 @@ func stateOf(s posthouse.State) string {
 		return delivered
 	}
 	return failed
+}
+
+// toldOf are the recipients of a notification with how far it is. One whose route names them has none to be told of.
+func toldOf(r *inbound.Request, n *posthouse.Notification) (list []recipient) {
+	one := recipient{Number: r.Front.Name, State: told(n)}
+	if one.State == failed {
+		one.Error = cmp.Or(n.Reason, string(n.State))
+	}
+	for _, to := range n.To {
+		one.Number = to.Address
+		if len(r.Front.To) > 0 {
+			one.Number = cmp.Or(to.User, r.Front.Name)
+		}
+		list = append(list, one)
+	}
+	if len(n.To) == 0 {
+		list = []recipient{one}
+	}
+	return list
+}
+
+// told is how far a notification is, in the original's words.
+func told(n *posthouse.Notification) string {
+	switch n.State {
+	case posthouse.NotificationAcknowledged:
+		return delivered
+	case posthouse.NotificationNotTold:
+		return failed
+	case posthouse.NotificationWaiting:
+		if len(n.Deliveries) == 0 {
+			return pending
+		}
+		return processed
+	}
+	for _, d := range n.Deliveries {
+		if d.ID == n.ToldBy {
+			return stateOf(d.State)
+		}
+	}
+	return sent
 }
 
 // whole is the state of a message: the first state that any recipient is still in, and failed where it is that of all.
