@@ -369,6 +369,29 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 	}
 }
 
+// A message whose route names all recipients needs none, and its notification is that of whoever was told.
+func TestARouteMayNameAllRecipients(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		own := []posthouse.Recipient{{User: "u1"}, {User: "u2"}}
+		h.way("own", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, To: own, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+		h.way("open", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, To: own}, step("b")}})
+		if _, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "open", Content: &posthouse.Content{Text: "x"}}); posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "to: is required: step 2 of the route open") {
+			h.Errorf("a step without any: %v", err)
+		}
+		message, list := h.routes("own")
+		if len(list) != 1 || list[0].To == nil || len(list[0].To) != 0 {
+			h.Fatalf("the notifications are %+v, want one", list)
+		}
+		h.eventually("both are told", func() bool { return len(p.on("a")) == 2 })
+		for user, want := range map[string]int{"u3": 0, "u2": 1} {
+			acked, err := h.api.Notifications.AcknowledgeMessage(h.Context(), message, wire.Ack{By: user, User: user})
+			if len(acked) != want || (err == nil) != (want > 0) {
+				h.Errorf("%s acknowledges %d, %v", user, len(acked), err)
+			}
+		}
+	})
+}
+
 func TestALinkNeedsTheServersAddress(t *testing.T) {
 	ways(t, func(h *house, _ *scripted) {
 		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a")}})

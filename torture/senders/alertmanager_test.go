@@ -15,14 +15,15 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/internal/house"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // pair are two Alertmanagers of a cluster, which hear from each other too late: both tell of each alert.
 type pair [2]string
 
-// startPair starts a pair that posts to a front at a URL, with the token but for alerts that say wrong="yes", and sends those that say
-// app="yes" as an application of WeCom to another.
-func startPair(t *testing.T, program, address, token, app, secret string) (p pair) {
+// startPair starts a pair that posts to a front at a URL, with the token but for alerts that say wrong="yes", with the token of another front
+// those that say way="night", and sends those that say app="yes" as an application of WeCom to a third.
+func startPair(t *testing.T, program, address, token, night, app, secret string) (p pair) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "alertmanager.yml")
 	config := fmt.Sprintf(`route:
@@ -35,6 +36,8 @@ func startPair(t *testing.T, program, address, token, app, secret string) (p pai
       matchers: [wrong="yes"]
     - receiver: app
       matchers: [app="yes"]
+    - receiver: night
+      matchers: [way="night"]
 receivers:
   - name: posthouse
     webhook_configs:
@@ -45,10 +48,14 @@ receivers:
     webhook_configs:
       - url: %s
         http_config: {authorization: {credentials: %s}}
+  - name: night
+    webhook_configs:
+      - url: %s
+        http_config: {authorization: {credentials: %s}}
   - name: app
     wechat_configs:
       - {api_url: %s/cgi-bin/, corp_id: ww1, api_secret: %s, agent_id: "1", to_user: "@all", message: '{{ .CommonLabels.alertname }}'}
-`, address, token, address, strings.Repeat("0", 64), app, secret)
+`, address, token, address, strings.Repeat("0", 64), address, night, app, secret)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +129,19 @@ func (p pair) metric(t *testing.T, begin string) (sum float64) {
 	return sum
 }
 
+// night makes a front that leads to a route, whose second step is for whoever the first does not reach.
+func (y *yard) night() wire.NewFront {
+	y.Helper()
+	_, err := y.api().Routes.Put(y.Context(), posthouse.Route{Name: "night", Steps: []posthouse.RouteStep{
+		{Channels: []string{"out"}, To: []posthouse.Recipient{{User: "li"}}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)},
+		{Channels: []string{"out"}, To: []posthouse.Recipient{{User: "wang"}}},
+	}})
+	y.must(err)
+	made, err := y.api().Fronts.Put(y.Context(), "night", wire.PutFront{Kind: "alertmanager", FrontSettings: posthouse.FrontSettings{Route: "night"}})
+	y.must(err)
+	return made
+}
+
 // Two real Alertmanagers of a cluster tell of the same alerts. Each alert is one message, whatever happens to the server meanwhile.
 func TestAPairOfAlertmanagers(t *testing.T) {
 	t.Parallel()
@@ -133,7 +153,8 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 	f := y.front("alertmanager")
 	way := lossyWay(y)
 	app := y.front("wecom-app")
-	p := startPair(t, program, way.URL+f.Path, f.Token, way.URL+app.Path, app.Token)
+	night := y.night()
+	p := startPair(t, program, way.URL+f.Path, f.Token, night.Token, way.URL+app.Path, app.Token)
 	once := func(name string) {
 		t.Helper()
 		house.Until(t, "there is a message about "+name, func() bool { return len(y.messages("alertmanager", name)) > 0 })
@@ -159,13 +180,22 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 	p.tell(t, "ByTheApp", "app", "yes")
 	house.Until(t, "both have sent it as an application", func() bool { return len(y.messages("wecom-app", "ByTheApp")) == 2 })
 
+	p.tell(t, "Routed", "way", "night")
+	house.Until(t, "both have told what follows the route", func() bool {
+		n := y.outcomes(night.Name)
+		return n[posthouse.FrontAccepted] == 1 && n[posthouse.FrontDuplicate] == 1
+	})
+	once("Routed")
+
 	letGo := y.holdUp()
 	p.tell(t, "Killed")
+	p.tell(t, "KilledOnItsWay", "way", "night")
 	y.heldUp()
 	y.member().Kill(t)
 	letGo()
 	y.member().Start(t)
 	once("Killed")
+	once("KilledOnItsWay")
 
 	way.lose.Store(2)
 	p.tell(t, "Unanswered")
@@ -189,7 +219,7 @@ func TestAPairOfAlertmanagers(t *testing.T) {
 			t.Errorf("there are %d messages of %s", seen[m.Content.Title], m.Content.Title)
 		}
 	}
-	for _, name := range []string{"Good", "Killed", "Unanswered"} {
+	for _, name := range []string{"Good", "Routed", "Killed", "KilledOnItsWay", "Unanswered"} {
 		if seen["[Firing] "+name] != 1 {
 			t.Errorf("there are %d messages about %s, want one", seen["[Firing] "+name], name)
 		}

@@ -114,7 +114,7 @@ func (y *yard) holdUp() (letGo func()) {
 	y.Helper()
 	tx, err := y.db.BeginTx(y.Context(), nil)
 	y.must(err)
-	_, err = tx.ExecContext(y.Context(), "LOCK TABLE posthouse_messages IN SHARE MODE")
+	_, err = tx.ExecContext(y.Context(), "LOCK TABLE posthouse_messages, posthouse_plans IN SHARE MODE")
 	y.must(err)
 	return func() { y.must(tx.Rollback()) }
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -18,7 +19,52 @@ func examineFronts(ctx context.Context, s *store.Store, now time.Time) []finding
 	if err != nil {
 		return []finding{{"fronts", false, err.Error()}}
 	}
-	return quietFronts(quiet)
+	all, err := s.Fronts.AllFronts(ctx)
+	if err != nil {
+		return []finding{{"fronts", false, err.Error()}}
+	}
+	lost, err := lostFronts(all, func(tenant, channel, route string) error {
+		if route != "" {
+			_, err := s.Routes.Route(ctx, tenant, route, 0)
+			return err
+		}
+		_, err := s.Channels.Channel(ctx, tenant, channel)
+		return err
+	})
+	if err != nil {
+		return []finding{{"fronts", false, err.Error()}}
+	}
+	return append(lost, quietFronts(quiet)...)
+}
+
+// lostFronts names the fronts that lead to a channel or a route which is not there: whoever posts to one is told to come again, until it is.
+func lostFronts(list []posthouse.Front, find func(tenant, channel, route string) error) (out []finding, err error) {
+	for _, f := range list {
+		places := []posthouse.FrontMatch{{Channel: f.Channel, Route: f.Route}}
+		for _, m := range f.Match {
+			if m.Channel != "" || m.Route != "" {
+				places = append(places, m)
+			}
+		}
+		for _, m := range places {
+			err := find(f.Tenant, m.Channel, m.Route)
+			if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+				return nil, err
+			}
+			if err != nil {
+				out = append(out, finding{"front " + f.Name, false, fmt.Sprintf("leads nowhere: %v%s. Its sender is answered 503", err, ofTenant(f.Tenant))})
+			}
+		}
+	}
+	return out, nil
+}
+
+// ofTenant names a tenant where it is not the usual one.
+func ofTenant(name string) string {
+	if name == posthouse.DefaultTenant {
+		return ""
+	}
+	return " (tenant " + name + ")"
 }
 
 func quietFronts(list []posthouse.Front) (out []finding) {
@@ -27,10 +73,7 @@ func quietFronts(list []posthouse.Front) (out []finding) {
 		if f.LastAt.IsZero() {
 			detail = "nothing has come yet, for a day and more"
 		}
-		if f.Tenant != posthouse.DefaultTenant {
-			detail += " (tenant " + f.Tenant + ")"
-		}
-		out = append(out, finding{"front " + f.Name, true, detail + ": look whether its sender posts to it"})
+		out = append(out, finding{"front " + f.Name, true, detail + ofTenant(f.Tenant) + ": look whether its sender posts to it"})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -21,5 +22,30 @@ func TestTheDoctorNamesQuietFronts(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// The doctor finds fault with a front that leads to what is not there, by itself or by a line of its table.
+func TestTheDoctorNamesFrontsThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	got, err := lostFronts([]posthouse.Front{
+		{Tenant: posthouse.DefaultTenant, Name: "fine", FrontSettings: posthouse.FrontSettings{Channel: "desk", Match: []posthouse.FrontMatch{{To: []posthouse.Recipient{{User: "u1"}}}, {Route: "day"}}}},
+		{Tenant: posthouse.DefaultTenant, Name: "ops", FrontSettings: posthouse.FrontSettings{Route: "night", Match: []posthouse.FrontMatch{{Channel: "db"}}}},
+		{Tenant: "acme", Name: "builds", FrontSettings: posthouse.FrontSettings{Channel: "gone"}},
+	}, func(_, channel, route string) error {
+		if name := cmp.Or(route, channel); name != "desk" && name != "day" {
+			return posthouse.Errorf(posthouse.CodeNotFound, "there is no %s", name)
+		}
+		return nil
+	})
+	want := []finding{
+		{"front ops", false, "leads nowhere: there is no night. Its sender is answered 503"}, {"front ops", false, "leads nowhere: there is no db. Its sender is answered 503"},
+		{"front builds", false, "leads nowhere: there is no gone (tenant acme). Its sender is answered 503"},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := lostFronts([]posthouse.Front{{Name: "ops"}}, func(_, _, _ string) error { return posthouse.Errorf(posthouse.CodeUnavailable, "no database") }); err == nil {
+		t.Error("what cannot be looked up is taken for nothing wrong")
 	}
 }

@@ -126,3 +126,18 @@ func TestThePageOfAFrontHasWhatCame(t *testing.T) {
 		t.Errorf("the audit log has %+v", log.Items)
 	}
 }
+
+// A front leads to a route by the form, and the pages say so.
+func TestAFrontLeadsToARoute(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.API("PUT", "/v1/routes/night", `{"steps":[{"channels":["out"],"to":[{"user":"li"}]}]}`, nil)
+	routed := url.Values{"kind": {"grafana"}, "route": {"night"}, "match": {"team=db to-route=night recipients=wang"}}
+	h.Shows(h.Ask("admin", at, routed).Body, "/routes/night", "whom the route names", "team=db to-route=night recipients=wang", `name="route" maxlength="63" value="night"`)
+	h.Shows(h.Page("viewer", at), "Route night", "whom the route names")
+	routed.Set("channel", "out")
+	if got := h.Ask("admin", at+"/grafana", routed); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "<code>route</code>") {
+		t.Errorf("a channel beside a route: %d", got.Status)
+	}
+}

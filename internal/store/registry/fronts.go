@@ -118,6 +118,12 @@ func (s Fronts) QuietFronts(ctx context.Context, since time.Time) ([]posthouse.F
 	return list, s.db.Coded(err, "list the fronts at which nothing comes")
 }
 
+// AllFronts lists the fronts of all tenants.
+func (s Fronts) AllFronts(ctx context.Context) ([]posthouse.Front, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readFront, "SELECT "+frontColumns+" FROM posthouse_fronts ORDER BY tenant, name")
+	return list, s.db.Coded(err, "list all fronts")
+}
+
 // DeleteFront deletes a front with what is kept of its calls.
 func (s Fronts) DeleteFront(ctx context.Context, now time.Time, tenant, name string) error {
 	return s.db.Change(ctx, now, "delete a front", func(t *sqldb.Tx) error {
