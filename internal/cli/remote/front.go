@@ -64,7 +64,7 @@ front that leads to a route whose steps all name theirs.`,
   posthouse front add grafana --to-channel ops --recipients li.na --language zh --each alert
   posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-channel=db'
   posthouse front add alertmanager --to-route night
-  posthouse front add alertmanager --to-channel ops --recipients roster:sre --match 'severity=critical to-route=night'
+  posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-route=night'
   posthouse front add smsgate --to-channel sms`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			f.in.Kind = args[0]
