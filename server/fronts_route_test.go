@@ -112,7 +112,9 @@ func TestLabelsLeadToARoute(t *testing.T) {
 				h.Fatalf("%d %s", status, said)
 			}
 		}
-		h.eventually("all are told, once", func() bool { return slices.Equal(p.on("a"), []string{"u1", "u1"}) && slices.Equal(p.on("b"), []string{"u1"}) })
+		h.eventually("all are told, once", func() bool {
+			return slices.Equal(p.on("a"), []string{"u1", "u1"}) && slices.Equal(p.on("b"), []string{"u1"})
+		})
 		if n := len(h.lastNotices()); n != 2 {
 			h.Errorf("there are %d notifications, want two", n)
 		}
