@@ -17,8 +17,8 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	for text, want := range map[string]posthouse.FrontMatch{
 		"a=b severity=x to-channel=db recipients=role:dba,u1": {If: map[string]string{"severity": "x", "a": "b"}, Channel: "db", To: []posthouse.Recipient{{Role: "dba"}, {User: "u1"}}},
 		"a=b to-route=night": {If: map[string]string{"a": "b"}, Route: "night"},
-		"a=": {If: map[string]string{"a": ""}},
-		"":   {If: map[string]string{}},
+		"a=":                 {If: map[string]string{"a": ""}},
+		"":                   {If: map[string]string{}},
 	} {
 		got, err := Match(text)
 		if err != nil || !cmp.Equal(got, want) || OfMatch(got) != text {
