@@ -19,7 +19,7 @@ var least = map[string]posthouse.Role{
 	"GET {$}": posthouse.RoleViewer, "GET search": posthouse.RoleViewer, "GET search.csv": posthouse.RoleViewer, "GET messages/{id}": posthouse.RoleViewer, "GET deliveries/{id}": posthouse.RoleViewer,
 	"GET attention": posthouse.RoleViewer, "GET channels": posthouse.RoleViewer, "GET channels/{name}": posthouse.RoleViewer,
 	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET decisions": posthouse.RoleViewer, "GET decisions/{id}": posthouse.RoleViewer, "POST decisions/{id}/stop": posthouse.RoleOperator, "POST decisions/{id}/undo": posthouse.RoleOperator,
-	"GET tasks": posthouse.RoleViewer, "GET tasks/{id}": posthouse.RoleViewer, "GET reminders": posthouse.RoleViewer, "GET reminders/{id}": posthouse.RoleViewer, "POST reminders/{id}/end": posthouse.RoleOperator, "GET system": posthouse.RoleViewer,
+	"GET tasks": posthouse.RoleViewer, "GET tasks/{id}": posthouse.RoleViewer, "GET reminders": posthouse.RoleViewer, "GET reminders/{id}": posthouse.RoleViewer, "POST reminders/{id}/end": posthouse.RoleOperator, "POST reminders/{id}/pause": posthouse.RoleOperator, "POST reminders/{id}/resume": posthouse.RoleOperator, "GET new-schedule": posthouse.RoleSender, "POST new-schedule": posthouse.RoleSender, "GET system": posthouse.RoleViewer,
 	"POST deliveries/{id}/cancel": posthouse.RoleOperator, "POST deliveries/{id}/replay": posthouse.RoleOperator, "POST deliveries/{id}/resolve": posthouse.RoleOperator,
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator, "POST campaigns/{name}/unschedule": posthouse.RoleOperator,
@@ -129,6 +129,7 @@ func TestEveryWordIsThere(t *testing.T) {
 	}
 	for _, s := range []posthouse.ReminderState{posthouse.ReminderOpen, posthouse.ReminderEnded} {
 		names["reminder_"+string(s)] = true
+		names["reminder_paused"] = true
 	}
 	for _, s := range wire.DecisionStates() {
 		names["decision_"+string(s)] = true

@@ -90,6 +90,15 @@ func endReminder(v *visit) error {
 	return v.goTo(v.at("reminders", id) + "?said=ended_said")
 }
 
+// Standing is how it stands, in a word.
+func (r recalled) Standing() string { return standing(r.Reminder) }
+
+// Scheduled says that the form of schedules shows it.
+func (r recalled) Scheduled() bool { return r.Pausable() && r.Repeat != nil && r.Repeat.Cron != "" }
+
+// Pausable says that it is paused and resumed: a task's is the workflow's.
+func (r recalled) Pausable() bool { return r.State == posthouse.ReminderOpen && r.Task == "" }
+
 // Ahead are the slots that are still to come.
 func (r recalled) Ahead() []time.Time {
 	return slices.DeleteFunc(slices.Clone(r.Reminder.Slots), func(t time.Time) bool { return t.IsZero() })
