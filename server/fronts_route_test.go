@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -337,4 +338,47 @@ func TestAMailFollowsARoute(t *testing.T) {
 	if why := h.callsAt("mail", 2)[1].Reason; !strings.Contains(why, "df.txt is left out") {
 		t.Errorf("the call says %q", why)
 	}
+}
+
+// A client of message-pusher asks by the uuid that it was told how far its message is, with the token that all others need too.
+func TestAMessagePusherIsAskedForAState(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"b"}, Until: posthouse.ProofAcknowledged, Within: hour}}})
+		f := h.front("message-pusher", func(in *wire.PutFront) {
+			in.Channel = "a"
+			in.Match = []posthouse.FrontMatch{{If: map[string]string{"user": "night"}, Route: "night"}}
+		})
+		push := func(user string) string {
+			h.Helper()
+			status, said := h.knock("POST", f.Path+"/push/"+user, `{"title":"Disk","content":"full","token":"`+f.Token+`"}`)
+			var out struct{ UUID string }
+			if err := json.Unmarshal([]byte(said), &out); err != nil || status != 200 || out.UUID == "" {
+				h.Fatalf("%d %s", status, said)
+			}
+			return out.UUID
+		}
+		stands := func(uuid string, want string) {
+			h.Helper()
+			h.eventually("it stands as "+want, func() bool {
+				status, said := h.knock("GET", f.Path+"/api/message/status/"+uuid, "", "Authorization", f.Token)
+				return status == 200 && said == `{"message":"","status":`+want+`,"success":true}`
+			})
+		}
+		stands(push("root"), "2")
+		p.says("a", refusal)
+		stands(push("root"), "3")
+		routed := push("night")
+		stands(routed, "1")
+		_, err := h.api.Notifications.AcknowledgeMessage(h.Context(), routed, wire.Ack{By: "li"})
+		h.must(err)
+		stands(routed, "2")
+		for name, c := range map[string]struct {
+			path, token string
+			status      int
+		}{"no token": {routed, "", 401}, "no message": {posthouse.NewID(), f.Token, 200}} {
+			if status, said := h.knock("GET", f.Path+"/api/message/status/"+c.path, "", "Authorization", c.token); status != c.status || !strings.Contains(said, `"success":false`) {
+				h.Errorf("%s: %d %s", name, status, said)
+			}
+		}
+	})
 }

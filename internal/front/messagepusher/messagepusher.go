@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/inbound"
 )
 
@@ -21,7 +22,26 @@ func Form() inbound.Form {
 	}
 }
 
+// The original's states of a message.
+const (
+	pending = 1
+	sent    = 2
+	failed  = 3
+)
+
+// asked is the id of the message whose state a request asks for, empty where it asks for none.
+func asked(r *inbound.Request) string {
+	id, is := strings.CutPrefix(strings.Join(r.Rest, "/"), "api/message/status/")
+	if !is || r.Method != http.MethodGet {
+		return ""
+	}
+	return id
+}
+
 func read(r *inbound.Request) ([]inbound.Message, error) {
+	if id := asked(r); id != "" {
+		return nil, r.Find(id)
+	}
 	title, description, content := r.Field("title"), r.Field("description", "short", "desp"), r.Field("content", "desp")
 	text := cmp.Or(content, description, title)
 	if text == "" {
@@ -44,7 +64,40 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 	return []inbound.Message{m}, nil
 }
 
-func answer(w http.ResponseWriter, _ *inbound.Request, out inbound.Result) {
+// stateOf is how far a message is, in the original's words: failed where nobody was reached, pending as long as anybody may be.
+func stateOf(f *inbound.Found) int {
+	failures, open := 0, 0
+	for i := range f.Deliveries {
+		switch s := f.Deliveries[i].State; {
+		case s == posthouse.Sent || s == posthouse.Delivered:
+		case s.Open() || s == posthouse.Unknown:
+			open++
+		default:
+			failures++
+		}
+	}
+	for i := range f.Notifications {
+		switch f.Notifications[i].State {
+		case posthouse.NotificationWaiting:
+			open++
+		case posthouse.NotificationNotTold:
+			failures++
+		}
+	}
+	switch {
+	case open > 0:
+		return pending
+	case failures == len(f.Deliveries)+len(f.Notifications):
+		return failed
+	}
+	return sent
+}
+
+func answer(w http.ResponseWriter, r *inbound.Request, out inbound.Result) {
+	if r.Found != nil {
+		inbound.AnswerJSON(w, http.StatusOK, map[string]any{"success": true, "message": "", "status": stateOf(r.Found)})
+		return
+	}
 	status := http.StatusOK // it answers 200 whatever happens but a wrong token
 	text := out.Reason
 	switch out.Status {
