@@ -36,7 +36,8 @@ type Draft struct {
 	// DedupKey makes a second message with it a duplicate_of the first, within the
 	// channel's dedup_window.
 	DedupKey string `json:"dedup_key,omitempty"`
-	// DedupWindow overrides the channel's, at most 3650d.
+	// DedupWindow overrides the channel's, at most 3650d. With a route it defaults to 7d, and the key holds at least as long as a
+	// notification of the first message waits.
 	DedupWindow Duration `json:"dedup_window,omitempty"`
 	// Clock adds fields to the payload at the moment of sending. It needs a template.
 	Clock  *Clock `json:"clock,omitempty"`

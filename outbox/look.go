@@ -47,6 +47,15 @@ const (
 // once is what there is one message of.
 type once struct{ channel, key string }
 
+// onceOf is that of a draft. One that follows a route has none here: whether its key holds is known when it is moved, since that depends on
+// what has become of the message before.
+func onceOf(d *posthouse.Draft) once {
+	if d.Route != "" {
+		return once{}
+	}
+	return once{d.Channel, d.DedupKey}
+}
+
 // place is where a draft goes: the message it becomes or is, and the row to write, "" for none.
 type place struct{ message, row string }
 
@@ -55,7 +64,7 @@ func (b *Box) place(ctx context.Context, tx Execer, drafts []posthouse.Draft) ([
 	var keys []once
 	known := map[once]place{}
 	for i := range drafts {
-		k := once{drafts[i].Channel, drafts[i].DedupKey}
+		k := onceOf(&drafts[i])
 		if _, twice := known[k]; k.key != "" && !twice {
 			known[k] = place{}
 			keys = append(keys, k)
@@ -67,7 +76,7 @@ func (b *Box) place(ctx context.Context, tx Execer, drafts []posthouse.Draft) ([
 	}
 	list := make([]place, len(drafts))
 	for i := range drafts {
-		k := once{drafts[i].Channel, drafts[i].DedupKey}
+		k := onceOf(&drafts[i])
 		if p := known[k]; k.key != "" && looked {
 			list[i], known[k] = p, place{message: p.message}
 			continue

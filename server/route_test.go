@@ -401,3 +401,72 @@ func TestALinkNeedsTheServersAddress(t *testing.T) {
 		}
 	})
 }
+
+func TestAStormIsOneNotificationWhileItIsOpen(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+		alert := posthouse.Draft{
+			Route: "w", To: []posthouse.Recipient{{User: "u1"}, {User: "u2"}}, Content: &posthouse.Content{Text: "disk full"},
+			DedupKey: "disk-7", DedupWindow: posthouse.Duration(time.Microsecond),
+		}
+		sent := make([]posthouse.Accepted, 8)
+		var all sync.WaitGroup
+		for i := range sent {
+			all.Go(func() { sent[i] = h.hand(alert) })
+		}
+		all.Wait()
+		first := sent[slices.IndexFunc(sent, func(a posthouse.Accepted) bool { return a.DuplicateOf == "" })]
+		for _, a := range sent {
+			if a.ID != first.ID {
+				t.Errorf("a second message of the storm has the id %s, want %s", a.ID, first.ID)
+			}
+		}
+		other := alert
+		other.DedupKey = "disk-8"
+		if got := h.hand(other); got.DuplicateOf != "" {
+			t.Errorf("another key is a duplicate of %s", got.DuplicateOf)
+		}
+		for i, user := range []string{"u1", "u2"} { // it is open until the last of both is decided
+			if got := h.hand(alert); got.DuplicateOf != first.ID {
+				t.Errorf("with %d acknowledged: got %+v, want a duplicate of %s", i, got, first.ID)
+			}
+			_, err := h.api.Notifications.AcknowledgeMessage(h.Context(), first.ID, wire.Ack{User: user, By: user})
+			h.must(err)
+		}
+		again := h.hand(alert)
+		if again.DuplicateOf != "" || again.ID == first.ID {
+			t.Errorf("when all is acknowledged: got %+v, want a new message", again)
+		}
+		list, err := h.api.Notifications.List(h.Context(), posthouse.NotificationAcknowledged, client.Filter{})
+		h.must(err)
+		if len(list.Items) != 2 {
+			t.Errorf("%d notifications are acknowledged, want those of two people", len(list.Items))
+		}
+	})
+}
+
+func TestADedupKeyOfARouteHoldsForItsWindow(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a")}})
+		otp := posthouse.Draft{Route: "w", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}, DedupKey: "k"}
+		first := h.hand(otp)
+		h.turns(posthouse.DeliveryID(first.ID, 1), posthouse.NotificationTold)
+		if got := h.hand(otp); got.DuplicateOf != first.ID {
+			t.Errorf("got %+v, want a duplicate of %s for seven days", got, first.ID)
+		}
+	})
+}
+
+func TestAStormInTheOutboxIsOneNotification(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+		alert := posthouse.Draft{Route: "w", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "disk full"}, DedupKey: "disk-7"}
+		_, err := h.business().Enqueue(h.Context(), h.db, alert, alert)
+		h.must(err)
+		h.insertRow(`{"route": "w", "to": [{"user": "u1"}], "content": {"text": "disk full"}, "dedup_key": "disk-7"}`)
+		h.outboxIsEmpty()
+		if n := h.number("SELECT COUNT(*) FROM posthouse_plans WHERE type = 'notification'"); n != 1 {
+			t.Errorf("%d notifications were made, want 1", n)
+		}
+	})
+}

@@ -77,7 +77,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if sub.Plans, sub.Routed = slices.Concat(req.Plans, way.plans), way.ids; len(req.Drafts) == 0 {
+	if sub.Routed = way.list; len(req.Drafts) == 0 {
 		sub.ID = posthouse.NewID()
 	}
 	if err := in.meet(ctx, req.Tenant, req.Drafts); err != nil {
@@ -106,7 +106,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	}
 	if !outcome.Replayed {
 		in.announce(ctx, sub, outcome)
-		in.wakePlanner(sub.Plans)
+		in.wakePlanner(sub.AllPlans())
 	}
 	answer.Accepted, answer.Replayed = way.inOrder(outcome.Accepted), outcome.Replayed
 	return answer, nil

@@ -106,7 +106,7 @@ type Options struct {
 // Routing knows routes.
 type Routing interface {
 	// Begin makes the plans of the notifications of a draft that names a route, for the recipients that it means, or says what is wrong.
-	Begin(ctx context.Context, req *Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) (plans []work.Plan, mentionAll bool, err error)
+	Begin(ctx context.Context, req *Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) (routed work.Routed, mentionAll bool, err error)
 	// End ends the notifications of a message, and withdraws what has not started of them.
 	End(ctx context.Context, tenant, message string) error
 }

@@ -240,8 +240,8 @@ func (r *Relay) weighOne(ctx context.Context, l *letter, known directory, handed
 	}
 	sub := &work.Submission{Tenant: l.row.Tenant, Endpoint: "outbox"}
 	if l.draft.Route != "" {
-		sub.ID, sub.Routed = own, []string{cmp.Or(id, own)}
-		sub.Plans, err = r.Intake.begin(ctx, l.row.Tenant, sub.Routed[0], &l.draft, handedIn, problems)
+		sub.ID = own
+		sub.Routed, err = r.Intake.begin(ctx, l.row.Tenant, cmp.Or(id, own), &l.draft, handedIn, problems)
 	} else {
 		var entry work.Entry
 		entry, err = r.Intake.prepare(ctx, work.Program(), l.row.Tenant, cmp.Or(id, own), &l.draft, known, handedIn, problems)
@@ -295,7 +295,7 @@ func (r *Relay) forward(ctx context.Context, letters []letter) (moved int, err e
 		if l.submission == nil {
 			continue
 		}
-		n := len(l.submission.Plans)
+		n := len(l.submission.AllPlans())
 		for i := range l.submission.Entries {
 			n += len(l.submission.Entries[i].Deliveries)
 		}
@@ -362,11 +362,11 @@ func (r *Relay) keepTold(l *letter) time.Duration {
 // tell wakes the dispatchers and writes down what became of a letter.
 func (r *Relay) tell(ctx context.Context, l *letter, outcome work.Outcome) {
 	r.Intake.announce(ctx, l.submission, outcome)
-	r.Intake.wakePlanner(l.submission.Plans)
+	r.Intake.wakePlanner(l.submission.AllPlans())
 	accepted := outcome.Accepted
 	if of := accepted[0].DuplicateOf; of != "" {
 		r.Log.Info("a message of the outbox is a duplicate: nothing was created", "tenant", l.row.Tenant, "channel", l.draft.Channel,
-			"message", l.submission.Entries[0].Message.ID, "duplicate_of", of, "dedup_key", l.draft.DedupKey)
+			"message", l.submission.MessageID(), "duplicate_of", of, "dedup_key", l.draft.DedupKey)
 	}
 }
 

@@ -12,9 +12,8 @@ import (
 
 // routed is what becomes of the drafts of a request that name a route: plans, which send their messages later.
 type routed struct {
-	by         []bool   // of all drafts, in their order: whether it names a route
-	ids        []string // of the messages of those that do
-	plans      []work.Plan
+	by         []bool // of all drafts, in their order: whether it names a route
+	list       []work.Routed
 	problems   []posthouse.Problem
 	mentionAll bool
 }
@@ -54,28 +53,28 @@ func (in *Intake) routed(ctx context.Context, req *Request, now time.Time) (w ro
 		if in.o.Routes == nil {
 			p.Add("route", "routes are not known here")
 		} else if len(p.List) == 0 {
-			plans, mentionAll, err := in.o.Routes.Begin(ctx, req, id, &d, now, p)
+			routed, mentionAll, err := in.o.Routes.Begin(ctx, req, id, &d, now, p)
 			if err != nil {
 				return w, err
 			}
-			w.plans, w.mentionAll = append(w.plans, plans...), w.mentionAll || mentionAll
+			w.list, w.mentionAll = append(w.list, routed), w.mentionAll || mentionAll
 		}
-		w.ids, w.problems = append(w.ids, id), append(w.problems, p.List...)
+		w.problems = append(w.problems, p.List...)
 	}
 	req.Drafts, req.Path = direct, func(i int) string { return kept[i] }
 	return w, nil
 }
 
 // begin makes the plans of a draft of the outbox that names a route.
-func (in *Intake) begin(ctx context.Context, tenant, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) ([]work.Plan, error) {
+func (in *Intake) begin(ctx context.Context, tenant, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) ([]work.Routed, error) {
 	if in.o.Routes == nil {
 		p.Add("route", "routes are not known here")
 	}
 	if len(p.List) > 0 {
 		return nil, nil
 	}
-	plans, _, err := in.o.Routes.Begin(ctx, &Request{Tenant: tenant, Caller: work.Program()}, id, d, now, p)
-	return plans, err
+	routed, _, err := in.o.Routes.Begin(ctx, &Request{Tenant: tenant, Caller: work.Program()}, id, d, now, p)
+	return []work.Routed{routed}, err
 }
 
 // inOrder puts what was stored in the order of the drafts: what goes its own way was stored first.
@@ -84,7 +83,7 @@ func (w *routed) inOrder(stored []posthouse.Accepted) []posthouse.Accepted {
 		return stored
 	}
 	list := make([]posthouse.Accepted, 0, len(stored))
-	direct, way := stored[:len(stored)-len(w.ids)], stored[len(stored)-len(w.ids):]
+	direct, way := stored[:len(stored)-len(w.list)], stored[len(stored)-len(w.list):]
 	for _, byRoute := range w.by {
 		if byRoute {
 			list, way = append(list, way[0]), way[1:]

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -44,8 +45,23 @@ type notification struct {
 	Over time.Time `json:"over,omitzero"`
 	// Stepped is set once what had not started of that step was withdrawn since its time is over.
 	Stepped bool `json:"stepped,omitempty"`
+	// DedupKey keeps a second message with it from being told while this one waits, and for DedupWindow. Defaults to none.
+	DedupKey    string             `json:"dedup_key,omitempty"`
+	DedupWindow posthouse.Duration `json:"dedup_window,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
+}
+
+// defaultDedupWindow is how long a dedup key holds where nobody says, as on channels.
+const defaultDedupWindow = 7 * 24 * time.Hour
+
+// dedupScope is where the dedup keys of a route's messages lie, beside those of channels: no name has a slash. The column has room for 128
+// characters, which is the longest name.
+func dedupScope(route string) string {
+	if scope := "/" + route; len(scope) <= 128 {
+		return scope
+	}
+	return fmt.Sprintf("/%x", sha256.Sum256([]byte(route)))
 }
 
 func read(p work.Plan) (notification, error) {
@@ -85,9 +101,14 @@ func Followed(p work.Plan) (posthouse.Notification, posthouse.Route, error) {
 // plan is a notification as it is stored, over the version that was read.
 func (n *notification) plan() (work.Plan, error) {
 	doc, err := json.Marshal(n)
+	var frees *work.Freed
+	if n.DedupKey != "" && n.State != posthouse.NotificationWaiting {
+		frees = &work.Freed{Scope: dedupScope(n.Route), Key: n.DedupKey, Until: n.CreatedAt.Add(n.DedupWindow.Std())}
+	}
 	return work.Plan{
 		Tenant: n.Tenant, Type: work.PlanNotification, ID: n.ID, Kind: n.Draft.Kind, Ref: n.Draft.Ref, State: string(n.State),
 		Doc: doc, Version: n.Version, NextAt: n.NextAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+		Frees: frees,
 	}, err
 }
 

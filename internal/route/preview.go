@@ -28,14 +28,14 @@ func (r *Router) Preview(ctx context.Context, req *intake.Request, d posthouse.D
 	if err := posthouse.Invalid("the message cannot be accepted", p.List); err != nil {
 		return out, err
 	}
-	plans, _, err := r.Begin(ctx, req, posthouse.NewID(), &d, now, &p)
+	routed, _, err := r.Begin(ctx, req, posthouse.NewID(), &d, now, &p)
 	if err == nil {
 		err = posthouse.Invalid("the message cannot be accepted", p.List)
 	}
 	if err != nil {
 		return out, err
 	}
-	for _, plan := range plans {
+	for _, plan := range routed.Plans {
 		n, err := read(plan)
 		if err != nil {
 			return out, err

@@ -261,11 +261,11 @@ func newWorld(t *testing.T, seed uint64) *world {
 	p := draft.Problems{}
 	Check(&w.way, func(string) bool { return true }, &p)
 	w.must(posthouse.Invalid("the route", p.List))
-	plans, _, err := w.router.Begin(t.Context(), &intake.Request{Tenant: "default", Caller: work.Program()}, posthouse.NewID(),
+	routed, _, err := w.router.Begin(t.Context(), &intake.Request{Tenant: "default", Caller: work.Program()}, posthouse.NewID(),
 		&posthouse.Draft{Route: "w", To: []posthouse.Recipient{{User: "u"}}, Content: &posthouse.Content{Text: "x"}}, w.now, &p)
 	w.must(err)
 	w.must(posthouse.Invalid("the draft", p.List))
-	w.plan = plans[0]
+	w.plan = routed.Plans[0]
 	w.plan.Version = 1
 	return w
 }

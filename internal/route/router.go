@@ -54,25 +54,27 @@ type Router struct {
 }
 
 // Begin is intake.Routing's: it makes the notifications of a draft. What no step could ever send is refused.
-func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) ([]work.Plan, bool, error) {
-	way, err := r.open(ctx, req, d, p.Path)
+func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) (routed work.Routed, mentionAll bool, err error) {
+	var way posthouse.Route
+	way, err = r.open(ctx, req, d, p.Path)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		p.Add("route", "there is no route %.80q", d.Route)
-		return nil, false, nil
+		return routed, false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return routed, false, err
 	}
 	if c := d.Content; r.Link == nil && c != nil && strings.Contains(c.Title+c.Text, linkMark) {
 		p.Add("content.text", "holds %s, and the server has no public_url to make links of", linkMark)
-		return nil, false, nil
+		return routed, false, nil
 	}
 	if i := slices.IndexFunc(way.Steps, func(s posthouse.RouteStep) bool { return len(s.To) == 0 }); i >= 0 && len(d.To) == 0 {
 		p.Add("to", "is required: step %d of the route %s names no recipients of its own", i+1, way.Name)
-		return nil, false, nil
+		return routed, false, nil
 	}
 	own := *d
-	own.Route, own.ID, own.Priority = "", "", cmp.Or(d.Priority, posthouse.Normal)
+	own.Route, own.ID, own.DedupKey, own.DedupWindow, own.Priority = "", "", "", 0, cmp.Or(d.Priority, posthouse.Normal)
+	routed = work.Routed{ID: id, DedupScope: dedupScope(d.Route), DedupKey: d.DedupKey, DedupWindow: cmp.Or(d.DedupWindow.Std(), defaultDedupWindow)}
 	parties := [][]posthouse.Recipient{append([]posthouse.Recipient{}, d.To...)}
 	if way.For != posthouse.RouteAny && len(d.To) > 0 {
 		parties = parties[:0]
@@ -80,8 +82,6 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 			parties = append(parties, []posthouse.Recipient{to})
 		}
 	}
-	var plans []work.Plan
-	mentionAll := false
 	for i, to := range parties {
 		n := &notification{
 			Notification: posthouse.Notification{
@@ -89,22 +89,22 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 				To: to, State: posthouse.NotificationWaiting, NextAt: later(now, d.NotBefore),
 				Steps: []posthouse.NotificationStep{}, Deliveries: []posthouse.NotificationDelivery{},
 			},
-			Follows: way, Draft: own, BestEffort: req.BestEffort,
+			Follows: way, Draft: own, BestEffort: req.BestEffort, DedupKey: d.DedupKey, DedupWindow: posthouse.Duration(routed.DedupWindow),
 		}
 		n.Draft.To = nil
 		if i == 0 { // what is wrong with one is wrong with the others, but for their addresses
 			if mentionAll, err = r.judge(ctx, req, n, now, p); err != nil || len(p.List) > 0 {
-				return nil, false, err
+				return routed, false, err
 			}
 		}
 		n.MentionAll = mentionAll
 		plan, err := n.plan()
 		if err != nil {
-			return nil, false, err
+			return routed, false, err
 		}
-		plans = append(plans, plan)
+		routed.Plans = append(routed.Plans, plan)
 	}
-	return plans, mentionAll, nil
+	return routed, mentionAll, nil
 }
 
 // End is intake.Routing's: it ends the notifications of a message, and withdraws what has not started of them.

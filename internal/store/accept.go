@@ -35,7 +35,7 @@ func (s Submissions) acceptBy(ctx context.Context, now time.Time, subs []*work.S
 
 // intricate reports whether a submission has keys or plans, which take statements of their own.
 func intricate(sub *work.Submission) bool {
-	return sub.Key != "" || len(sub.Plans) > 0 || hasDedup(sub)
+	return sub.Key != "" || len(sub.Plans) > 0 || len(sub.Routed) > 0 || hasDedup(sub)
 }
 
 // accept stores submissions, and returns what has begun by that where seats, which may be nil, gave it room.
@@ -55,6 +55,9 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 		return nil, nil, err
 	}
 	if err := t.resolveDedup(now, subs, outcomes); err != nil {
+		return nil, nil, err
+	}
+	if err := t.beginRouted(now, subs, outcomes); err != nil {
 		return nil, nil, err
 	}
 	var clean []arrival
@@ -130,13 +133,13 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 
 // acceptedBy is what the sender of a submission is told, if it is stored now.
 func acceptedBy(sub *work.Submission, now int64) []posthouse.Accepted {
-	list := make([]posthouse.Accepted, len(sub.Entries), len(sub.Entries)+len(sub.Plans))
+	list := make([]posthouse.Accepted, len(sub.Entries), len(sub.Entries)+len(sub.Routed)+len(sub.Plans))
 	for i := range sub.Entries {
 		stamp(&sub.Entries[i], now)
 		list[i] = acceptedOf(&sub.Entries[i])
 	}
-	for _, id := range sub.Routed {
-		list = append(list, posthouse.Accepted{ID: id, CreatedAt: sqldb.TimeOf(now), Deliveries: []posthouse.AcceptedDelivery{}})
+	for i := range sub.Routed {
+		list = append(list, posthouse.Accepted{ID: sub.Routed[i].ID, CreatedAt: sqldb.TimeOf(now), Deliveries: []posthouse.AcceptedDelivery{}})
 	}
 	if len(list) == 0 {
 		for i := range sub.Plans {

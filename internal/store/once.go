@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
@@ -89,7 +90,8 @@ func (t accepting) resolveKeys(now int64, subs []*work.Submission, outcomes []wo
 }
 
 func hasDedup(sub *work.Submission) bool {
-	return slices.ContainsFunc(sub.Entries, func(e work.Entry) bool { return e.Message.DedupKey != "" })
+	return slices.ContainsFunc(sub.Entries, func(e work.Entry) bool { return e.Message.DedupKey != "" }) ||
+		slices.ContainsFunc(sub.Routed, func(r work.Routed) bool { return r.DedupKey != "" })
 }
 
 func answerOf(o *work.Outcome) string {
@@ -129,7 +131,10 @@ func (t accepting) keepAnswers(now int64, subs []*work.Submission, outcomes []wo
 	return t.Put(idempotencyTable, 3, rows)
 }
 
-// resolveDedup takes the dedup keys for the entries that are first; the others answer
+// heldLong is how long a dedup key is held where a plan gives it back.
+const heldLong = 10 * 366 * 24 * time.Hour
+
+// resolveDedup takes the dedup keys for the messages that are first; the others answer
 // duplicate_of.
 func (t accepting) resolveDedup(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	if err := t.resolveShared(now, subs, outcomes); err != nil {
@@ -137,19 +142,19 @@ func (t accepting) resolveDedup(now int64, subs []*work.Submission, outcomes []w
 	}
 	var rows [][]any
 	seen := map[onceKey]bool{}
-	eachDedup(subs, outcomes, func(k onceKey, e *work.Entry, _ *posthouse.Accepted) {
-		if !seen[k] {
-			seen[k] = true
-			rows = append(rows, []any{k.tenant, k.scope, k.key, e.Message.ID, now, now + e.DedupWindow.Microseconds()})
+	eachDedup(subs, outcomes, func(m deduped) {
+		if !seen[m.key] {
+			seen[m.key] = true
+			rows = append(rows, []any{m.key.tenant, m.key.scope, m.key.key, m.id, now, now + m.window.Microseconds()})
 		}
 	})
 	holders, err := t.contend(dedupTable, rows)
 	if err != nil {
 		return err
 	}
-	eachDedup(subs, outcomes, func(k onceKey, e *work.Entry, a *posthouse.Accepted) {
-		if owner := holders[k].owner; owner != e.Message.ID {
-			*a = duplicateOf(owner, now)
+	eachDedup(subs, outcomes, func(m deduped) {
+		if owner := holders[m.key].owner; owner != m.id {
+			*m.accepted = duplicateOf(owner, now)
 		}
 	})
 	return t.resolveShared(now, subs, outcomes) // a contender may have stored it while this one waited for the key
@@ -159,13 +164,13 @@ func duplicateOf(message string, now int64) posthouse.Accepted {
 	return posthouse.Accepted{ID: message, DuplicateOf: message, CreatedAt: sqldb.TimeOf(now)}
 }
 
-// resolveShared lets the entries that are shared and stored already, or stand here a second time, answer
+// resolveShared lets the messages that are shared and stored already, or stand here a second time, answer
 // duplicate_of themselves.
 func (t accepting) resolveShared(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
 	var ids []string
-	eachDedup(subs, outcomes, func(_ onceKey, e *work.Entry, _ *posthouse.Accepted) {
-		if e.Shared {
-			ids = append(ids, e.Message.ID)
+	eachDedup(subs, outcomes, func(m deduped) {
+		if m.shared {
+			ids = append(ids, m.id)
 		}
 	})
 	if len(ids) == 0 {
@@ -177,24 +182,41 @@ func (t accepting) resolveShared(now int64, subs []*work.Submission, outcomes []
 	for _, id := range stored {
 		there[id] = true
 	}
-	eachDedup(subs, outcomes, func(_ onceKey, e *work.Entry, a *posthouse.Accepted) {
-		if e.Shared && there[e.Message.ID] {
-			*a = duplicateOf(e.Message.ID, now)
+	eachDedup(subs, outcomes, func(m deduped) {
+		if m.shared && there[m.id] {
+			*m.accepted = duplicateOf(m.id, now)
 		}
-		there[e.Message.ID] = true
+		there[m.id] = true
 	})
 	return err
 }
 
-// eachDedup visits the entries with a dedup key that are still to be stored.
-func eachDedup(subs []*work.Submission, outcomes []work.Outcome, visit func(k onceKey, e *work.Entry, a *posthouse.Accepted)) {
+// deduped is a message with a dedup key that is still to be stored.
+type deduped struct {
+	key      onceKey
+	id       string
+	window   time.Duration
+	shared   bool
+	accepted *posthouse.Accepted // what its sender is told
+}
+
+// eachDedup visits the messages with a dedup key that are still to be stored.
+func eachDedup(subs []*work.Submission, outcomes []work.Outcome, visit func(m deduped)) {
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
 			continue
 		}
+		told := outcomes[i].Accepted
 		for j := range sub.Entries {
-			if m := &sub.Entries[j].Message; m.DedupKey != "" && outcomes[i].Accepted[j].DuplicateOf == "" {
-				visit(onceKey{sub.Tenant, m.Channel, m.DedupKey}, &sub.Entries[j], &outcomes[i].Accepted[j])
+			e := &sub.Entries[j]
+			if m := &e.Message; m.DedupKey != "" && told[j].DuplicateOf == "" {
+				visit(deduped{onceKey{sub.Tenant, m.Channel, m.DedupKey}, m.ID, e.DedupWindow, e.Shared, &told[j]})
+			}
+		}
+		for j := range sub.Routed {
+			r, a := &sub.Routed[j], &told[len(sub.Entries)+j]
+			if r.DedupKey != "" && a.DuplicateOf == "" {
+				visit(deduped{onceKey{sub.Tenant, r.DedupScope, r.DedupKey}, r.ID, max(r.DedupWindow, heldLong), false, a})
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (t relaying) keepTold(list []work.Relay, outcomes []work.Outcome) error {
 		if list[i].Keep <= 0 || len(o.Accepted) == 0 {
 			continue
 		}
-		of, told := o.Accepted[0].DuplicateOf, list[i].Submission.Entries[0].Message.ID
+		of, told := o.Accepted[0].DuplicateOf, list[i].Submission.MessageID()
 		if of != "" && of != told && !seen[told] {
 			seen[told] = true
 			rows = append(rows, []any{list[i].Submission.Tenant, reading.ToldChannel, told, of, now, now + list[i].Keep.Microseconds()})

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -104,6 +105,48 @@ func (t accepting) resolvePlans(now int64, subs []*work.Submission, outcomes []w
 	return nil
 }
 
+// beginRouted writes the plans of messages that follow routes, but of those that stand already.
+func (t accepting) beginRouted(now int64, subs []*work.Submission, outcomes []work.Outcome) error {
+	for i, sub := range subs {
+		if outcomes[i].Err != nil || outcomes[i].Replayed {
+			continue
+		}
+		for j := range sub.Routed {
+			if outcomes[i].Accepted[len(sub.Entries)+j].DuplicateOf != "" {
+				continue
+			}
+			for k := range sub.Routed[j].Plans {
+				p := &sub.Routed[j].Plans[k]
+				if written, err := t.writePlan(now, p); err != nil {
+					return err
+				} else if !written {
+					return fmt.Errorf("the notification %s of a new message stands already", p.ID)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// free lets go of a message's dedup key once none of its plans waits any more. The key's row is locked before the others are looked
+// at: of two plans that end at one moment, the later one finds both ended.
+func (t accepting) free(now int64, p *work.Plan) error {
+	message := posthouse.MessageID(p.ID)
+	held, err := sqldb.All(t.Query, sqldb.Word, "SELECT message_id FROM posthouse_dedup WHERE tenant = ? AND channel = ? AND dedup_key = ? AND message_id = ?"+t.DB.Dialect.Lock,
+		p.Tenant, p.Frees.Scope, p.Frees.Key, message)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	waits, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_plans WHERE tenant = ? AND type = ? AND id > ? AND id <= ? AND state = ? LIMIT 1",
+		p.Tenant, string(p.Type), message, posthouse.LastDeliveryID(message), waitingPlan)
+	if err != nil || len(waits) > 0 {
+		return err
+	}
+	_, err = t.Exec("UPDATE posthouse_dedup SET expires_at = ? WHERE tenant = ? AND channel = ? AND dedup_key = ? AND message_id = ?",
+		max(now, sqldb.Micros(p.Frees.Until)), p.Tenant, p.Frees.Scope, p.Frees.Key, message)
+	return err
+}
+
 // writePlans writes all plans or none, and returns the one that has moved on. All writers go through
 // theirs in one order, so no two wait for each other.
 func (t accepting) writePlans(now int64, plans []work.Plan) (stale *work.Plan, err error) {
@@ -134,6 +177,9 @@ func (t accepting) writePlan(now int64, p *work.Plan) (bool, error) {
 		n, err := t.Exec("UPDATE posthouse_plans SET kind = ?, ref = ?, state = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ?",
 			p.Kind, p.Ref, p.State, string(p.Doc), sqldb.Micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
+		if err == nil && n == 1 && p.Frees != nil {
+			err = t.free(now, p)
+		}
 		return n == 1, err
 	}
 	_, err := t.Exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+sqldb.Marks(13)+")",

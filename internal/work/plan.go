@@ -22,6 +22,15 @@ type Plan struct {
 	Failures             int
 	Error                string
 	CreatedAt, UpdatedAt time.Time
+	// Frees is the dedup key of its message that is given back once no plan of that message waits any more. Nil for none, or while this
+	// one waits.
+	Frees *Freed
+}
+
+// Freed is a dedup key that holds until a moment.
+type Freed struct {
+	Scope, Key string
+	Until      time.Time
 }
 
 // PlanType says what a plan's document is.

@@ -4,6 +4,7 @@
 package work
 
 import (
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -38,10 +39,20 @@ type Submission struct {
 	Entries []Entry
 	// Plans are written with the entries, each over the version that was read.
 	Plans []Plan
-	// Routed are the ids of messages that plans send later. They are answered after the entries.
-	Routed []string
+	// Routed are messages that plans send later. They are answered after the entries.
+	Routed []Routed
 	// Payer is the id of the key whose quota the messages count against. Empty for none.
 	Payer string
+}
+
+// Routed is a message that follows a route: its plans send it, by messages of their own.
+type Routed struct {
+	ID    string
+	Plans []Plan
+	// DedupScope and DedupKey make a second one a duplicate of the first, for DedupWindow and as long as a plan of the first waits. An
+	// empty key is none.
+	DedupScope, DedupKey string
+	DedupWindow          time.Duration
 }
 
 // Name is what stands for the submission in its Key.
@@ -50,6 +61,23 @@ func (s *Submission) Name() string {
 		return s.Entries[0].Message.ID
 	}
 	return s.ID
+}
+
+// AllPlans are its plans and those of its messages that follow routes.
+func (s *Submission) AllPlans() []Plan {
+	list := s.Plans
+	for i := range s.Routed {
+		list = slices.Concat(list, s.Routed[i].Plans)
+	}
+	return list
+}
+
+// MessageID is the id of its first message.
+func (s *Submission) MessageID() string {
+	if len(s.Entries) == 0 {
+		return s.Routed[0].ID
+	}
+	return s.Entries[0].Message.ID
 }
 
 // Outcome answers one submission. Err is its own fault: a key reused for another body, or a conflict

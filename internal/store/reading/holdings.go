@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Holding is a message as it is stored: its row, nil where there is none or none that can be read, and the rows of its
@@ -119,6 +120,7 @@ type KeyHolder struct {
 // KeyHolders calls each for every dedup key, for every message that is named by the answer kept for an Idempotency-Key, and for
 // what clean deliveries and their messages do not say alike.
 func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) error {
+	var elsewhere []KeyHolder // they stand for messages that follow routes, which are not in the table of messages
 	err := s.db.Look(ctx, `SELECT d.tenant, d.channel, d.dedup_key, d.message_id, COALESCE(m.id, ''), COALESCE(m.tenant, ''), COALESCE(m.channel, ''), COALESCE(m.dedup_key, '')
 		FROM posthouse_dedup d LEFT JOIN posthouse_messages m ON m.id = d.message_id`, nil, func(scan sqldb.Scanner) error {
 		var tenant, channel, key, message, found, ofTenant, ofChannel, ofKey string
@@ -129,8 +131,15 @@ func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) err
 		if h.Found && (ofTenant != tenant || channel != ToldChannel && (ofChannel != channel || ofKey != key)) {
 			h.Wrong = fmt.Sprintf("it stands for the message %s, which has the dedup key %q of channel %s, tenant %s", message, ofKey, ofChannel, ofTenant)
 		}
+		if !h.Found {
+			elsewhere = append(elsewhere, h)
+			return nil
+		}
 		return each(h)
 	})
+	if err == nil {
+		err = s.routedHolders(ctx, elsewhere, each)
+	}
 	if err == nil {
 		err = s.answerHolders(ctx, each)
 	}
@@ -138,6 +147,33 @@ func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) err
 		err = s.cleanHolders(ctx, each)
 	}
 	return s.db.Coded(err, "read what keys stand for")
+}
+
+// routedHolders calls each for keys whose messages are not in the table of messages: where one follows a route, its first notification is
+// there.
+func (s History) routedHolders(ctx context.Context, list []KeyHolder, each func(KeyHolder) error) error {
+	for part := range sqldb.Parts(list, sqldb.BulkStep) {
+		ids := make([]string, len(part))
+		for i := range part {
+			ids[i] = posthouse.DeliveryID(part[i].Message, 1)
+		}
+		clause, args := s.db.Dialect.Among("id", ids)
+		found, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_plans WHERE type = ? AND "+clause, append([]any{string(work.PlanNotification)}, args...)...)
+		if err != nil {
+			return err
+		}
+		there := map[string]bool{}
+		for _, id := range found {
+			there[posthouse.MessageID(id)] = true
+		}
+		for i := range part {
+			part[i].Found = there[part[i].Message]
+			if err := each(part[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // answerHolders calls each for the messages that kept answers name.
@@ -168,11 +204,19 @@ func (s History) answerHolders(ctx context.Context, each func(KeyHolder) error) 
 		for _, id := range found {
 			there[id] = true
 		}
+		var elsewhere []KeyHolder
 		for i := range part {
-			part[i].Found = there[part[i].Message]
+			if !there[part[i].Message] {
+				elsewhere = append(elsewhere, part[i])
+				continue
+			}
+			part[i].Found = true
 			if err := each(part[i]); err != nil {
 				return err
 			}
+		}
+		if err := s.routedHolders(ctx, elsewhere, each); err != nil {
+			return err
 		}
 	}
 	return nil
