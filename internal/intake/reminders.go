@@ -96,9 +96,7 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 // opened. Doing it twice does it once. The request's tenant and caller are used.
 func (rem *Reminders) Replace(ctx context.Context, req Request, r posthouse.Reminder) (_ posthouse.Reminder, opened bool, err error) {
 	r.Tenant = req.Tenant
-	if r.Draft.Route == "" {
-		r.Draft.DedupKey = r.ID
-	}
+	r.Draft.DedupKey = r.ID
 	for try := 1; ; try++ {
 		p, found, err := rem.Store.Plan(ctx, req.Tenant, work.PlanReminder, r.ID)
 		if err != nil {

@@ -129,9 +129,7 @@ func draftOf(r *posthouse.Reminder, slot, deadline time.Time, to []posthouse.Rec
 	d := r.Draft
 	d.ID, d.Reminder, d.To, d.Clock = posthouse.NewID(), r.ID, to, clockOf(r)
 	d.NotBefore, d.Deadline = slot, deadline
-	if d.Route == "" { // a notification keeps none: that the plan is written over the version that was read has a slot begin once
-		d.DedupKey = r.ID + "#" + slot.UTC().Format(slotForm)
-	}
+	d.DedupKey = r.ID + "#" + slot.UTC().Format(slotForm)
 	return d
 }
 

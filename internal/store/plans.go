@@ -138,7 +138,7 @@ func (t accepting) free(now int64, p *work.Plan) error {
 		return err
 	}
 	waits, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_plans WHERE tenant = ? AND type = ? AND id > ? AND id <= ? AND state = ? LIMIT 1",
-		p.Tenant, string(p.Type), message, posthouse.LastDeliveryID(message), waitingPlan)
+		p.Tenant, string(p.Type), message, posthouse.LastDeliveryID(message), string(posthouse.NotificationWaiting))
 	if err != nil || len(waits) > 0 {
 		return err
 	}
