@@ -67,66 +67,18 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 	return Result{Status: Unavailable, Reason: reasonOf(err)}
 }
 
-// accept hands drafts in. All problems of all drafts are one error. What it leaves undone comes again, and finds done what was.
+// accept hands drafts in, all or none.
 func (d *Desk) accept(in *Request, messages []Message, drafts []posthouse.Draft) (intake.Answer, error) {
-	out := intake.Answer{Accepted: make([]posthouse.Accepted, len(drafts)), Replayed: true}
-	var problems []posthouse.Problem
-	for _, part := range apart(drafts) {
-		answer, err := d.o.Intake.Accept(in.Context(), d.requestOf(in, messages, drafts, part))
-		if posthouse.CodeOf(err) == posthouse.CodeInvalid {
-			problems = append(problems, web.ProblemsOf(err)...)
-			continue
-		}
-		if err != nil {
-			return out, err
-		}
-		out.Replayed = out.Replayed && answer.Replayed
-		for i, at := range part {
-			out.Accepted[at] = answer.Accepted[i]
-			if answer.Replayed {
-				out.Accepted[at].DuplicateOf = answer.Accepted[i].ID
-			}
-		}
-	}
-	return out, posthouse.Invalid("the message cannot be accepted", problems)
-}
-
-// apart are the places of drafts that are handed in together. A draft of a route that has a dedup key goes by itself: routes keep no such key,
-// so that it has to be that of the request.
-func apart(drafts []posthouse.Draft) (parts [][]int) {
-	together := []int{}
-	for i := range drafts {
-		if drafts[i].Route != "" && drafts[i].DedupKey != "" {
-			parts = append(parts, []int{i})
-		} else {
-			together = append(together, i)
-		}
-	}
-	if len(together) > 0 {
-		parts = append(parts, together)
-	}
-	return parts
-}
-
-// requestOf are the drafts at some places.
-func (d *Desk) requestOf(in *Request, messages []Message, drafts []posthouse.Draft, part []int) intake.Request {
 	req := intake.Request{
-		Tenant: in.Front.Tenant, Caller: work.Caller{Sight: work.SeeAll()}, BestEffort: true,
-		Path: func(i int) string { return fmt.Sprintf("messages[%d].", part[i]) },
-	}
-	for _, at := range part {
-		req.Drafts = append(req.Drafts, drafts[at])
-	}
-	if one := &req.Drafts[0]; one.Route != "" && one.DedupKey != "" {
-		req.Endpoint, req.Key, req.Hash, req.KeyTTL = "fronts", one.DedupKey, sum([]byte(one.DedupKey)), one.DedupWindow.Std()
-		one.DedupKey, one.DedupWindow = "", 0
+		Tenant: in.Front.Tenant, Caller: work.Caller{Sight: work.SeeAll()}, Drafts: drafts, BestEffort: true,
+		Path: func(i int) string { return fmt.Sprintf("messages[%d].", i) },
 	}
 	if len(messages) == 1 && messages[0].ID != "" {
 		m := &messages[0]
 		said, _ := json.Marshal([]any{m.Title, m.Text, m.To}) // texts: cannot fail
-		req.Endpoint, req.Key, req.Hash, req.KeyTTL = "fronts", sum([]byte(in.Front.Name+"\x00"+m.ID)), sum(said), 0
+		req.Endpoint, req.Key, req.Hash = "fronts", sum([]byte(in.Front.Name+"\x00"+m.ID)), sum(said)
 	}
-	return req
+	return d.o.Intake.Accept(in.Context(), req)
 }
 
 func sum(text []byte) string {

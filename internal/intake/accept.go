@@ -37,8 +37,6 @@ type Request struct {
 	HandedIn time.Time
 	// MaxRecipients bounds the recipients of a draft, up to draft.MostRecipients. Defaults to what the Intake has.
 	MaxRecipients int
-	// KeyTTL is how long the Key is kept. Defaults to what the Intake has.
-	KeyTTL time.Duration
 	// BestEffort is for callers that cannot mend a route: a step that cannot send is passed over at its time where another one can, and one
 	// whose template does not fit tells the draft's content in its place.
 	BestEffort bool
@@ -66,7 +64,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		ctx = traced
 	}
 	sub := &work.Submission{
-		Tenant: req.Tenant, Endpoint: req.Endpoint, Key: req.Key, Hash: req.Hash, KeyTTL: cmp.Or(req.KeyTTL, in.o.KeyTTL),
+		Tenant: req.Tenant, Endpoint: req.Endpoint, Key: req.Key, Hash: req.Hash, KeyTTL: in.o.KeyTTL,
 		Entries: make([]work.Entry, 0, len(req.Drafts)), Plans: req.Plans,
 	}
 	if err := within(&req); err != nil {
