@@ -470,3 +470,27 @@ func TestAStormInTheOutboxIsOneNotification(t *testing.T) {
 		}
 	})
 }
+
+func TestACancelByRefEndsNotifications(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.pauses("a")
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a"), step("b")}})
+		sent := h.hand(posthouse.Draft{Route: "w", Kind: "order", Ref: "7", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}})
+		id := posthouse.DeliveryID(sent.ID, 1)
+		h.eventually("its first step waits", func() bool {
+			n, err := h.api.Notifications.Get(h.Context(), id)
+			h.must(err)
+			return len(n.Deliveries) == 1
+		})
+		out, err := h.api.Messages.CancelRef(h.Context(), "order", "7")
+		h.must(err)
+		if out.Cancelled != 1 || len(out.Deliveries) != 1 {
+			t.Errorf("got %+v, want one delivery that is cancelled", out)
+		}
+		n, err := h.api.Notifications.Get(h.Context(), id)
+		h.must(err)
+		if n.State != posthouse.NotificationNotTold || n.Reason != "cancelled" {
+			t.Errorf("the notification is %s, %s; want not told, since it was cancelled", n.State, n.Reason)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -244,32 +245,35 @@ func (m messages) cancelOne(c *web.Call) (wire.Cancelled, error) {
 // cancelRouted ends the notifications of a message that follows a route, which withdraws what has not started of their steps.
 func (m messages) cancelRouted(c *web.Call, missing error) (wire.Cancelled, error) {
 	out := wire.Cancelled{Deliveries: []wire.Cancellation{}}
-	err := each(c, m.told, func(before *posthouse.Notification) error {
-		n, err := m.told.End(c.Context(), c.Viewer(), before.ID)
-		if err != nil {
-			return err
-		}
-		for j, d := range n.Deliveries {
-			one := wire.Cancellation{Delivery: d.ID, User: d.User, State: d.State, Result: decide.CancelLate}
-			switch {
-			case j < len(before.Deliveries) && !before.Deliveries[j].State.Open():
-				one.Result = decide.CancelFinal
-				out.AlreadyFinal++
-			case d.State == posthouse.Cancelled:
-				one.Result = decide.CancelDone
-				out.Cancelled++
-			default:
-				out.TooLate++
-			}
-			out.Deliveries = append(out.Deliveries, one)
-		}
-		c.Affected(len(out.Deliveries))
-		return nil
-	})
+	err := each(c, m.told, func(before *posthouse.Notification) error { return m.end(c, before, &out) })
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		err = missing
 	}
 	return out, err
+}
+
+// end ends a notification, and adds what has become of its deliveries to an answer.
+func (m messages) end(c *web.Call, before *posthouse.Notification, out *wire.Cancelled) error {
+	n, err := m.told.End(c.Context(), c.Viewer(), before.ID)
+	if err != nil {
+		return err
+	}
+	for j, d := range n.Deliveries {
+		one := wire.Cancellation{Delivery: d.ID, User: d.User, State: d.State, Result: decide.CancelLate}
+		switch {
+		case j < len(before.Deliveries) && !before.Deliveries[j].State.Open():
+			one.Result = decide.CancelFinal
+			out.AlreadyFinal++
+		case d.State == posthouse.Cancelled:
+			one.Result = decide.CancelDone
+			out.Cancelled++
+		default:
+			out.TooLate++
+		}
+		out.Deliveries = append(out.Deliveries, one)
+	}
+	c.Affected(len(out.Deliveries))
+	return nil
 }
 
 func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
@@ -281,11 +285,26 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 		return wire.Cancelled{}, err // their messages are found below: no other comes now
 	}
 	c.Asked(in, 0)
-	ids, err := m.refs.ByRef(c.Context(), work.Filter{Tenant: c.Tenant(), Kind: in.Kind, Ref: in.Ref, Sight: c.Sight()})
+	told, err := m.told.Waiting(c.Context(), c.Viewer(), in.Kind, in.Ref)
 	if err != nil {
 		return wire.Cancelled{}, err
 	}
-	out, err := m.cancel(c, ids)
+	withdrawn, seen := wire.Cancelled{}, map[string]bool{}
+	for i := range told { // first of all: what is withdrawn of a step would lead to the next one
+		if err := m.end(c, &told[i], &withdrawn); err != nil {
+			return withdrawn, err
+		}
+	}
+	for i := range withdrawn.Deliveries {
+		seen[withdrawn.Deliveries[i].Delivery] = true
+	}
+	ids, err := m.refs.ByRef(c.Context(), work.Filter{Tenant: c.Tenant(), Kind: in.Kind, Ref: in.Ref, Sight: c.Sight()})
+	if err != nil {
+		return withdrawn, err
+	}
+	out, err := m.cancel(c, slices.DeleteFunc(ids, func(id string) bool { return seen[id] }))
+	out.Cancelled, out.TooLate, out.AlreadyFinal = out.Cancelled+withdrawn.Cancelled, out.TooLate+withdrawn.TooLate, out.AlreadyFinal+withdrawn.AlreadyFinal
+	out.Deliveries = append(withdrawn.Deliveries, out.Deliveries...)
 	for _, r := range ended {
 		out.Reminders = append(out.Reminders, r.ID)
 	}

@@ -33,6 +33,8 @@ type Notifications interface {
 	List(ctx context.Context, v work.Viewer, in posthouse.NotificationState, cursor string, limit int) (list []posthouse.Notification, next string, err error)
 	// Of are the notifications of a message, none where it follows no route, and what each step of them says.
 	Of(ctx context.Context, v work.Viewer, message, cursor string, limit int) (list []posthouse.Notification, says posthouse.Draft, next string, err error)
+	// Waiting are those that wait and are about a kind and a ref.
+	Waiting(ctx context.Context, v work.Viewer, kind, ref string) ([]posthouse.Notification, error)
 	Acknowledge(ctx context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error)
 	End(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
 }

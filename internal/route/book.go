@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -106,6 +107,16 @@ func (b Book) About(ctx context.Context, v work.Viewer, kind, ref, source string
 		}
 	}
 	return message, err
+}
+
+// Waiting are the notifications that wait and are about a kind and a ref.
+func (b Book) Waiting(ctx context.Context, v work.Viewer, kind, ref string) ([]posthouse.Notification, error) {
+	plans, err := b.Store.PlansByRef(ctx, v.Tenant, work.PlanNotification, kind, ref)
+	if err != nil {
+		return nil, err
+	}
+	list, err := seen(plans, v.Sight)
+	return slices.DeleteFunc(list, func(n posthouse.Notification) bool { return n.State != posthouse.NotificationWaiting }), err
 }
 
 // Acknowledge writes down that somebody has taken note of a notification, and withdraws what has not started of it. The first word stands.
