@@ -494,3 +494,48 @@ func TestACancelByRefEndsNotifications(t *testing.T) {
 		}
 	})
 }
+
+func TestASensitiveMessageFollowsARoute(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		p.says("a", refusal)
+		h.way("otp", posthouse.Route{OnUnknown: posthouse.UnknownFallBack, Steps: []posthouse.RouteStep{step("a"), step("b")}})
+		d := posthouse.Draft{
+			Route: "otp", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "your code is 482913"},
+			Sensitive: true, ForgetAfter: posthouse.Duration(10 * time.Minute),
+		}
+		_, err := h.api.Routes.Preview(h.Context(), "otp", d)
+		h.must(err)
+		sent := h.hand(d)
+		n := h.turns(posthouse.DeliveryID(sent.ID, 1), posthouse.NotificationTold)
+		if n.ToldBy == "" || len(p.on("b")) != 1 {
+			t.Errorf("got %+v, want it told by the second step", n)
+		}
+		for i := range p.came {
+			if p.came[i].Content.Text != d.Content.Text {
+				t.Errorf("the provider of %s was given %q", p.came[i].Channel, p.came[i].Content.Text)
+			}
+		}
+		if n := h.number("SELECT COUNT(*) FROM posthouse_plans WHERE doc LIKE '%482913%'") + h.number("SELECT COUNT(*) FROM posthouse_messages WHERE content LIKE '%482913%' OR payload LIKE '%482913%'"); n != 0 {
+			t.Errorf("%d rows hold the code", n)
+		}
+		m, err := h.api.Messages.Get(h.Context(), sent.ID)
+		h.must(err)
+		if !m.Sensitive || m.Content.Text != "" {
+			t.Errorf("it is shown as %+v, want it sensitive and without its text", m.Message)
+		}
+		h.pauses("a") // its content is gone before the next step comes
+		sent = h.hand(d)
+		id := posthouse.DeliveryID(sent.ID, 1)
+		h.eventually("its first step waits", func() bool {
+			n, err := h.api.Notifications.Get(h.Context(), id)
+			h.must(err)
+			return len(n.Deliveries) == 1
+		})
+		_, err = h.db.ExecContext(h.Context(), "DELETE FROM posthouse_sealed WHERE message = '"+sent.ID+"'")
+		h.must(err)
+		h.resumes("a")
+		if n := h.turns(id, posthouse.NotificationNotTold); n.Reason != "forgotten" {
+			t.Errorf("the reason is %q, want forgotten", n.Reason)
+		}
+	})
+}

@@ -10,12 +10,13 @@ import (
 	"github.com/posthouse/posthouse/internal/front/ack"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/route"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // openRouter makes what follows routes.
 func openRouter(s *Server) error {
 	s.store.SetNotified(route.Law{})
-	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Log: s.o.Log, Location: s.zone}
+	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone}
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: route.Book{Store: s.store.Plans}, Zone: s.zone, Log: s.o.Log}
 	if s.o.PublicURL != "" {
 		s.router.Link = s.acks.Link
@@ -40,4 +41,11 @@ func (t taking) Accept(ctx context.Context, req intake.Request) (intake.Answer, 
 
 func (t taking) People(ctx context.Context, tenant string, to []posthouse.Recipient, now time.Time) ([]posthouse.Recipient, []posthouse.Problem, error) {
 	return t.s.engine.Intake.People(ctx, tenant, to, now)
+}
+
+// unsealing are the contents of the engine, which is made after the router.
+type unsealing struct{ s *Server }
+
+func (u unsealing) Unseal(ctx context.Context, items []work.Item) error {
+	return u.s.engine.Contents.Unseal(ctx, items)
 }

@@ -166,6 +166,7 @@ func (m messages) routed(ctx context.Context, v work.Viewer, id, cursor string, 
 		Message: posthouse.Message{
 			ID: id, Tenant: v.Tenant, Route: list[0].Route, Kind: says.Kind, Ref: says.Ref, Priority: says.Priority, Template: says.Template, Payload: says.Payload,
 			Source: says.Source, OnUnknown: says.OnUnknown, NotBefore: says.NotBefore, Deadline: says.Deadline, CreatedAt: list[0].CreatedAt,
+			Sensitive: says.Sensitive,
 		},
 		Recipients: len(list), Counts: wire.Counts{}, Notifications: list, Next: next,
 	}

@@ -136,7 +136,7 @@ func checkRouted(d *posthouse.Draft, p *Problems) {
 		name string
 		set  bool
 	}{
-		{"account", d.Account != ""}, {"pool", d.Pool != ""}, {"ordering_key", d.OrderingKey != ""}, {"clock", d.Clock != nil}, {"sensitive", d.Sensitive},
+		{"account", d.Account != ""}, {"pool", d.Pool != ""}, {"ordering_key", d.OrderingKey != ""}, {"clock", d.Clock != nil},
 	} {
 		if f.set {
 			p.Add(f.name, "stands beside a route, which cannot keep it: name a channel, or leave it out")

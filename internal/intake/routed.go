@@ -53,7 +53,7 @@ func (in *Intake) routed(ctx context.Context, req *Request, now time.Time) (w ro
 		if in.o.Routes == nil {
 			p.Add("route", "routes are not known here")
 		} else if len(p.List) == 0 {
-			routed, mentionAll, err := in.o.Routes.Begin(ctx, req, id, &d, now, p)
+			routed, mentionAll, err := in.beginOne(ctx, req, id, &d, now, p)
 			if err != nil {
 				return w, err
 			}
@@ -73,8 +73,25 @@ func (in *Intake) begin(ctx context.Context, tenant, id string, d *posthouse.Dra
 	if len(p.List) > 0 {
 		return nil, nil
 	}
-	routed, _, err := in.o.Routes.Begin(ctx, &Request{Tenant: tenant, Caller: work.Program()}, id, d, now, p)
+	routed, _, err := in.beginOne(ctx, &Request{Tenant: tenant, Caller: work.Program()}, id, d, now, p)
 	return []work.Routed{routed}, err
+}
+
+// beginOne makes the plans of a draft. The content of a sensitive one is sealed beside them.
+func (in *Intake) beginOne(ctx context.Context, req *Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) (work.Routed, bool, error) {
+	m := posthouse.Message{ID: id, Tenant: req.Tenant, Payload: d.Payload, NotBefore: d.NotBefore, Deadline: d.Deadline}
+	if d.Content != nil {
+		m.Content = *d.Content
+	}
+	sealed, err := in.seal(d, &m, now, p)
+	if err != nil || len(p.List) > 0 {
+		return work.Routed{}, false, err
+	}
+	own := *d
+	own.Deadline = m.Deadline
+	routed, mentionAll, err := in.o.Routes.Begin(ctx, req, id, &own, now, p)
+	routed.Sealed = sealed
+	return routed, mentionAll, err
 }
 
 // inOrder puts what was stored in the order of the drafts: what goes its own way was stored first.

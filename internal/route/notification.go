@@ -18,6 +18,7 @@ const (
 	ReasonNotAcknowledged = "not_acknowledged" // it arrived, and was not acknowledged in time
 	ReasonNobody          = "nobody"           // no step addressed anybody
 	ReasonCancelled       = "cancelled"        // a person or a program ended it
+	ReasonForgotten       = "forgotten"        // the content of a sensitive message is forgotten, or cannot be opened
 	ReasonExpired         = "expired"          // the message's deadline came before anybody was told
 
 	SkippedCondition = "condition" // its condition is false
@@ -100,7 +101,11 @@ func Followed(p work.Plan) (posthouse.Notification, posthouse.Route, error) {
 
 // plan is a notification as it is stored, over the version that was read.
 func (n *notification) plan() (work.Plan, error) {
-	doc, err := json.Marshal(n)
+	stored := *n
+	if n.Draft.Sensitive { // it lies sealed beside
+		stored.Draft.Content, stored.Draft.Payload = nil, nil
+	}
+	doc, err := json.Marshal(&stored)
 	var frees *work.Freed
 	if n.DedupKey != "" && n.State != posthouse.NotificationWaiting {
 		frees = &work.Freed{Scope: dedupScope(n.Route), Key: n.DedupKey, Until: n.CreatedAt.Add(n.DedupWindow.Std())}

@@ -28,6 +28,7 @@ func (r *Router) Preview(ctx context.Context, req *intake.Request, d posthouse.D
 	if err := posthouse.Invalid("the message cannot be accepted", p.List); err != nil {
 		return out, err
 	}
+	d.Sensitive, d.ForgetAfter = false, 0 // nothing of it is stored
 	routed, _, err := r.Begin(ctx, req, posthouse.NewID(), &d, now, &p)
 	if err == nil {
 		err = posthouse.Invalid("the message cannot be accepted", p.List)

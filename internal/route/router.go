@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -40,12 +41,18 @@ type Plans interface {
 	Notification(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error)
 }
 
+// Contents open what is sealed of sensitive messages. One that cannot be opened is left unreadable.
+type Contents interface {
+	Unseal(ctx context.Context, items []work.Item) error
+}
+
 // Router begins notifications and their steps. All fields but those that name a default are required.
 type Router struct {
 	Intake    Intake
 	Routes    Routes
 	Directory Directory
 	Plans     Plans
+	Contents  Contents
 	Log       *slog.Logger
 	// Link makes the address at which somebody acknowledges a notification. Defaults to none.
 	Link func(tenant, notification, user string) (string, error)
@@ -251,6 +258,13 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 	}
 	var drafts []posthouse.Draft
 	late := !n.Draft.Deadline.IsZero() && !n.Draft.Deadline.After(now)
+	why := ""
+	if n.Draft.Sensitive && !late {
+		if why, err = r.unseal(ctx, &n, now); err != nil {
+			return nil, p, err
+		}
+		late = why != ""
+	}
 	begun := n.Follows.Kind == posthouse.RouteAll && n.Step > 0
 	for !late && !begun && n.follow() {
 		sent, err := r.begin(ctx, &n, now)
@@ -265,11 +279,33 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 	if len(drafts) == 0 {
 		n.State, n.Reason, n.NextAt = posthouse.NotificationNotTold, n.ended(), time.Time{}
 		if late {
-			n.Reason = ReasonExpired
+			n.Reason = cmp.Or(why, ReasonExpired)
 		}
 	}
 	next, err := n.plan()
 	return drafts, next, err
+}
+
+// unseal puts the content of a sensitive message into what its steps send, until it is stored again. Where that cannot be, why says so.
+func (r *Router) unseal(ctx context.Context, n *notification, now time.Time) (why string, err error) {
+	left := n.Draft.Deadline.Sub(now)
+	if left < time.Second {
+		return ReasonExpired, nil
+	}
+	n.Draft.ForgetAfter = posthouse.Duration(left)
+	sealed := []work.Item{{Message: &posthouse.Message{ID: n.Message, Tenant: n.Tenant, Sensitive: true}}}
+	if err := r.Contents.Unseal(ctx, sealed); err != nil {
+		return "", err
+	}
+	m := sealed[0].Message
+	if m.Unreadable != "" {
+		r.Log.Error("a notification goes no further", "tenant", n.Tenant, "notification", n.ID, "why", m.Unreadable)
+		return ReasonForgotten, nil
+	}
+	if n.Draft.Payload = m.Payload; !reflect.ValueOf(m.Content).IsZero() {
+		n.Draft.Content = &m.Content
+	}
+	return "", nil
 }
 
 // stepOver withdraws what has not started of a step whose time is over. What is under way is not started again.
@@ -328,7 +364,9 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 	if log.Skipped == "" && len(good) == 0 {
 		log.Skipped = SkippedRefused
 	}
-	log.Detail = state.Plain(log.Detail, 1000)
+	if log.Detail = state.Plain(log.Detail, 1000); n.Draft.Sensitive && log.Detail != "" {
+		log.Detail = "what was wrong is not written down: it may quote a sensitive message"
+	}
 	n.Steps = append(n.Steps, log)
 	if len(good) == 0 {
 		if log.Skipped != SkippedCondition {

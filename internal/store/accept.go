@@ -101,6 +101,13 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 			}
 		}
 	}
+	for i, sub := range subs {
+		for j := range sub.Routed {
+			if r := &sub.Routed[j]; r.Sealed != nil && outcomes[i].Err == nil && !outcomes[i].Replayed && outcomes[i].Accepted[len(sub.Entries)+j].DuplicateOf == "" {
+				sealed = append(sealed, sealedValues(r.Sealed))
+			}
+		}
+	}
 	made, waiting, err := t.seat(seats, clean)
 	if err != nil {
 		return nil, nil, err

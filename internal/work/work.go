@@ -53,6 +53,8 @@ type Routed struct {
 	// empty key is none.
 	DedupScope, DedupKey string
 	DedupWindow          time.Duration
+	// Sealed is the content of a sensitive message, nil for others.
+	Sealed *Sealed
 }
 
 // Name is what stands for the submission in its Key.
