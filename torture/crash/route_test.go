@@ -18,7 +18,7 @@ func TestA14KillsTellNobodyTwice(t *testing.T) {
 	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
 		t.Parallel()
-		few := 2
+		few := 1
 		if db == house.SQLite {
 			few = 4
 		}
