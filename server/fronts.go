@@ -23,7 +23,6 @@ import (
 	"github.com/posthouse/posthouse/internal/front/smsgate"
 	"github.com/posthouse/posthouse/internal/front/wecom"
 	"github.com/posthouse/posthouse/internal/inbound"
-	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -40,7 +39,7 @@ func openFronts(s *Server) error {
 	reader := s.reader()
 	s.fronts = inbound.New(inbound.Options{
 		Forms: s.forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,
-		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Messages: reader.Messages, Deliveries: reader.Deliveries, Told: route.Book{Store: s.store.Plans}, Way: s.way, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
+		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Messages: reader.Messages, Deliveries: reader.Deliveries, Told: s.told, Way: s.way, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
 	})
 	if err := checkFrontHosts(&s.o, s.fronts.Kinds()); err != nil {
 		return err

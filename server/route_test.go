@@ -433,6 +433,9 @@ func TestAStormIsOneNotificationWhileItIsOpen(t *testing.T) {
 			_, err := h.api.Notifications.AcknowledgeMessage(h.Context(), first.ID, wire.Ack{User: user, By: user})
 			h.must(err)
 		}
+		if n := h.metric(`posthouse_acknowledge_duration_seconds_count{via="api"}`); n != 2 {
+			t.Errorf("the metrics count %v acknowledgements, want 2", n)
+		}
 		again := h.hand(alert)
 		if again.DuplicateOf != "" || again.ID == first.ID {
 			t.Errorf("when all is acknowledged: got %+v, want a new message", again)

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/front/ack"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -17,7 +18,8 @@ import (
 func openRouter(s *Server) error {
 	s.store.SetNotified(route.Law{})
 	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone}
-	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: route.Book{Store: s.store.Plans}, Zone: s.zone, Log: s.o.Log}
+	s.told = route.Book{Store: s.store.Plans, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
+	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Zone: s.zone, Log: s.o.Log}
 	if s.o.PublicURL != "" {
 		s.router.Link = s.acks.Link
 	}

@@ -58,6 +58,7 @@ type Server struct {
 	flow       *flow.Flow
 	router     *route.Router
 	acks       *ack.Links
+	told       route.Book
 	events     *feed.Log
 	poster     *feed.Poster
 	callback   *callback.Desk

@@ -19,7 +19,11 @@ type Store interface {
 }
 
 // Book shows notifications, and takes the word of people about them.
-type Book struct{ Store Store }
+type Book struct {
+	Store Store
+	// Acknowledged is told of each acknowledgement, and how long after the accept it came. Defaults to nobody.
+	Acknowledged func(via posthouse.AckVia, took time.Duration)
+}
 
 // sees reports whether a caller sees a notification: its kind, and each channel that its route has.
 func (n *notification) sees(s work.Sight) bool {
@@ -121,9 +125,16 @@ func (b Book) Waiting(ctx context.Context, v work.Viewer, kind, ref string) ([]p
 
 // Acknowledge writes down that somebody has taken note of a notification, and withdraws what has not started of it. The first word stands.
 func (b Book) Acknowledge(ctx context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error) {
-	return b.change(ctx, v, id, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
-		return Acknowledge(p, by, via, evidence, now)
+	first := false // the transaction may begin anew
+	n, err := b.change(ctx, v, id, func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+		next, withdraw, changed, err = Acknowledge(p, by, via, evidence, now)
+		first = changed
+		return next, withdraw, changed, err
 	})
+	if err == nil && first && b.Acknowledged != nil {
+		b.Acknowledged(via, n.Ack.At.Sub(n.CreatedAt))
+	}
+	return n, err
 }
 
 // End keeps a notification that waits from going on, and withdraws what has not started of it.
