@@ -290,7 +290,7 @@ func (m messages) cancelRef(c *web.Call, in wire.Ref) (wire.Cancelled, error) {
 	if err != nil {
 		return wire.Cancelled{}, err
 	}
-	withdrawn, seen := wire.Cancelled{}, map[string]bool{}
+	withdrawn, seen := wire.Cancelled{Deliveries: []wire.Cancellation{}}, map[string]bool{}
 	for i := range told { // first of all: what is withdrawn of a step would lead to the next one
 		if err := m.end(c, &told[i], &withdrawn); err != nil {
 			return withdrawn, err
