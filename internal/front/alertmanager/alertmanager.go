@@ -60,7 +60,7 @@ func setup(s inbound.Setup) []inbound.Snippet {
 route:
   receiver: posthouse
 `, s.URL, s.Token)},
-		{Title: "a try by hand", Text: fmt.Sprintf(`curl --json '%s' %s
+		{Title: "a try by hand", Text: fmt.Sprintf(`curl -H 'Content-Type: application/json' -d '%s' %s
 `, sample, s.Address())},
 	}
 }

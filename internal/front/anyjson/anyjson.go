@@ -206,6 +206,6 @@ func answer(w http.ResponseWriter, _ *inbound.Request, out inbound.Result) {
 func setup(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
 		{Title: "the webhook's URL", Text: s.Address() + "\n"},
-		{Title: "a try by hand", Text: `curl --json '{"title":"Disk","message":"91 % full","severity":"critical"}' ` + s.Address() + "\n"},
+		{Title: "a try by hand", Text: `curl -H 'Content-Type: application/json' -d '{"title":"Disk","message":"91 % full","severity":"critical"}' ` + s.Address() + "\n"},
 	}
 }

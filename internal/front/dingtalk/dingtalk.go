@@ -139,6 +139,6 @@ func answer(w http.ResponseWriter, r *inbound.Request, out inbound.Result) {
 func setup(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
 		{Title: "the webhook of the robot", Text: s.URL + "/robot/send?access_token=" + s.Token + "\n"},
-		{Title: "a try by hand", Text: fmt.Sprintf("curl --json '{\"msgtype\":\"text\",\"text\":{\"content\":\"a try\"}}' '%s/robot/send?access_token=%s'\n", s.URL, s.Token)},
+		{Title: "a try by hand", Text: fmt.Sprintf("curl -H 'Content-Type: application/json' -d '{\"msgtype\":\"text\",\"text\":{\"content\":\"a try\"}}' '%s/robot/send?access_token=%s'\n", s.URL, s.Token)},
 	}
 }

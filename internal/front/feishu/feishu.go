@@ -169,6 +169,6 @@ func answer(w http.ResponseWriter, r *inbound.Request, out inbound.Result) {
 func setup(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
 		{Title: "the webhook of the robot", Text: s.URL + "/open-apis/bot/v2/hook/" + s.Token + "\n"},
-		{Title: "a try by hand", Text: fmt.Sprintf("curl --json '{\"msg_type\":\"text\",\"content\":{\"text\":\"a try\"}}' %s/open-apis/bot/v2/hook/%s\n", s.URL, s.Token)},
+		{Title: "a try by hand", Text: fmt.Sprintf("curl -H 'Content-Type: application/json' -d '{\"msg_type\":\"text\",\"content\":{\"text\":\"a try\"}}' %s/open-apis/bot/v2/hook/%s\n", s.URL, s.Token)},
 	}
 }

@@ -102,7 +102,7 @@ contactPoints:
           authorization_scheme: Bearer
           authorization_credentials: %s
 `, s.URL, s.Token)},
-		{Title: "a try by hand", Text: fmt.Sprintf(`curl --json '{"version":"1","groupKey":"try","status":"firing","title":"a try","alerts":[{"status":"firing","labels":{"alertname":"Try"},"annotations":{"summary":"a try"},"startsAt":"2026-01-01T00:00:00Z","fingerprint":"1"}]}' %s
+		{Title: "a try by hand", Text: fmt.Sprintf(`curl -H 'Content-Type: application/json' -d '{"version":"1","groupKey":"try","status":"firing","title":"a try","alerts":[{"status":"firing","labels":{"alertname":"Try"},"annotations":{"summary":"a try"},"startsAt":"2026-01-01T00:00:00Z","fingerprint":"1"}]}' %s
 `, s.Address())},
 	}
 }

@@ -114,6 +114,6 @@ func answer(w http.ResponseWriter, r *inbound.Request, out inbound.Result) {
 func setup(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
 		{Title: "the server's URL, and the token", Text: s.URL + "\n" + s.Token + "\n"},
-		{Title: "a try by hand", Text: "curl --json '{\"title\":\"try\",\"content\":\"hello\",\"token\":\"" + s.Token + "\"}' " + s.URL + "/push/me\n"},
+		{Title: "a try by hand", Text: "curl -H 'Content-Type: application/json' -d '{\"title\":\"try\",\"content\":\"hello\",\"token\":\"" + s.Token + "\"}' " + s.URL + "/push/me\n"},
 	}
 }

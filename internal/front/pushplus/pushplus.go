@@ -60,6 +60,6 @@ func answer(w http.ResponseWriter, _ *inbound.Request, out inbound.Result) {
 func setup(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
 		{Title: "the address, and the token", Text: s.URL + "/send\n" + s.Token + "\n"},
-		{Title: "a try by hand", Text: "curl --json '{\"token\":\"" + s.Token + "\",\"title\":\"try\",\"content\":\"hello\"}' " + s.URL + "/send\n"},
+		{Title: "a try by hand", Text: "curl -H 'Content-Type: application/json' -d '{\"token\":\"" + s.Token + "\",\"title\":\"try\",\"content\":\"hello\"}' " + s.URL + "/send\n"},
 	}
 }

@@ -175,6 +175,6 @@ func setup(s inbound.Setup) []inbound.Snippet {
 	at := s.URL + "/3rdparty/v1"
 	return []inbound.Snippet{
 		{Title: "the server's address; then any user, and the password", Text: at + "\nposthouse\n" + s.Token + "\n"},
-		{Title: "a try by hand", Text: "curl -u posthouse:" + s.Token + " --json '{\"textMessage\":{\"text\":\"hello\"},\"phoneNumbers\":[\"+8613800138000\"]}' " + at + "/messages\n"},
+		{Title: "a try by hand", Text: "curl -u posthouse:" + s.Token + " -H 'Content-Type: application/json' -d '{\"textMessage\":{\"text\":\"hello\"},\"phoneNumbers\":[\"+8613800138000\"]}' " + at + "/messages\n"},
 	}
 }

@@ -78,6 +78,6 @@ func setupApp(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
 		{Title: "the address of the interface, instead of https://qyapi.weixin.qq.com", Text: s.URL + "\n"},
 		{Title: "the secret of the application; any corpid and agentid do", Text: s.Token + "\n"},
-		{Title: "a try by hand", Text: fmt.Sprintf("curl --json '{\"touser\":\"@all\",\"msgtype\":\"text\",\"agentid\":1,\"text\":{\"content\":\"a try\"}}' '%s/cgi-bin/message/send?access_token=%s'\n", s.URL, s.Token)},
+		{Title: "a try by hand", Text: fmt.Sprintf("curl -H 'Content-Type: application/json' -d '{\"touser\":\"@all\",\"msgtype\":\"text\",\"agentid\":1,\"text\":{\"content\":\"a try\"}}' '%s/cgi-bin/message/send?access_token=%s'\n", s.URL, s.Token)},
 	}
 }

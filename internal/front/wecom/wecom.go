@@ -186,6 +186,6 @@ func ended(out inbound.Result, code int, text string) (status int, said said) {
 func setup(s inbound.Setup) []inbound.Snippet {
 	return []inbound.Snippet{
 		{Title: "the webhook of the robot", Text: s.URL + "/cgi-bin/webhook/send?key=" + s.Token + "\n"},
-		{Title: "a try by hand", Text: fmt.Sprintf("curl --json '{\"msgtype\":\"text\",\"text\":{\"content\":\"a try\"}}' '%s/cgi-bin/webhook/send?key=%s'\n", s.URL, s.Token)},
+		{Title: "a try by hand", Text: fmt.Sprintf("curl -H 'Content-Type: application/json' -d '{\"msgtype\":\"text\",\"text\":{\"content\":\"a try\"}}' '%s/cgi-bin/webhook/send?key=%s'\n", s.URL, s.Token)},
 	}
 }
