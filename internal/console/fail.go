@@ -82,7 +82,7 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 		if v.r.Header.Get("HX-Request") != "" { // the page stays, says so on its top, and goes on asking: the next refresh that is answered takes the word away
 			v.w.Header().Set("HX-Retarget", "#away")
 			v.w.Header().Set("HX-Reswap", "innerHTML")
-			v.w.Header().Set("HX-Reselect", "[role=alert]")
+			v.w.Header().Set("HX-Reselect", "[role=alert]:not([hidden])")
 		}
 		return http.StatusServiceUnavailable, t
 	case posthouse.CodeConflict:
