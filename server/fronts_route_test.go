@@ -59,7 +59,7 @@ var hour = posthouse.Duration(time.Hour)
 
 func roster(name string) []posthouse.Recipient { return []posthouse.Recipient{{Roster: name}} }
 
-// An alert that follows a route is told by the next step where one fails, to whom the steps name, and once for both of a pair.
+// An alert follows its route: where a step fails, the next one tells those it names. The alert of a pair is told once.
 func TestAnAlertFollowsARoute(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		h.duties(map[string]string{"night": "li", "lead": "wang"})

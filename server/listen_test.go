@@ -2,7 +2,7 @@ package server
 
 import "testing"
 
-// Who starts a server at all addresses, as the image does, can open what it prints.
+// A server that listens at all addresses, as the image does, prints links that a browser opens.
 func TestALinkLeadsSomewhereWhereAllAddressesAreListenedAt(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{

@@ -53,9 +53,6 @@ type notification struct {
 	Closed bool `json:"closed,omitempty"`
 }
 
-// defaultDedupWindow is how long a dedup key holds where nobody says, as on channels.
-const defaultDedupWindow = 7 * 24 * time.Hour
-
 // dedupScope is where the dedup keys of a route's messages lie, beside those of channels: no name has a slash. The column has room for 128
 // characters, which is the longest name.
 func dedupScope(route string) string {

@@ -47,7 +47,7 @@ type Settings struct {
 // Defaults of a channel's settings that do not come from its driver.
 const (
 	defaultTimeout     = 10 * time.Second
-	defaultDedupWindow = 7 * 24 * time.Hour
+	DefaultDedupWindow = 7 * 24 * time.Hour // how long a dedup key holds where nobody says, on a channel or by a route
 	defaultInflight    = 256
 	channelInflight    = 4096 // of all accounts of a channel
 	cautiousInflight   = 32   // where each attempt under way at a crash stays unknown
@@ -94,7 +94,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		Failover:    ch.Failover,
 		exempt:      ch.ExemptKinds,
 		promise:     ch.Promise,
-		DedupWindow: cmp.Or(ch.DedupWindow.Std(), defaultDedupWindow),
+		DedupWindow: cmp.Or(ch.DedupWindow.Std(), DefaultDedupWindow),
 		Pulled:      o.Pull || ch.Pull,
 	}
 	if ch.Every != nil {
