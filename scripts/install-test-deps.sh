@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
-# they are missing; on Linux strace too, which sees what a power cut could lose, and
-# Alertmanager, apprise and swaks, which drive the fronts. It starts none of them: the
+# they are missing; on Linux strace too, which sees what a power cut could lose, pgbouncer,
+# and Alertmanager, apprise and swaks, which drive the fronts. It starts none of them: the
 # tests start their own. With the word "browser" it installs Chromium and Chinese fonts
 # instead, for the tests of the console, with the word "release" what tries a release:
 # nginx, promtool, and what reads images and rpm.
@@ -47,6 +47,7 @@ missing() {
 	has mariadbd mariadb-install-db || echo mariadb
 	has mariadb-dump || echo mariadb-client
 	has redis-server || echo redis
+	has pgbouncer || echo pgbouncer
 	[ "$(uname)" != Linux ] || has strace || echo strace
 	[ "$(uname)" != Linux ] || has prometheus-alertmanager || echo alertmanager
 	[ "$(uname)" != Linux ] || has apprise || echo apprise
@@ -85,7 +86,7 @@ deb_packages() {
 		redis) echo redis-server ;;
 		strace) echo strace ;;
 		alertmanager) echo prometheus-alertmanager ;;
-		apprise | swaks) echo "$name" ;;
+		apprise | swaks | pgbouncer) echo "$name" ;;
 		chromium) echo chromium ;;
 		fonts) echo fonts-noto-cjk ;;
 		promtool) echo prometheus ;;
@@ -123,6 +124,7 @@ with_apt() {
 		for name; do
 			case $name in
 			redis) service=redis-server ;;
+			pgbouncer) service=pgbouncer ;;
 			alertmanager) service=prometheus-alertmanager ;;
 			promtool) service=prometheus ;;
 			nginx) service=nginx ;;

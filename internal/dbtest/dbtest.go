@@ -12,8 +12,15 @@ import (
 // The servers that the tests of one binary share. They are fast, not durable: Durable, and Own with it, are for tests
 // that care.
 var (
-	sharedPostgres  = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindPostgres}) })
-	sharedMariaDB   = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindMariaDB}) })
+	sharedPostgres = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindPostgres}) })
+	sharedMariaDB  = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindMariaDB}) })
+	sharedPooler   = sync.OnceValues(func() (*Server, error) {
+		before, err := sharedPostgres()
+		if err != nil {
+			return nil, err
+		}
+		return Start(Options{Kind: KindPooler, Before: before.DSN, Args: []string{"pool_mode=" + os.Getenv(pooler), "default_pool_size=10", "server_idle_timeout=5"}})
+	})
 	durablePostgres = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindPostgres, Durable: true}) })
 	durableMariaDB  = sync.OnceValues(func() (*Server, error) { return Start(Options{Kind: KindMariaDB, Durable: true}) })
 )
@@ -30,8 +37,20 @@ func SQLite(t testing.TB) string {
 // with fsync=off.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	return database(t, sharedPostgres)
+	dsn := database(t, sharedPostgres)
+	if os.Getenv(pooler) == "" {
+		return dsn
+	}
+	between, err := sharedPooler()
+	require(t, err)
+	if dsn = between.through(dsn); os.Getenv(pooler) == "session" {
+		dsn += "&pool=session"
+	}
+	return dsn
 }
+
+// pooler is the variable of the environment by which all that use Postgres come to it by way of a pgbouncer: "session" or "transaction".
+const pooler = "DBTEST_POOLER"
 
 // MariaDB is the DSN of a new, empty utf8mb4 database that goes with the test:
 // "mysql://user:password@127.0.0.1:port/name". Its server runs with

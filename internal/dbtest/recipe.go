@@ -14,6 +14,7 @@ const (
 	KindPostgres Kind = "postgres"
 	KindMariaDB  Kind = "mariadb"
 	KindRedis    Kind = "redis"
+	KindPooler   Kind = "pgbouncer" // before a database of PostgreSQL: see Pooler
 )
 
 // recipe is how one kind of server is laid out, started, asked and ended.
@@ -37,6 +38,7 @@ var recipes = map[Kind]recipe{
 	KindPostgres: postgresRecipe,
 	KindMariaDB:  mariadbRecipe,
 	KindRedis:    redisRecipe,
+	KindPooler:   poolerRecipe,
 }
 
 // value runs a query that answers with one text, in a connection of its own.

@@ -16,7 +16,7 @@ import (
 
 // Options say which server to start.
 type Options struct {
-	// Kind is KindPostgres, KindMariaDB or KindRedis.
+	// Kind is KindPostgres, KindMariaDB, KindRedis or KindPooler.
 	Kind Kind
 	// Dir is where the server keeps its files; a second Start on it finds them
 	// again. Defaults to a temporary directory that Stop removes.
@@ -24,8 +24,10 @@ type Options struct {
 	// Durable makes a commit wait until it is synced, as in production. Defaults to
 	// false: a commit survives the death of its client, not that of the machine.
 	Durable bool
-	// Args are more arguments of the server program. Defaults to none.
+	// Args are more arguments of the server program. Defaults to none. Those of a pooler are lines of its file, as in "pool_mode=session".
 	Args []string
+	// Before is the DSN of the database that a pooler stands before. Required for one.
+	Before string
 }
 
 // Server is a running server. Its methods are for one goroutine at a time.
@@ -61,7 +63,7 @@ const (
 func Start(o Options) (*Server, error) {
 	r, ok := recipes[o.Kind]
 	if !ok {
-		return nil, fmt.Errorf("kind %q: want postgres, mariadb or redis", o.Kind)
+		return nil, fmt.Errorf("kind %q: want postgres, mariadb, redis or pgbouncer", o.Kind)
 	}
 	if os.Getenv(servers) == "none" {
 		return nil, errLeftOut
@@ -171,7 +173,7 @@ func (s *Server) launch() error {
 	if err != nil {
 		return err
 	}
-	cmd := s.owner.command(s.dir, s.programs[s.recipe.programs[0]], append(args, s.options.Args...)...)
+	cmd := s.owner.command(s.dir, s.programs[s.recipe.programs[0]], append(args, s.arguments()...)...)
 	if s.process, err = startProcess(cmd, s.logFile()); err != nil {
 		return err
 	}
@@ -182,6 +184,14 @@ func (s *Server) launch() error {
 		return fmt.Errorf("start %s: %w\n%s", s.options.Kind, err, s.process.log())
 	}
 	return nil
+}
+
+// arguments are the test's own of the server program.
+func (s *Server) arguments() []string {
+	if s.options.Kind == KindPooler { // they stand in its file
+		return nil
+	}
+	return s.options.Args
 }
 
 // answer waits until the server answers a query and tells that it is ours:

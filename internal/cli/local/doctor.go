@@ -90,7 +90,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 		return []finding{{"database", false, err.Error()}}
 	}
 	defer s.Close() //nolint:errcheck // it was only read
-	out := []finding{{"database", true, database(c.Server.DSN)}}
+	out := append([]finding{{"database", true, database(c.Server.DSN)}}, wayTo(s.DB.Way())...)
 	if weak := c.Server.SMS.Weak(); weak != "" {
 		out = append(out, finding{"front door", false, weak})
 	}
@@ -113,6 +113,22 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 		out = append(out, examineKeys(ctx, s, ring, c)...)
 	}
 	return out
+}
+
+// wayTo says what stands before a PostgreSQL, and how that was known.
+func wayTo(way sqldb.Way, found bool) []finding {
+	const name = "connections"
+	switch {
+	case way == sqldb.Direct:
+		return []finding{{name, true, "the server's own sessions"}}
+	case way == sqldb.BySession:
+		return []finding{{name, true, "by a pooler that keeps a session for each client, as pool=session says"}}
+	case way == sqldb.ByTransaction && found:
+		return []finding{{name, true, "by a pooler, which was found out: nothing rests on a session (pool=transaction). Where it keeps a session for each client, pool=session saves some time"}}
+	case way == sqldb.ByTransaction:
+		return []finding{{name, true, "nothing rests on a session, as pool=transaction says"}}
+	}
+	return nil
 }
 
 func examineSettings(ctx context.Context, s *store.Store) []finding {

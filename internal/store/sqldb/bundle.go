@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5"
 )
 
 // Bundle is writes that belong together. On PostgreSQL they travel and run as one statement, which
@@ -267,18 +267,6 @@ type Found interface {
 // database/sql.
 func (s *DB) ReadAtOnce(ctx context.Context, doing, query string, args []any, read func(rows Found) error) error {
 	return s.insist(ctx, doing, func(ctx context.Context) error {
-		conn, err := s.Writer.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		return conn.Raw(func(raw any) error {
-			rows, err := raw.(*stdlib.Conn).Conn().Query(ctx, s.Text(query), args...)
-			if err != nil {
-				return err
-			}
-			defer rows.Close()
-			return read(rows)
-		})
+		return s.atOnce(ctx, s.Text(query), args, func(rows pgx.Rows) error { return read(rows) })
 	})
 }

@@ -28,6 +28,9 @@ type DB struct {
 	Log       *slog.Logger
 	lately    reading      // of the database's clock
 	often     often        // look-ups that stay prepared
+	way       Way          // how connections come to PostgreSQL; empty elsewhere
+	found     bool         // and nothing has said so
+	pins      string       // goes before a statement that is a transaction by itself, where no session holds what it needs
 	Texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
 	damaged   atomic.Bool  // something was read that the database has not written
@@ -79,7 +82,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.Name, err)
 	}
-	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, Log: o.Log}
+	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, Log: o.Log, way: p.way, found: p.found, pins: p.pins}
 	if _, err := d.check(ctx, s.Writer); err != nil {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.Name, err), s.Close())
 	}
@@ -137,6 +140,9 @@ func (s *DB) Close() error {
 
 // Database is the kind of database: sqlite, postgres or mysql.
 func (s *DB) Database() string { return s.Dialect.Name }
+
+// Way is how connections come to PostgreSQL, and whether that was found out rather than said in the DSN. Empty for the other databases.
+func (s *DB) Way() (way Way, found bool) { return s.way, s.found }
 
 // SharedClock reports whether many processes may share the database, so that leases go by
 // the database's clock.

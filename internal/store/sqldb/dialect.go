@@ -34,6 +34,8 @@ type Dialect struct {
 	StartsLock string
 	// lockSchema waits for the one lock of migrations and reads true when it is held.
 	lockSchema, unlockSchema string
+	// trySchema takes that lock for its transaction, and reads false where another has it; empty where lockSchema takes it.
+	trySchema string
 	// dollar is set where placeholders are $1, $2, … instead of ?.
 	dollar bool
 	// Arrays is set where many values are passed as one array a column. Elsewhere they are passed one by one.
@@ -120,6 +122,10 @@ type Dialect struct {
 type pools struct {
 	write, read *sql.DB
 	ground      *ground // what SQLite's file stands on, where it is written; nil elsewhere
+
+	way         Way
+	found       bool
+	begin, pins string
 }
 
 // Known is the table of databases.

@@ -40,6 +40,7 @@ func TestDriversErrorsMeanWhatTheCallerDoes(t *testing.T) {
 		{"postgres rolled back", Postgres, pgx.ErrTxCommitRollback, posthouse.CodeInternal, posthouse.CodeInternal},
 		{"postgres constraint", Postgres, pgErr("23505"), posthouse.CodeInternal, posthouse.CodeInternal},
 		{"postgres connection reset", Postgres, broken, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
+		{"a pooler lost the server", Postgres, pgErr("08P01"), posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
 		{"postgres time-out", Postgres, context.DeadlineExceeded, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
 		{"postgres cut", Postgres, io.ErrUnexpectedEOF, posthouse.CodeUnavailable, posthouse.CodeOutcomeUnknown},
 		{"mysql deadlock", MySQL, myErr(1213), posthouse.CodeUnavailable, posthouse.CodeUnavailable},
@@ -56,6 +57,17 @@ func TestDriversErrorsMeanWhatTheCallerDoes(t *testing.T) {
 		}
 		if got := posthouse.CodeOf(s.Coded(s.commitError(c.err), "write")); got != c.commit {
 			t.Errorf("%s in a commit = %s, want %s", c.name, got, c.commit)
+		}
+	}
+}
+
+// A statement that is a transaction by itself: a pooler's error does not say that the server has not done it.
+func TestAPoolersErrorIsNoAnswerToACommit(t *testing.T) {
+	t.Parallel()
+	own := &Tx{DB: &DB{Dialect: Postgres}, alone: true}
+	for code, want := range map[string]posthouse.Code{"08P01": posthouse.CodeOutcomeUnknown, "40P01": posthouse.CodeInternal, "23505": posthouse.CodeInternal} {
+		if got := posthouse.CodeOf(own.answer(pgErr(code))); got != want {
+			t.Errorf("%s: %s, want %s", code, got, want)
 		}
 	}
 }

@@ -1,22 +1,16 @@
 package sqldb
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 )
 
@@ -72,67 +66,7 @@ WHERE p.datname = current_database() LIMIT 1`,
 	ViewText:  "SELECT definition FROM pg_views WHERE schemaname = COALESCE(NULLIF(?, ''), current_schema()) AND viewname = ?",
 	Schemas:   true,
 
-	lockSchema:   "SELECT pg_advisory_lock(7077101, hashtext(current_schema()))::text = ''",
-	unlockSchema: "SELECT pg_advisory_unlock(7077101, hashtext(current_schema()))",
-}
-
-// openPostgres opens a write pool whose plans are pinned to the indexes, since a plan made
-// while the tables were empty would scan them all later, and a read pool with the
-// planner's own choice.
-func openPostgres(ctx context.Context, dsn string, _ *slog.Logger) (p pools, err error) {
-	p.write, err = postgresPool(ctx, dsn, map[string]string{
-		"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "enable_bitmapscan": "off",
-		"jit": "off", "plan_cache_mode": "force_generic_plan",
-	})
-	if err != nil {
-		return pools{}, err
-	}
-	if p.read, err = postgresPool(ctx, dsn, map[string]string{"jit": "off", "max_parallel_workers_per_gather": "0"}); err != nil {
-		p.write.Close()
-		return pools{}, err
-	}
-	return p, nil
-}
-
-// postgresPool is a pool of pgx behind database/sql, which keeps no idle connections itself.
-func postgresPool(ctx context.Context, dsn string, settings map[string]string) (*sql.DB, error) {
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, errors.New("the DSN cannot be read: want postgres://user:password@host:port/database")
-	}
-	config.MaxConns = max(config.MaxConns, 8)
-	config.MaxConnIdleTime = 5 * time.Minute
-	config.PingTimeout = cmp.Or(config.PingTimeout, 5*time.Second) // a connection that nobody knows any more must not hold up those behind it
-	config.ConnConfig.ConnectTimeout = 5 * time.Second
-	if config.ConnConfig.RuntimeParams["application_name"] == "" {
-		config.ConnConfig.RuntimeParams["application_name"] = "posthouse"
-	}
-	for name, value := range settings {
-		config.ConnConfig.RuntimeParams[name] = value
-	}
-	// Locks of a connection that nobody knows any more must not be held for hours. In milliseconds.
-	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(writeTimeout.Milliseconds())
-	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed" // what the guarded writes are written for
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(closingPool{stdlib.GetPoolConnector(pool), pool})
-	db.SetMaxIdleConns(0)
-	return db, nil
-}
-
-// closingPool closes the pool with the sql.DB on top of it.
-type closingPool struct {
-	driver.Connector
-	pool *pgxpool.Pool
-}
-
-// Close is called by sql.DB.Close.
-func (c closingPool) Close() error {
-	c.pool.Close()
-	return nil
+	trySchema: "SELECT pg_try_advisory_xact_lock(7077101, hashtext(current_schema()))",
 }
 
 func postgresFault(err error) Fault {
@@ -157,10 +91,11 @@ func postgresFault(err error) Fault {
 	return networkFault(err)
 }
 
-// answeredByPostgres reports whether the server said an error: then a failed COMMIT is surely undone.
+// answeredByPostgres reports whether the server said an error: then a failed COMMIT is surely undone. An error of class 08 is
+// a pooler's, which has lost its own connection to the server and does not know either.
 func answeredByPostgres(err error) bool {
 	var said *pgconn.PgError
-	return errors.As(err, &said) || errors.Is(err, pgx.ErrTxCommitRollback)
+	return errors.As(err, &said) && !strings.HasPrefix(said.Code, "08") || errors.Is(err, pgx.ErrTxCommitRollback)
 }
 
 // dividedByZero recognises how the one statement of a bundle undoes itself when fewer rows than expected were as the
@@ -205,6 +140,13 @@ func checkPostgres(ctx context.Context, db *sql.DB) ([]Finding, error) {
 		if got != s.want && !stronger {
 			found = append(found, Finding{s.name, got, s.why + ": want " + s.want})
 		}
+	}
+	var isolation string
+	if err := db.QueryRowContext(ctx, "SELECT current_setting('default_transaction_isolation')").Scan(&isolation); err != nil {
+		return nil, err
+	}
+	if isolation != readCommitted { // behind a pooler, where no session of ours can set it
+		return nil, fmt.Errorf("default_transaction_isolation is %s and a pooler stands before the database: want ALTER ROLE … SET default_transaction_isolation = 'read committed'", isolation)
 	}
 	var replica bool
 	if err := db.QueryRowContext(ctx, "SELECT pg_is_in_recovery()").Scan(&replica); err != nil {

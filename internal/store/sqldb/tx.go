@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/posthouse/posthouse"
 )
 
@@ -131,6 +133,15 @@ func (t *Tx) Now() (int64, error) {
 
 // Exec runs one statement and returns how many rows it changed.
 func (t *Tx) Exec(query string, args ...any) (int64, error) {
+	if t.alone && t.DB.pins != "" {
+		var n int64
+		err := t.DB.atOnce(t.ctx, t.DB.Text(query), args, func(rows pgx.Rows) error {
+			rows.Close()
+			n = rows.CommandTag().RowsAffected()
+			return rows.Err()
+		})
+		return n, t.answer(err)
+	}
 	res, err := t.conn.ExecContext(t.ctx, t.DB.Text(query), args...)
 	if err != nil {
 		return 0, t.answer(err)
@@ -148,6 +159,16 @@ func (t *Tx) answer(err error) error {
 
 // Query calls each for every row.
 func (t *Tx) Query(query string, args []any, each func(scan func(...any) error) error) error {
+	if t.alone && t.DB.pins != "" {
+		return t.DB.atOnce(t.ctx, t.DB.Text(query), args, func(rows pgx.Rows) error {
+			for rows.Next() {
+				if err := each(rows.Scan); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+	}
 	rows, err := t.conn.QueryContext(t.ctx, t.DB.Text(query), args...)
 	if err != nil {
 		return err
