@@ -47,6 +47,13 @@ func (c Campaigns) Import(ctx context.Context, name string, p Part, body io.Read
 	return upload(ctx, c.api, path("campaigns", name, "members"), p, body)
 }
 
+// Preview is how a file of people would be read, and its first records. Nothing of it is kept. Its beginning is enough, but of a workbook or a
+// compressed file.
+func (c Campaigns) Preview(ctx context.Context, name string, p Part, body io.Reader) (wire.PeoplePreview, error) {
+	p.Offset, p.SHA256, p.Final = 0, "", false
+	return uploaded[wire.PeoplePreview](ctx, c.api, request{method: http.MethodPost, path: path("campaigns", name, "preview"), query: p.query(), kind: "application/octet-stream"}, body)
+}
+
 // fetches is how long people are read whom others keep.
 const fetches = time.Hour
 
@@ -245,15 +252,15 @@ type Part struct {
 	SHA256 string
 	// Final says that the file ends with it.
 	Final bool
-	// Format is csv or ndjson. Defaults to csv.
+	// Format is csv or ndjson. Defaults to what the first byte tells; a workbook (.xlsx) is read as csv.
 	Format string
-	// Delimiter stands between the fields of a CSV. Defaults to a comma.
+	// Delimiter stands between the fields of a CSV. Defaults to what most lines agree on.
 	Delimiter string
 	// Columns name those of a CSV without a header.
 	Columns []string
-	// Address is the column or field of the address. Defaults to one with a usual name.
+	// Address is the column or field of the address. Defaults to one with a usual name whose values are addresses of the channel.
 	Address string
-	// Encoding is utf-8 or gbk. Defaults to utf-8.
+	// Encoding is utf-8 or gbk. Defaults to what the file shows to be. UTF-16 is read where a mark begins the file.
 	Encoding string
 }
 

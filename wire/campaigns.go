@@ -202,6 +202,22 @@ type CampaignSample struct {
 	Problems []Flaw            `json:"problems" doc:"Why it could not be sent like this; empty for nothing."`
 }
 
+// PeoplePreview is how a file of people would be read, with its first records.
+type PeoplePreview struct {
+	Format    string     `json:"format" doc:"csv, also of a workbook, or ndjson."`
+	Encoding  string     `json:"encoding" doc:"utf-8, also of what was converted from UTF-16, or gbk."`
+	Delimiter string     `json:"delimiter" doc:"What stands between the fields of a CSV."`
+	Header    bool       `json:"header" doc:"Whether the first record names the columns."`
+	Address   string     `json:"address" doc:"The column or field of the address. Empty where none can be told: name it."`
+	Sheet     string     `json:"sheet" doc:"The sheet of a workbook."`
+	Columns   []string   `json:"columns" doc:"The columns, or the fields of the first objects."`
+	Rows      [][]string `json:"rows" doc:"What the first five records have in them."`
+
+	Read    int             `json:"read" doc:"How many of the first fifty records can be read with an address of the channel."`
+	Refused int             `json:"refused" doc:"How many of them cannot."`
+	First   []RefusedRecord `json:"first_refused" doc:"The first five of these."`
+}
+
 // CampaignMember is one member and where it stands.
 type CampaignMember struct {
 	Seq       int64           `json:"seq" doc:"The number in the audience, in the order of the file."`

@@ -26,6 +26,7 @@ type Campaigns interface {
 type madeCampaigns interface {
 	Create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error)
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
+	Preview(ctx context.Context, tenant, name string, f audience.Format, body io.Reader) (wire.PeoplePreview, error)
 	Start(ctx context.Context, tenant, name string, in wire.CampaignStart) (wire.Campaign, error)
 	Change(ctx context.Context, tenant, name string, in wire.CampaignChange) (wire.Campaign, error)
 	Act(ctx context.Context, tenant, name string, a campaign.Action) (wire.Campaign, error)
@@ -80,6 +81,8 @@ func (s campaigns) routes() []web.Route {
 		web.Get("/v1/campaigns/{name}", reads, "A campaign, by its name or id: whom it is for, and how far it is.", s.get),
 		web.Act("/v1/campaigns/{name}/members", sends, "Import a part of a file of people. What arrives is stored; the answer says where the next part begins.", s.take).
 			Query(fileParams...).TakesFile().Audited(),
+		web.Act("/v1/campaigns/{name}/preview", sends, "How a file of people would be read, and its first five records. Nothing of it is kept; its beginning is enough, but of a workbook or a compressed file.", s.preview).
+			Query("format", "delimiter", "columns", "address", "encoding").TakesFile(),
 		web.Get("/v1/campaigns/{name}/members", reads, "Every member and where it stands, as lines of JSON or as CSV without formulas, as they are read.", s.export).Query("format", "outcome"),
 		web.Get("/v1/campaigns/{name}/refused", reads, "The records that could not be read, with line, column and reason, as lines of JSON or as CSV.", s.refused).Query("format"),
 		web.Get("/v1/campaigns/{name}/watch", reads, "How far it is, each time that changes, until it has ended (server-sent events: progress, and end at last).", s.watch),
@@ -226,6 +229,16 @@ func (s campaigns) take(c *web.Call) (posthouse.Audience, error) {
 	a, err := s.Import(c.Context(), c.Tenant(), c.PathValue("name"), p, c.File())
 	c.Asked(p.Format, 0)
 	return a, err
+}
+
+// preview shows how a file would be read.
+func (s campaigns) preview(c *web.Call) (wire.PeoplePreview, error) {
+	format, problems := audience.FormatOf(c.Query)
+	c.Add(problems)
+	if err := c.Wrong(); err != nil {
+		return wire.PeoplePreview{}, err
+	}
+	return s.Preview(c.Context(), c.Tenant(), c.PathValue("name"), format, c.File())
 }
 
 // partOf reads what the query says of a part of a file.

@@ -128,16 +128,11 @@ func CheckColumns(columns []string, address string) (place int, err error) {
 		}
 		return place, nil
 	}
-	for _, name := range addressColumns {
-		if place = slices.Index(columns, name); place >= 0 {
-			return place, nil
-		}
+	if at := named(columns); len(at) > 0 {
+		return at[0], nil
 	}
 	return 0, fmt.Errorf("which column has the address? The columns are %s", list(columns))
 }
-
-// addressColumns are the names by which the column of the address is found, where none is named.
-var addressColumns = []string{"address", "openid", "phone", "mobile", "email", "user"}
 
 // listed is how many columns are named.
 const listed = 20

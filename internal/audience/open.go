@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // windowMax bounds the memory that a compressed file may ask for.
@@ -21,7 +22,8 @@ const (
 	freely    = 16 << 20 // bytes that any file may hold
 )
 
-// Open reads a file that may be compressed by gzip or zstd, which its first bytes tell. Close frees what that takes, and leaves in open.
+// Open reads a file as text: one that is compressed by gzip or zstd, the first sheet of a workbook (.xlsx) as a CSV, and UTF-16 as UTF-8, all of
+// which the first bytes tell. Close frees what that takes, and leaves in open.
 func Open(in io.Reader) (io.ReadCloser, error) {
 	from := &source{in: in}
 	b := bufio.NewReaderSize(from, 64<<10)
@@ -32,15 +34,45 @@ func Open(in io.Reader) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, from.fault("gzip", err)
 		}
-		return &unzipped{Reader: z, close: z.Close, name: "gzip", from: from}, nil
+		return inUTF8(&unzipped{Reader: z, close: z.Close, name: "gzip", from: from}), nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowMax))
 		if err != nil {
 			return nil, from.fault("zstd", err)
 		}
-		return &unzipped{Reader: z, close: func() error { z.Close(); return nil }, name: "zstd", from: from}, nil
+		return inUTF8(&unzipped{Reader: z, close: func() error { z.Close(); return nil }, name: "zstd", from: from}), nil
+	case bytes.HasPrefix(head, zipMagic):
+		return openBook(from, b)
+	case bytes.HasPrefix(oleMagic, head) && len(head) == 4:
+		return nil, &FileError{"the file is a workbook of old Excel (.xls) or has a password: save it as .xlsx without one, or as CSV UTF-8"}
 	}
-	return io.NopCloser(b), nil
+	return inUTF8(io.NopCloser(b)), nil
+}
+
+// Packed reports whether Open makes another text of a file with these first bytes, four at least: a place in that text is none in the file.
+func Packed(head []byte) bool {
+	for _, mark := range [][]byte{{0x1f, 0x8b}, {0x28, 0xb5, 0x2f, 0xfd}, zipMagic, {0xff, 0xfe}, {0xfe, 0xff}} {
+		if bytes.HasPrefix(head, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// inUTF8 makes UTF-8 of UTF-16, which a mark at its beginning tells; everything else stays as it is.
+func inUTF8(in io.ReadCloser) io.ReadCloser {
+	b := bufio.NewReaderSize(in, 64<<10)
+	head, _ := b.Peek(2) // what cannot be read is told where it is read
+	if !bytes.Equal(head, []byte{0xff, 0xfe}) && !bytes.Equal(head, []byte{0xfe, 0xff}) {
+		return &closing{b, in}
+	}
+	return &closing{unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(b), in}
+}
+
+// closing is a reader that closes what it reads from.
+type closing struct {
+	io.Reader
+	io.Closer
 }
 
 // source is a compressed file, and why it could not be read to its end.

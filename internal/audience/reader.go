@@ -115,6 +115,9 @@ func (r *Reader) SumTo(h io.Writer) { r.records.sum = h }
 // Rest is how many bytes were read behind the last record, at least.
 func (r *Reader) Rest() int { return len(r.records.buf) }
 
+// Format is how the file is read, as it was given or as it shows to be.
+func (r *Reader) Format() Format { return r.format }
+
 // Position is behind the record that was read last.
 func (r *Reader) Position() Position { return r.records.at }
 
@@ -192,6 +195,10 @@ func (r *Reader) decode(rec record) (record, error) {
 		return rec, nil
 	}
 	if _, gbk := fromGBK(text); gbk && !r.foreign {
+		if r.format.Encoding == "" && looksGBK(slices.Concat(text, []byte("\n"), r.records.lines())) {
+			r.format.Encoding = GBK // all before is ASCII, which reads the same
+			return r.decode(rec)
+		}
 		return rec, &FileError{fmt.Sprintf("line %d is not UTF-8 but reads as GBK: say that the encoding is gbk", rec.line)}
 	}
 	before := text[:badAt(text)]
@@ -201,9 +208,7 @@ func (r *Reader) decode(rec record) (record, error) {
 // begin passes the byte order mark and finds the columns.
 func (r *Reader) begin() error {
 	if r.records.at.Offset == 0 {
-		if err := r.mark(); err != nil {
-			return err
-		}
+		r.mark()
 	}
 	if r.format.Kind == NDJSON {
 		return nil
@@ -233,18 +238,13 @@ func (r *Reader) begin() error {
 }
 
 // mark passes the mark that some programs write first.
-func (r *Reader) mark() error {
+func (r *Reader) mark() {
 	for len(r.records.buf) < 3 && r.records.err == nil {
 		r.records.fill()
 	}
-	head := r.records.buf
-	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
-		return &FileError{"the file is UTF-16: save it as UTF-8"}
-	}
-	if bytes.HasPrefix(head, []byte("\ufeff")) {
+	if bytes.HasPrefix(r.records.buf, []byte("\ufeff")) {
 		r.records.pass(3)
 	}
-	return nil
 }
 
 // header reads the columns' names.

@@ -72,6 +72,9 @@ func (r *records) next() (record, error) {
 	}
 }
 
+// lines are the whole lines that were read behind the last record.
+func (r *records) lines() []byte { return r.buf[:bytes.LastIndexByte(r.buf, '\n')+1] }
+
 // take makes the first n bytes a record.
 func (r *records) take(n int) record {
 	text := r.buf[:n]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/state"
@@ -361,16 +362,48 @@ func (d *Desk) Import(ctx context.Context, tenant, name string, p Part, body io.
 }
 
 // take imports a part, with addresses as the channel keeps them.
-func (d *Desk) take(ctx context.Context, a work.Audience, p Part, body io.Reader) (posthouse.Audience, error) {
-	if a.Channel != "" {
-		ch := d.o.Channel(a.Tenant, a.Channel)
-		if ch == nil {
-			return a.Audience, posthouse.Errorf(posthouse.CodeConflict, "the channel %s is not open: it says which addresses are right", a.Channel)
-		}
-		p.Keep = keeps(ch)
+func (d *Desk) take(ctx context.Context, a work.Audience, p Part, body io.Reader) (_ posthouse.Audience, err error) {
+	if p.Keep, err = d.keep(a.Tenant, a.Channel); err != nil {
+		return a.Audience, err
 	}
-	a, err := d.o.Importer.Import(ctx, time.Now, a, p, body)
+	a, err = d.o.Importer.Import(ctx, time.Now, a, p, body)
 	return a.Audience, err
+}
+
+// Preview reads the beginning of a file as it would be imported into a campaign, and keeps nothing of it.
+func (d *Desk) Preview(ctx context.Context, tenant, name string, f audience.Format, body io.Reader) (out wire.PeoplePreview, err error) {
+	c, err := d.named(ctx, tenant, name)
+	if err != nil {
+		return out, err
+	}
+	keep, err := d.keep(tenant, c.Channel)
+	if err != nil {
+		return out, err
+	}
+	seen, err := audience.Look(body, f, keep)
+	if err != nil {
+		return out, faultOf(err)
+	}
+	out = wire.PeoplePreview{
+		Format: string(seen.Kind), Encoding: string(seen.Encoding), Delimiter: seen.Delimiter, Address: seen.Address, Header: len(seen.Format.Columns) == 0, Sheet: seen.Sheet,
+		Columns: append([]string{}, seen.Columns...), Rows: append([][]string{}, seen.Rows...), Read: seen.Read, Refused: seen.Wrong, First: []wire.RefusedRecord{},
+	}
+	for _, r := range seen.Refused {
+		out.First = append(out.First, wire.RefusedRecord{Line: r.Line, Column: r.Column, Reason: r.Reason, Text: r.Text})
+	}
+	return out, nil
+}
+
+// keep is an address as a channel keeps it; nil for that of no channel.
+func (d *Desk) keep(tenant, name string) (func(address string) (string, error), error) {
+	if name == "" {
+		return nil, nil
+	}
+	ch := d.o.Channel(tenant, name)
+	if ch == nil {
+		return nil, posthouse.Errorf(posthouse.CodeConflict, "the channel %s is not open: it says which addresses are right", name)
+	}
+	return keeps(ch), nil
 }
 
 // keeps is an address as a channel keeps it, or why nobody can be sent to by it: what means everybody is no member.

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding"
@@ -78,10 +79,8 @@ func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Aud
 		return a, faultOf(err)
 	}
 	defer file.Close()
-	in := bufio.NewReader(file)
-	if p.Kind == "" {
-		p.Kind = kindOf(&a, p, in)
-	}
+	in := bufio.NewReaderSize(file, audience.HeadBytes)
+	p.Format = formatOf(&a, p, in)
 	if err := settle(&a, p); err != nil {
 		return a, err
 	}
@@ -107,20 +106,24 @@ func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Aud
 	return t.kept, err
 }
 
-// kindOf is the kind of a file of which nobody says it: that of the parts before, or what its first byte tells. Empty is a CSV.
-func kindOf(a *work.Audience, p Part, in *bufio.Reader) audience.Kind {
-	var before audience.Format
-	switch {
-	case a.Format != "":
+// formatOf is how a part is read: what it does not say is that of the parts before, or what the beginning of the file tells.
+func formatOf(a *work.Audience, p Part, in *bufio.Reader) audience.Format {
+	f := p.Format
+	if a.Format != "" {
+		var before audience.Format
 		_ = json.Unmarshal([]byte(a.Format), &before) // settle says what is wrong with it
-		return before.Kind
-	case p.Offset > 0, p.Delimiter != "", len(p.Columns) > 0:
-		return ""
+		f.Kind, f.Delimiter = cmp.Or(f.Kind, before.Kind), cmp.Or(f.Delimiter, before.Delimiter)
+		f.Address, f.Encoding = cmp.Or(f.Address, before.Address), cmp.Or(f.Encoding, before.Encoding)
+		if len(f.Columns) == 0 {
+			f.Columns = before.Columns
+		}
+		return f
 	}
-	if head, _ := in.Peek(in.Size()); audience.KindOf(head) == audience.NDJSON {
-		return audience.NDJSON
+	if p.Offset > 0 {
+		return f
 	}
-	return ""
+	head, err := in.Peek(audience.HeadBytes)
+	return audience.Guess(head, errors.Is(err, io.EOF), f, p.Keep)
 }
 
 // settle checks that a part goes on where the import stands, read in the same way.
@@ -327,6 +330,11 @@ func (t *taking) storeIfMuch() error {
 func (t *taking) store() error {
 	t.pack()
 	at := t.reader.Position()
+	format, err := json.Marshal(t.reader.Format())
+	if err != nil {
+		return err
+	}
+	t.a.Format = string(format)
 	t.a.Offset, t.a.Line, t.a.Skip, t.a.Columns = at.Offset, at.Line, at.Skip, at.Columns
 	state, err := t.digest.(encoding.BinaryMarshaler).MarshalBinary()
 	if err != nil {

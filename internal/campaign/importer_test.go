@@ -256,7 +256,7 @@ func TestAnImportRefusesWhatDoesNotGoOn(t *testing.T) {
 		{"another hash", campaign.Part{Offset: 13, SHA256: "00"}, "", "the file is another: what is stored of it has a different hash"},
 		{"another file", campaign.Part{}, "openid\no1\no3\no4\n", "the file is another: what is stored of it has a different hash"},
 		{"a shorter file", campaign.Part{}, "openid\n", "the file ends at byte 7: 13 are stored already"},
-		{"another format", campaign.Part{Offset: 13, Format: audience.Format{Kind: audience.NDJSON}}, "", `the parts before were read with {"kind":""}, this one with {"kind":"ndjson"}: want the same for all`},
+		{"another format", campaign.Part{Offset: 13, Format: audience.Format{Kind: audience.NDJSON}}, "", `the parts before were read with {"kind":"","address":"openid"}, this one with {"kind":"ndjson","address":"openid"}: want the same for all`},
 		{"no whole record", campaign.Part{Offset: 13}, "o3", "the part ends within its first record: send more at once"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -338,7 +338,8 @@ func BenchmarkImport(b *testing.B) {
 	b.ReportMetric(float64(a.Repeated), "repeated")
 }
 
-// CAMP-9: a file whose later lines show that it is GBK goes on as that, from where it is stored: nobody is lost.
+// CAMP-9: a file whose later lines show that it is GBK is read as that from there on: nobody is lost. Where UTF-8 was said, it is refused as far as
+// it is stored, and goes on as GBK.
 func TestCAMP9_AFileThatShowsToBeGBKGoesOnAsGBK(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("openid,name\n")
@@ -347,7 +348,12 @@ func TestCAMP9_AFileThatShowsToBeGBKGoesOnAsGBK(t *testing.T) {
 	}
 	file := b.String() + "o99999,\xd5\xc5\xc8\xfd\n" // 张三
 	eachDB(t, func(t *testing.T, h *hall) {
-		a, err := h.importer.Import(t.Context(), time.Now, h.audience(""), campaign.Part{Final: true}, strings.NewReader(file))
+		whole, err := h.importer.Import(t.Context(), time.Now, h.audience(""), campaign.Part{Final: true}, strings.NewReader(file))
+		if err != nil || whole.Members != 20_001 || !strings.Contains(whole.Format, `"encoding":"gbk"`) {
+			t.Fatalf("with nothing said: %+v, %v", whole.Audience, err)
+		}
+		utf8 := campaign.Part{Final: true, Format: audience.Format{Encoding: audience.UTF8}}
+		a, err := h.importer.Import(t.Context(), time.Now, h.audience(""), utf8, strings.NewReader(file))
 		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "line 20002 is not UTF-8 but reads as GBK") || a.Offset == 0 || a.Last > 20_000 {
 			t.Fatalf("read as UTF-8: %+v, %v", a.Audience, err)
 		}
@@ -371,7 +377,7 @@ func TestCAMP9_AFileWithoutAnybodyChangesNothing(t *testing.T) {
 				t.Errorf("%q: %+v, %v", file, got.Audience, err)
 			}
 		}
-		if a, err := h.importer.Import(t.Context(), time.Now, h.again(a), campaign.Part{Final: true}, strings.NewReader("name;phone\nx;y\n")); err == nil || a.State != posthouse.AudienceOpen {
+		if a, err := h.importer.Import(t.Context(), time.Now, h.again(a), campaign.Part{Final: true}, strings.NewReader("name;town\nx;y\n")); err == nil || a.State != posthouse.AudienceOpen {
 			t.Errorf("a file without an address: %+v, %v", a.Audience, err)
 		}
 		if a, err := h.importer.Import(t.Context(), time.Now, h.again(a), campaign.Part{Final: true}, strings.NewReader("openid\no1\n")); err != nil || a.Members != 1 {

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,25 @@ type march struct {
 	Queries  bool                // from a database, too
 	Follows  bool                // from those who follow the channel's account, too
 	Problems []posthouse.Problem // of the file of people
+	Read     *wire.PeoplePreview // how that file would be read
+	Reading  client.Part         // what the form says of that
+}
+
+// Undecided says that a page which shows how a file would be read has changed nothing.
+func (m march) Undecided() bool { return m.Read != nil }
+
+// Again are the outcomes of those whom another campaign may be made for.
+func (m march) Again() (list []string) {
+	p := m.Progress
+	for _, o := range []struct {
+		name string
+		n    int64
+	}{{"failed", p.Failed}, {"undelivered", p.Undelivered}, {"expired", p.Expired}, {"unknown", p.Unknown}} {
+		if o.n > 0 {
+			list = append(list, o.name)
+		}
+	}
+	return list
 }
 
 // actions are what people do with a campaign, by its state.
@@ -131,6 +151,25 @@ func campaignActs() map[string]func(*visit) error {
 		}),
 		"pause": plain(client.Campaigns.Pause), "resume": plain(client.Campaigns.Resume), "unschedule": plain(client.Campaigns.Unschedule), "cancel": plain(client.Campaigns.Cancel),
 	}
+}
+
+// repeatCampaign makes the next campaign of those who ended in some ways, and shows its plan: nothing is sent yet.
+func repeatCampaign(v *visit) error {
+	name := v.r.PathValue("name")
+	c, err := v.call().Campaigns.Again(withNote(v.ctx(), v.form("note")), name, wire.CampaignAgain{Outcomes: v.r.PostForm["outcome"]})
+	if err == nil {
+		return v.goTo(v.at("campaigns", c.Name, "plan") + "?said=again_said")
+	}
+	problems := refusalOf(err, "outcome")
+	if problems == nil {
+		return err
+	}
+	m, err := marchOf(v, name)
+	if err != nil {
+		return err
+	}
+	m.Problems = problems
+	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
 }
 
 // Columns are what the file says of people, each with how many of the records have it.

@@ -2,9 +2,7 @@ package console
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -42,39 +40,6 @@ func showOutbox(v *visit) error {
 		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Channel), plain(one.Problem), plain(fmt.Sprint(one.Failures)), plain(f.Clock(one.FailedAt))})
 	}
 	return v.table("outbox", t, err)
-}
-
-func showKeys(v *visit) error {
-	list, err := v.call().Keys.List(v.ctx())
-	t := table{Columns: []string{"id", "key_name", "scope", "note", "last_used", "ended"}, Empty: "no_key", Only: true, Hints: []string{"posthouse key add crm --scope send"}}
-	f := frame{v: v}
-	for _, one := range list {
-		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Name), plain(string(one.Scope)), plain(one.Note), plain(f.clockOr(one.LastUsedAt)), plain(f.clockOr(one.RevokedAt))})
-	}
-	return v.table("keys", t, err)
-}
-
-func showPeople(v *visit) error {
-	list, err := v.call().People.List(v.ctx())
-	t := table{Columns: []string{"name", "title", "roles", "last_seen", "state"}, Empty: "nobody", Only: true, Hints: []string{"posthouse people add zhang.san --title 张三 --role default=operator", "posthouse people link zhang.san", "posthouse people role zhang.san default admin", "posthouse people disable zhang.san"}}
-	f := frame{v: v}
-	for _, one := range list {
-		state := cell{}
-		if one.Disabled {
-			state = cell{Word: "disabled", Class: "state broken"}
-		}
-		t.Rows = append(t.Rows, []cell{plain(one.Name), plain(one.Title), plain(rolesOf(f, one)), plain(f.clockOr(one.SeenAt)), state})
-	}
-	return v.table("people", t, err)
-}
-
-// rolesOf lists the roles of a person.
-func rolesOf(f frame, p posthouse.Person) string {
-	var parts []string
-	for _, tenant := range tenantsOf(p) {
-		parts = append(parts, tenant+": "+f.T(string(p.Roles[tenant])))
-	}
-	return strings.Join(parts, ", ")
 }
 
 func showAudit(v *visit) error {

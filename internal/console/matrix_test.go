@@ -49,6 +49,7 @@ var least = map[string]posthouse.Role{
 	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin,
 	"GET start": posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
+	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
 

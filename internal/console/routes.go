@@ -72,6 +72,8 @@ func routes() []route {
 		looks("campaigns/{name}/members", "campaigns.read", saveMembers),
 		looks("campaigns/{name}/refused", "campaigns.read", saveRefused),
 		sends("POST", "campaigns/{name}/members", "campaigns.members", takePeople),
+		sends("POST", "campaigns/{name}/preview", "campaigns.preview", previewPeople),
+		sends("POST", "campaigns/{name}/again", "campaigns.again", repeatCampaign),
 		acts("campaigns/{name}/query", "campaigns.query", queryPeople),
 		sends("POST", "campaigns/{name}/followers", "campaigns.followers", followPeople),
 		sends("POST", "campaigns/{name}/mapping", "campaigns.change", mapColumns),
@@ -108,6 +110,9 @@ func routes() []route {
 		{"GET", "audit", web.Use{Scope: admin, Action: "audit.read"}, showAudit},
 		{"GET", "keys", web.Use{Scope: admin, Action: "keys.read", Whole: true}, showKeys},
 		{"GET", "people", web.Use{Scope: admin, Action: "people.read", Whole: true}, showPeople},
+		{"POST", "people", web.Use{Scope: admin, Action: "people.put", Whole: true}, addPerson},
+		{"POST", "people/{name}/link", web.Use{Scope: admin, Action: "people.link", Whole: true}, linkPerson},
+		{"POST", "keys", web.Use{Scope: admin, Action: "keys.create", Whole: true}, addKey},
 	}...)
 }
 

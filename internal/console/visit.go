@@ -188,6 +188,12 @@ func addressOf(tenant string, parts ...string) string {
 // goTo leads on after a form was taken.
 func (v *visit) goTo(address string) error {
 	v.needs.forget(v.tenant)
+	if v.r.Header.Get("HX-Request") != "" { // a script would follow, and put the page into a part of this one
+		v.w.Header().Set("HX-Redirect", address)
+		v.w.Header().Set("Location", address)
+		v.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	http.Redirect(v.w, v.r, address, http.StatusSeeOther)
 	return nil
 }

@@ -175,6 +175,30 @@ func takePeople(v *visit) error {
 	return tookPeople(v, name, "file", err)
 }
 
+// previewPeople shows how a file would be read, by its beginning: nothing of it is kept.
+func previewPeople(v *visit) error {
+	name := v.r.PathValue("name")
+	v.r.Body = http.MaxBytesReader(v.w, v.whole, maxPeople)
+	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(untilTaken)) // what has none keeps the server's
+	part, file, err := peopleIn(v.r)
+	m, gone := marchOf(v, name)
+	if gone != nil {
+		return gone
+	}
+	m.Reading, m.Read = part, &wire.PeoplePreview{}
+	if err == nil {
+		var seen wire.PeoplePreview
+		if seen, err = v.call().Campaigns.Preview(v.ctx(), name, part, file); err == nil {
+			m.Read = &seen
+			return v.show("campaign", "campaigns", m)
+		}
+	}
+	if m.Problems = refusalOf(err, "file"); m.Problems == nil {
+		return err
+	}
+	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
+}
+
 // untilFetched is how long people are read from elsewhere at most, as by the command.
 const untilFetched = time.Hour
 
@@ -202,7 +226,7 @@ func fetchPeople(v *visit, path string, fetch func(name string) error) error {
 // tookPeople goes on to the campaign with the people who were imported, or shows beside the form what is wrong.
 func tookPeople(v *visit, name, path string, err error) error {
 	if err == nil {
-		return v.goTo(v.at("campaigns", name) + "?said=people_said")
+		return v.goTo(v.at("campaigns", name, "plan") + "?said=people_said")
 	}
 	problems := refusalOf(err, path)
 	if problems == nil {
@@ -232,9 +256,6 @@ func peopleIn(r *http.Request) (p client.Part, file io.Reader, err error) {
 			return p, nil, posthouse.Invalid("the form cannot be read", problemAt("file", err.Error()))
 		}
 		if one.FormName() == "file" {
-			if strings.HasSuffix(strings.ToLower(one.FileName()), "json") {
-				p.Format = "ndjson"
-			}
 			return p, one, nil
 		}
 		text, err := io.ReadAll(io.LimitReader(one, maxPart))

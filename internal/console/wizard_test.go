@@ -104,7 +104,7 @@ func TestACampaignByForms(t *testing.T) {
 		t.Errorf("a column that is not there: %d\n%s", got.status, got.body)
 	}
 	text := "address,name\na1,Li Na\na1,Li Na again\na2,\n,nobody\n" + strings.Repeat("x", 10) + ",=1+1\n"
-	if got := h.upload("sender", at+"campaigns/spring/members", "people.csv", text); got.to() != at+"campaigns/spring?said=people_said" {
+	if got := h.upload("sender", at+"campaigns/spring/members", "people.csv", text); got.to() != at+"campaigns/spring/plan?said=people_said" {
 		t.Fatalf("the file: %d\n%s", got.status, got.body)
 	}
 	h.shows(h.page("sender", at+"campaigns/spring"), "look at the plan")

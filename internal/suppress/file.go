@@ -1,6 +1,7 @@
 package suppress
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -25,9 +26,9 @@ const (
 // Import stores the suppressions of a file: a record each, with an address and, where it has them, a channel, a reason and an
 // until. What it does not say is that of the draft. Records that cannot be read stop nothing. What is stored stays when the
 // file ends early: the same file again stores the same.
-func (l *List) Import(ctx context.Context, tenant string, f audience.Format, in wire.SuppressionDraft, body io.Reader) (out wire.SuppressionImport, err error) {
+func (l *List) Import(ctx context.Context, tenant string, f audience.Format, given wire.SuppressionDraft, body io.Reader) (out wire.SuppressionImport, err error) {
 	p := &draft.Problems{}
-	l.check(tenant, in.Channel, in.Reason, in.Until, p)
+	l.check(tenant, given.Channel, given.Reason, given.Until, p)
 	for i := range p.List {
 		p.List[i].Path = "query." + p.List[i].Path
 	}
@@ -39,8 +40,11 @@ func (l *List) Import(ctx context.Context, tenant string, f audience.Format, in 
 		return out, faultOf(err)
 	}
 	defer file.Close()
-	t := &taking{list: l, tenant: tenant, given: in, out: wire.SuppressionImport{First: []wire.RefusedRecord{}}, batch: map[key]posthouse.Suppression{}}
-	err = t.run(ctx, audience.NewReader(file, f, audience.Position{}, true, Plain))
+	in := bufio.NewReaderSize(file, audience.HeadBytes)
+	head, err := in.Peek(audience.HeadBytes)
+	f = audience.Guess(head, errors.Is(err, io.EOF), f, Plain)
+	t := &taking{list: l, tenant: tenant, given: given, out: wire.SuppressionImport{First: []wire.RefusedRecord{}}, batch: map[key]posthouse.Suppression{}}
+	err = t.run(ctx, audience.NewReader(in, f, audience.Position{}, true, Plain))
 	return t.out, err
 }
 

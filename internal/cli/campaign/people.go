@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -67,14 +67,15 @@ type people struct{ client.Part }
 func (f *people) describe(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Format, "format", "", "the `FORM` of the file: csv or ndjson (default: what its first byte tells)")
-	flags.StringVar(&f.Delimiter, "delimiter", "", "the `CHARACTER` between the fields of a CSV (default a comma)")
+	flags.StringVar(&f.Delimiter, "delimiter", "", "the `CHARACTER` between the fields of a CSV (default: what most lines agree on)")
 	flags.StringSliceVar(&f.Columns, "columns", nil, "the `NAMES` of a CSV's columns, with commas, where its first line has none; an empty one leaves a column out")
-	flags.StringVar(&f.Address, "address", "", "the `COLUMN` of the address (default address, openid, phone, mobile, email or user)")
-	flags.StringVar(&f.Encoding, "encoding", "", "how its characters are written, a `WORD`: utf-8 or gbk (default utf-8)")
+	flags.StringVar(&f.Address, "address", "", "the `COLUMN` of the address (default: one named openid, phone, email, 手机号, 邮箱 or alike whose values fit the channel)")
+	flags.StringVar(&f.Encoding, "encoding", "", "how its characters are written, a `WORD`: utf-8 or gbk (default: what the file shows to be)")
 }
 
-const importLong = `Import people from a file: CSV whose first line names the columns, or lines of JSON, plain or compressed by
-gzip or zstd. FILE may be - for standard input. One column is the address, all others are variables.
+const importLong = `Import people from a file: CSV, the first sheet of a workbook (.xlsx), or lines of JSON, plain or compressed by
+gzip or zstd. FILE may be - for standard input. One column is the address, all others are variables. Encoding (UTF-8,
+GBK, UTF-16), delimiter, header and the column of the address are found in the file; the flags say them where that misleads.
 
 An import that was interrupted goes on where it was when the command is given again: it compares what is stored
 with the file. Who stands there twice is told once, and records that cannot be read stop nothing: see refused.`
@@ -165,7 +166,7 @@ func (f *people) once(ctx context.Context, sh *shell.Shell, to target, p client.
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 64<<10)
-	if head, _ := in.Peek(4); a.Offset > 0 && !compressed(head) { // of a compressed one the server passes what it has
+	if head, _ := in.Peek(4); a.Offset > 0 && !audience.Packed(head) { // of a compressed one, a workbook and UTF-16 the server passes what it has
 		h := sha256.New()
 		if n, err := io.CopyN(h, in, a.Offset); err != nil {
 			return a, shell.Usagef("%s ends at byte %d, and %d are stored already: it is another file", path, n, a.Offset)
@@ -182,10 +183,6 @@ func (f *people) once(ctx context.Context, sh *shell.Shell, to target, p client.
 	bar := &sendingBar{to: sh.Err, on: sh.ErrTerminal, in: in, done: p.Offset, size: size}
 	defer bar.end()
 	return to.upload(ctx, p, bar)
-}
-
-func compressed(head []byte) bool {
-	return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd})
 }
 
 // sendingBar shows on a terminal how much of a file was sent.

@@ -118,8 +118,8 @@ func importFile(sh *shell.Shell) *cobra.Command {
 	var p client.Part
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Import addresses to which nothing is sent from a file", Args: shell.Takes("FILE"),
-		Long: `Import addresses to which nothing is sent: CSV whose first line names the columns, or lines of JSON, plain or
-compressed by gzip or zstd. FILE may be - for standard input. One column is the address; channel, reason and until
+		Long: `Import addresses to which nothing is sent: CSV, the first sheet of a workbook (.xlsx), or lines of JSON, plain or
+compressed by gzip or zstd. FILE may be - for standard input. Encoding, delimiter and columns are found in the file. One column is the address; channel, reason and until
 hold for their record, and the flags for records that do not say them. The same file again stores the same.`,
 		Example: `  posthouse suppression import unsubscribed.csv --channel wechat --address openid --reason STOP`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
@@ -144,11 +144,11 @@ hold for their record, and the flags for records that do not say them. The same 
 	}
 	d.describe(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&p.Format, "format", "", "the `FORM` of the file: csv or ndjson (default csv)")
-	flags.StringVar(&p.Delimiter, "delimiter", "", "the `CHARACTER` between the fields of a CSV (default a comma)")
+	flags.StringVar(&p.Format, "format", "", "the `FORM` of the file: csv or ndjson (default: what the first byte tells)")
+	flags.StringVar(&p.Delimiter, "delimiter", "", "the `CHARACTER` between the fields of a CSV (default: what most lines agree on)")
 	flags.StringSliceVar(&p.Columns, "columns", nil, "the `NAMES` of a CSV's columns, with commas, where its first line has none; an empty one leaves a column out")
-	flags.StringVar(&p.Address, "address", "", "the `COLUMN` of the address (default address, openid, phone, mobile, email or user)")
-	flags.StringVar(&p.Encoding, "encoding", "", "how its characters are written, a `WORD`: utf-8 or gbk (default utf-8)")
+	flags.StringVar(&p.Address, "address", "", "the `COLUMN` of the address (default: one named openid, phone, email, 手机号, 邮箱 or alike)")
+	flags.StringVar(&p.Encoding, "encoding", "", "how its characters are written, a `WORD`: utf-8 or gbk (default: what the file shows to be)")
 	return cmd
 }
 

@@ -12,6 +12,26 @@
 			if (e.target.name === all.dataset.all) all.checked = each().every((one) => one.checked);
 		});
 	}
+	// Of a file that is only looked at, its beginning goes, but of a workbook or a compressed one. It stands behind all other fields: those say how to read it.
+	document.addEventListener("htmx:configRequest", (e) => {
+		const name = e.detail.elt.dataset?.head, form = e.detail.formData;
+		const file = name && form.get(name);
+		if (!(file instanceof File)) return;
+		form.delete(name);
+		form.append(name, /\.(xlsx|gz|zst)$/i.test(file.name) ? file : file.slice(0, 1 << 18), file.name);
+	});
+	for (const drop of document.querySelectorAll("label.drop")) {
+		for (const over of ["dragover", "dragleave", "drop"]) drop.addEventListener(over, (e) => { e.preventDefault(); drop.classList.toggle("over", over === "dragover"); });
+		drop.addEventListener("drop", (e) => {
+			const into = drop.querySelector("input");
+			into.files = e.dataTransfer.files;
+			into.dispatchEvent(new Event("change", { bubbles: true }));
+		});
+	}
+	for (const copy of document.querySelectorAll("button[data-copy]")) {
+		copy.hidden = !navigator.clipboard;
+		copy.addEventListener("click", () => navigator.clipboard.writeText(copy.dataset.copy).then(() => { copy.textContent = copy.dataset.done; }));
+	}
 	document.addEventListener("keydown", (e) => {
 		const field = document.querySelector(".seek input");
 		if (field && (e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === "k") {

@@ -1,0 +1,184 @@
+package audience
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// phoneOnly is how a channel of SMS keeps an address.
+func phoneOnly(text string) (string, error) {
+	if strings.Trim(text, "+0123456789") != "" || len(text) < 8 {
+		return "", errors.New("is no phone number")
+	}
+	return text, nil
+}
+
+func utf16(t *testing.T, text string) string {
+	t.Helper()
+	out, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// workbook is a file of sheets, each of rows, behind a sheet that is empty.
+func workbook(t *testing.T, rows ...[]any) string {
+	t.Helper()
+	f := excelize.NewFile()
+	defer f.Close()
+	if _, err := f.NewSheet("名单"); err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows {
+		if err := f.SetSheetRow("名单", fmt.Sprint("A", i+1), &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// What a file does not say of itself is found: its encoding, what stands between its fields, whether it has a header, the column of the address.
+func TestAFileIsReadAsItShowsToBe(t *testing.T) {
+	t.Parallel()
+	plain := []string{`13800138000 {"姓名":"张三","金额":"20"}`, `13900139000 {"姓名":"李四","金额":"30"}`}
+	const text = "姓名,手机号,金额\n张三,13800138000,20\n李四,13900139000,30\n"
+	semicolons := strings.ReplaceAll(text, ",", ";")
+	tests := []struct {
+		name, file string
+		keep       func(string) (string, error)
+		want       []string
+		fault      string
+	}{
+		{name: "UTF-8", file: text, want: plain},
+		{name: "GBK, as Excel in China saves CSV", file: gbk(t, text), want: plain},
+		{name: "GBK with lines of Windows", file: gbk(t, strings.ReplaceAll(text, "\n", "\r\n")), want: plain},
+		{name: "Unicode text of Excel: UTF-16 with tabs", file: utf16(t, strings.ReplaceAll(text, ",", "\t")), want: plain},
+		{name: "semicolons", file: semicolons, want: plain},
+		{name: "bars, GBK", file: gbk(t, strings.ReplaceAll(text, ",", "|")), want: plain},
+		{name: "a mark and semicolons", file: "\ufeff" + semicolons, want: plain},
+		{name: "the name of the column has a unit and stars", file: strings.ReplaceAll(text, "手机号", "*手机号码（必填）"), want: plain},
+		{name: "a column by its cells alone", file: strings.ReplaceAll(text, "手机号", "号码一"), want: plain},
+		{name: "no header", file: "张三,13800138000,20\n李四,13900139000,30\n", want: []string{`13800138000 {"column1":"张三","column3":"20"}`, `13900139000 {"column1":"李四","column3":"30"}`}},
+		{name: "no header, one column", file: "13800138000\n13900139000\n", want: []string{"13800138000 ", "13900139000 "}},
+		{name: "of two names the one whose cells the channel takes", file: "openid,mobile\no1,13800138000\n", keep: phoneOnly, want: []string{`13800138000 {"openid":"o1"}`}},
+		{name: "mail beside a phone, for a channel of phones", file: "a,b\nx@example.com,13800138000\n", keep: phoneOnly, want: []string{`13800138000 {"a":"x@example.com"}`}},
+		{name: "two columns that may be it", file: "a,b\nx@example.com,13800138000\n", fault: `which column has the address? The columns are "a", "b"`},
+		{name: "JSON with a name in Chinese", file: `{"手机号":"13800138000","n":1}` + "\n", want: []string{`13800138000 {"n":1}`}},
+		{name: "one column of names is no address", file: "name\nLi Na\n", fault: `which column has the address?`},
+		{name: "a workbook", file: workbook(t, []any{"姓名", "手机号", "金额"}, []any{"张三", "13800138000", 20}, []any{}, []any{"李四", 13900139000, "30"}), want: plain},
+		{name: "a workbook with a title and an empty name", file: workbook(t, []any{"2026 年名单"}, []any{"手机号", "", "日期"}, []any{"13800138000", "a,\"b\"\nc", "x"}), want: []string{`13800138000 {"column2":"a,\"b\"\nc","日期":"x"}`}},
+		{name: "numbers as long as they are", file: workbook(t, []any{"phone", "card"}, []any{8613800138000, 621661280000447}), want: []string{`8613800138000 {"card":"621661280000447"}`}},
+		{name: "an empty workbook", file: workbook(t), want: nil},
+		{name: "a workbook of old Excel", file: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", fault: "the file is a workbook of old Excel (.xls) or has a password"},
+		{name: "an archive that is no workbook", file: archive(t, "a.txt", "hello"), fault: "the workbook cannot be read"},
+		{name: "a workbook that was cut off", file: workbook(t, []any{"a"})[:2000], fault: "the workbook cannot be read"},
+		{name: "one that unpacks to far more than it is", file: archive(t, "xl/worksheets/sheet1.xml", strings.Repeat(" ", 40<<20)), fault: "the workbook cannot be read"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := readGuessed(tt.file, tt.keep)
+			if (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+				t.Fatalf("%v, want %q", err, tt.fault)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" && err == nil {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func archive(t *testing.T, name, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create(name)
+	if err == nil {
+		_, err = io.WriteString(w, text)
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// readGuessed reads a file as an import does.
+func readGuessed(text string, keep func(string) (string, error)) (lines []string, err error) {
+	file, err := Open(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	all, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	lines, err = readAll(NewReader(bytes.NewReader(all), Guess(all, true, Format{}, keep), Position{}, true, keep))
+	for i := range lines {
+		if !strings.HasPrefix(lines[i], "!") {
+			_, lines[i], _ = strings.Cut(lines[i], " ") // without its number
+		}
+	}
+	return lines, err
+}
+
+// A file whose first Chinese stands far behind goes on as what it shows to be, where the format leaves that open.
+func TestALateLineShowsTheEncoding(t *testing.T) {
+	t.Parallel()
+	late := "openid,name\n" + strings.Repeat("o1,n\n", HeadBytes/4) + gbk(t, "o2,张三\no3,李四\n")
+	r := NewReader(strings.NewReader(late), Guess([]byte(late[:HeadBytes]), false, Format{}, nil), Position{}, true, nil)
+	got, err := readAll(r)
+	if err != nil || !strings.HasSuffix(got[len(got)-1], `o3 {"name":"李四"}`) || r.Format().Encoding != GBK {
+		t.Errorf("%v, %q, %+v", err, got[len(got)-1], r.Format())
+	}
+}
+
+// A preview shows how a file would be read, and keeps nothing; a column that cannot be told is asked for.
+func TestAPreview(t *testing.T) {
+	t.Parallel()
+	const text = "姓名;手机号\n张三;13800138000\n李四;139-x\n;13900139001\n王;13900139002\n赵;13900139003\n钱;13900139004\n"
+	got, err := Look(strings.NewReader(gbk(t, text)), Format{}, phoneOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Preview{
+		Format: Format{Kind: CSV, Delimiter: ";", Address: "手机号", Encoding: GBK}, Columns: []string{"姓名", "手机号"}, Read: 5, Wrong: 1,
+		Rows:    [][]string{{"张三", "13800138000"}, {"李四", "139-x"}, {"", "13900139001"}, {"王", "13900139002"}, {"赵", "13900139003"}},
+		Refused: []Refused{{Line: 3, Column: 4, Reason: "手机号 is no address of the channel: is no phone number", Text: "李四;139-x"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got, err = Look(strings.NewReader("a,b\nx,y\n"), Format{}, nil)
+	if err != nil || got.Address != "" || len(got.Rows) != 1 {
+		t.Errorf("a file whose address cannot be told: %+v, %v", got, err)
+	}
+	if _, err = Look(strings.NewReader("a,b\nx,y\n"), Format{Address: "c"}, nil); err == nil || !strings.Contains(err.Error(), `no column "c"`) {
+		t.Errorf("a column that is not there: %v", err)
+	}
+	got, err = Look(strings.NewReader(workbook(t, []any{"手机", "n"}, []any{"13800138000", 1})), Format{}, phoneOnly)
+	if err != nil || got.Sheet != "名单" || got.Address != "手机" || got.Read != 1 {
+		t.Errorf("a workbook: %+v, %v", got, err)
+	}
+	got, err = Look(strings.NewReader(`{"n":1,"phone":"13800138000"}`), Format{}, phoneOnly)
+	if err != nil || got.Kind != NDJSON || got.Address != "phone" || !cmp.Equal(got.Rows, [][]string{{"1", "13800138000"}}) {
+		t.Errorf("JSON: %+v, %v", got, err)
+	}
+	if _, err = Look(strings.NewReader("openid\n"), Format{}, nil); err == nil {
+		t.Error("a file without anybody is shown")
+	}
+}
