@@ -297,7 +297,7 @@ func (s Users) Addresses(ctx context.Context, tenant, channel string, ids []stri
 	found := map[string]string{}
 	for part := range sqldb.Parts(ids, 500) {
 		clause, args := s.db.In("id", part)
-		err := s.db.Often(ctx)("SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+		err := s.db.Look(ctx, "SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
 			u, err := readUser(scan)
 			if address := u.Addresses[channel]; address != "" {
 				found[u.ID] = address

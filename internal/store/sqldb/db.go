@@ -27,7 +27,7 @@ type DB struct {
 	sole      *lockfile.Lock // keeps other servers off SQLite's file; nil elsewhere
 	Log       *slog.Logger
 	lately    reading      // of the database's clock
-	often     often        // look-ups that stay prepared
+	prepared  prepared     // look-ups that stay prepared
 	way       Way          // how connections come to PostgreSQL; empty elsewhere
 	found     bool         // and nothing has said so
 	pins      string       // goes before a statement that is a transaction by itself, where no session holds what it needs
