@@ -45,6 +45,8 @@ type Draft struct {
 	// Sensitive keeps the content sealed, hides it from pages, answers and logs, and deletes it ForgetAfter
 	// the message was accepted: for one-time passwords. A delivery that is still open by then expires.
 	Sensitive bool `json:"sensitive,omitempty"`
+	// Critical is sent in quiet hours and beyond caps too. The caller's key needs the grant critical, or the scope admin.
+	Critical bool `json:"critical,omitempty"`
 	// ForgetAfter needs Sensitive. Defaults to 24h, at most 90d.
 	ForgetAfter Duration `json:"forget_after,omitempty"`
 	// OnUnknown overrides the channel's policy.

@@ -53,8 +53,10 @@ type Message struct {
 	Source       string          `json:"source,omitempty"`  // which system sent it
 	// Sensitive is set where the content is kept sealed and then forgotten: Content and Payload are empty
 	// here, and only who sends the message sees them.
-	Sensitive bool   `json:"sensitive,omitempty"`
-	DedupKey  string `json:"dedup_key,omitempty"`
+	Sensitive bool `json:"sensitive,omitempty"`
+	// Critical is set where quiet hours and caps do not hold it.
+	Critical bool   `json:"critical,omitempty"`
+	DedupKey string `json:"dedup_key,omitempty"`
 	// Account is the one account that may send it, and Pool the label of those that may. Defaults to any of the channel's.
 	Account string `json:"account,omitempty"`
 	Pool    string `json:"pool,omitempty"`

@@ -60,6 +60,9 @@ type Tenant struct {
 	Note string `json:"note,omitempty"`
 	// Quota bounds what all keys of the tenant ask for together.
 	Quota Quota `json:"quota,omitzero"`
+	// QuietHours and Caps hold for all of its channels, besides their own. A cap counts what a person gets by all of them together.
+	QuietHours []QuietHours `json:"quiet_hours,omitempty"`
+	Caps       []Cap        `json:"caps,omitempty"`
 	// CreatedAt and UpdatedAt are zero of a tenant that nobody has made, such as default: its things make it one.
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`

@@ -195,6 +195,10 @@ type ChannelSettings struct {
 	// ExemptKinds are kinds of messages that are sent to suppressed addresses too, such as one-time passwords that people
 	// have just asked for. Defaults to none.
 	ExemptKinds []string `json:"exempt_kinds,omitempty"`
+	// QuietHours are windows of local time in which nothing starts, besides the tenant's. Defaults to none.
+	QuietHours []QuietHours `json:"quiet_hours,omitempty"`
+	// Caps are how many messages one person may get by the channel, besides the tenant's. Defaults to none.
+	Caps []Cap `json:"caps,omitempty"`
 	// TestTo are addresses to which whoever may test the channel sends a test although he may not send messages, such as those of
 	// the people who look after it. Defaults to none.
 	TestTo []string `json:"test_to,omitempty"`
@@ -362,8 +366,11 @@ type Grant string
 // narrowed to actions.
 const GrantMentionAll Grant = "mention_all"
 
+// GrantCritical is sending what quiet hours and caps do not hold. Keys of scope admin have it, as they have mention_all.
+const GrantCritical Grant = "critical"
+
 // Grants lists what can be granted.
-func Grants() []Grant { return []Grant{GrantMentionAll} }
+func Grants() []Grant { return []Grant{GrantMentionAll, GrantCritical} }
 
 // May reports whether the key has a grant.
 func (k Key) May(g Grant) bool {

@@ -21,7 +21,7 @@ func closedSets() map[string][]string {
 		"format": forms, "form": {"csv", "ndjson", "json", "limits"}, "encoding": {"utf-8", "gbk"},
 		"protocol": {"native", "sms"}, "lang": {"en", "zh"}, "missed": {"collapse", "expire"},
 		"profile": {"default", "duty", "flow", "wecom"}, "limit-by": {"recipients", "calls"}, "sticky": {"conversation"}, "language": {"en", "zh"},
-		"scope": {string(posthouse.ScopeRead), string(posthouse.ScopeSend), string(posthouse.ScopeAdmin), string(posthouse.ScopeAgent)}, "grant": {string(posthouse.GrantMentionAll)},
+		"scope": {string(posthouse.ScopeRead), string(posthouse.ScopeSend), string(posthouse.ScopeAdmin), string(posthouse.ScopeAgent)}, "grant": {string(posthouse.GrantMentionAll), string(posthouse.GrantCritical)},
 		"state": words(posthouse.States()), "on-unknown": words(posthouse.Policies()), "priority": words(posthouse.Priorities()),
 		"in": words(posthouse.CampaignStates()), "outcome": campaign.Outcomes(), "status": {"waiting", "success", "failed", "cancelled", "aborted"},
 		"sometimes":                         {"all", "none"},

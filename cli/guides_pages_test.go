@@ -96,6 +96,8 @@ var guides = []guide{
 	{file: "../docs/guide/media.zh-CN.md", untyped: map[string]string{`{"channel"`: "names a file of another server"}},
 	{file: "../docs/guide/presets.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},
 	{file: "../docs/guide/presets.zh-CN.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},
+	{file: "../docs/guide/quiet-hours.md", use: map[string]func(*guideReader, block){"[{": quietened}},
+	{file: "../docs/guide/quiet-hours.zh-CN.md", use: map[string]func(*guideReader, block){"[{": quietened}},
 	{file: "../docs/guide/suppressions.md"},
 	{file: "../docs/guide/suppressions.zh-CN.md"},
 	{file: "../docs/guide/notify.md"},
@@ -317,6 +319,11 @@ func routed(r *guideReader, b block) {
 	}
 	r.write("route.json", b.text)
 	r.send(http.MethodPut, "/v1/routes/of-the-page", b.text)
+}
+
+// quietened has the tenant take the quiet hours of a block.
+func quietened(r *guideReader, b block) {
+	r.send(http.MethodPut, "/v1/tenants/of-the-page", `{"quiet_hours": `+b.text+`}`)
 }
 
 // endAll ends what was left in the background.

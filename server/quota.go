@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"github.com/posthouse/posthouse/internal/limit"
+	quiethours "github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/store"
 )
@@ -21,4 +23,21 @@ func openQuotas(ctx context.Context, o Options, tenants store.Tenants, daily quo
 	}
 	q := quota.New(options)
 	return q, q.Refresh(ctx)
+}
+
+// openQuiet makes the keeper of quiet hours and caps.
+func (s *Server) openQuiet(ctx context.Context) error {
+	s.quiet = &quiethours.Keeper{Tenants: s.store.Tenants, Rosters: s.store.Rosters, Log: s.o.Log}
+	return s.quiet.Refresh(ctx)
+}
+
+// said takes over at once what was said of a tenant here.
+type said struct {
+	*quota.Quotas
+	quiet *quiethours.Keeper
+}
+
+// Refresh is the API's.
+func (s said) Refresh(ctx context.Context) error {
+	return errors.Join(s.Quotas.Refresh(ctx), s.quiet.Refresh(ctx))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/ack"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/metrics"
+	quiethours "github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -17,7 +18,7 @@ import (
 // openRouter makes what follows routes.
 func openRouter(s *Server) error {
 	s.store.SetNotified(route.Law{})
-	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone}
+	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone}
 	s.told = route.Book{Store: s.store.Plans, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Zone: s.zone, Log: s.o.Log}
 	if s.o.PublicURL != "" {
@@ -50,4 +51,19 @@ type unsealing struct{ s *Server }
 
 func (u unsealing) Unseal(ctx context.Context, items []work.Item) error {
 	return u.s.engine.Contents.Unseal(ctx, items)
+}
+
+// leftAlone is until when a person is left alone on a channel, zero for not.
+func (s *Server) leftAlone(ctx context.Context, tenant, name, kind string, to posthouse.Recipient, deadline, now time.Time) (time.Time, error) {
+	ch := s.engine.Routes.Channel(tenant, name)
+	if ch == nil || !s.quiet.Any(tenant, ch.Settings.Quiet) {
+		return time.Time{}, nil
+	}
+	ends, err := s.quiet.Until(ctx, tenant, ch.Settings.Quiet, now, []quiethours.Whom{{
+		Kind: kind, User: to.User, Address: to.Address, Local: ch.Settings.Location, Deadline: deadline,
+	}})
+	if err != nil || len(ends) == 0 {
+		return time.Time{}, err
+	}
+	return ends[0], nil
 }

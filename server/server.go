@@ -26,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/preset"
+	quiethours "github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/receipts"
@@ -53,6 +54,7 @@ type Server struct {
 	limiter    *limit.Leased
 	redis      *limit.Redis // nil for none
 	quotas     *quota.Quotas
+	quiet      *quiethours.Keeper
 	channels   *channels.Set
 	presets    *preset.Gallery
 	flow       *flow.Flow
@@ -108,7 +110,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, name: nameHere(), began: time.Now(), failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
+		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, s.openQuiet, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
 		func(context.Context) error { return openDesk(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
@@ -143,6 +145,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router},
 		Routes:       s.router,
 		Quotas:       s.quotas,
+		Quiet:        s.quiet,
 		Shapes:       o.Shapes,
 		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,
 		Senders: admission.Senders{Min: o.MinSenders, Max: o.MaxSenders},
@@ -292,6 +295,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { heraldOf(s).Run(following) })
 	s.done.Go(func() { keeperOf(s).Run(following) })
 	s.done.Go(func() { s.quotas.Follow(following) })
+	s.done.Go(func() { s.quiet.Follow(following) })
 	s.done.Go(func() {
 		courier := feed.Courier{Ledger: s.store.Subscriptions, Log: s.events, Poster: s.poster, Logger: s.o.Log}
 		courier.Run(following)

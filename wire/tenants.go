@@ -7,6 +7,9 @@ type PutTenant struct {
 	Note string `json:"note,omitempty" doc:"For people, up to 255 bytes."`
 	// Quota bounds what all keys of the tenant ask for together. Defaults to no bounds.
 	Quota posthouse.Quota `json:"quota,omitzero" doc:"What all keys of the tenant may ask for together. Defaults to no bounds."`
+	// QuietHours and Caps hold for all of the tenant's channels. Default to none.
+	QuietHours []posthouse.QuietHours `json:"quiet_hours,omitempty" doc:"Windows of local time in which nothing starts on any of the tenant's channels. Defaults to none." maxItems:"20"`
+	Caps       []posthouse.Cap        `json:"caps,omitempty" doc:"How many messages one person may get by all of the tenant's channels together. Defaults to none." maxItems:"6"`
 }
 
 // Tenant is a tenant with what it has.

@@ -68,6 +68,35 @@ func TestATenantIsMadeShownAndDeleted(t *testing.T) {
 	}
 }
 
+// Quiet hours and caps that make no sense are refused with field and example, and nothing is changed; who sends what they do not hold needs the
+// grant for it.
+func TestQuietHoursOfATenantAreChecked(t *testing.T) {
+	t.Parallel()
+	h := with(t)
+	h.must(201, "PUT", "/v1/tenants/branch-8", `{"quiet_hours":[{"from":"22:00","to":"08:00","spread":"30m"}],"caps":[{"max":3,"per":"24h"}]}`)
+	for body, wants := range map[string][]string{
+		`{"quiet_hours":[{"from":"22:00","to":"22:00"}]}`:                                              {`"quiet_hours[0].to"`, "08:00"},
+		`{"quiet_hours":[{"from":"22:00","to":"08:00","time_zone":"Mars"}]}`:                           {`"quiet_hours[0].time_zone"`, "Asia/Shanghai"},
+		`{"quiet_hours":[{"from":"22:00","to":"08:00"},{"from":"07:00","to":"09:00"}]}`:                {`"quiet_hours[1].from"`, "overlaps quiet_hours[0]"},
+		`{"caps":[{"max":0,"per":"1ms","then":"drop"}]}`:                                               {`"caps[0].max"`, `"caps[0].per"`, `"caps[0].then"`},
+		`{"quiet_hours":[{"from":"25:00","to":"8","days":"never","spread":"99h"}],"caps":[{"max":1}]}`: {`"quiet_hours[0].from"`, `"quiet_hours[0].to"`, `"quiet_hours[0].days"`, `"quiet_hours[0].spread"`, `"caps[0].per"`},
+	} {
+		got := h.must(422, "PUT", "/v1/tenants/branch-8", body)
+		for _, want := range wants {
+			if !strings.Contains(got.body, want) {
+				t.Errorf("%s: got %s, want %s in it", body, got.body, want)
+			}
+		}
+	}
+	if kept := read[posthouse.Tenant](t, h.must(200, "GET", "/v1/tenants/branch-8", "")); len(kept.QuietHours) != 1 || kept.QuietHours[0].To != "08:00" || len(kept.Caps) != 1 {
+		t.Errorf("it has %+v", kept)
+	}
+	loud := `{"channel":"out","to":[{"user":"ann"}],"content":{"text":"x"},"critical":true}`
+	if got := h.do(request{method: "POST", path: "/v1/messages", key: "send", body: loud}); got.status != 403 || !strings.Contains(got.body, "grant critical") {
+		t.Errorf("without the grant: %d %s", got.status, got.body)
+	}
+}
+
 func TestTenantsAreChangedByTheDefaultOneOnly(t *testing.T) {
 	t.Parallel()
 	h := with(t)

@@ -36,6 +36,7 @@ func waits() []Sentence {
 		{"a receipt or a person decides (resolve)", "等回执，或人工确认"},
 		{"the provider is asked", "将向平台查询结果"},
 		{"it counts as failed then", "到时记为失败"},
+		{"its recipient has quiet hours", "收件人处于免打扰时段"},
 		{"not_before has not come", "还没到定时发送的时间"},
 		{"the next try after %d failures: %s", "已失败 {1} 次，等待下一次重试：{2!}"},
 		{"a rule puts it off: %s", "规则要求推迟：{1!}"},
@@ -49,7 +50,7 @@ func waits() []Sentence {
 // words are arguments that are words of ours.
 func words() []Sentence {
 	return []Sentence{
-		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
+		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
 		{"account %s", "账号 {1}"}, {"the account", "账号"}, {"the account %s", "账号 {1}"},
 		{"high", "高"}, {"normal", "普通"}, {"low", "低"},
 		{"climbs", "上升中"}, {"refused", "平台拒绝：过快"}, {"punished", "平台长时间拒绝"}, {"failing", "平台故障"}, {"slow", "平台响应慢"},
@@ -66,7 +67,7 @@ func reasons() []Sentence {
 		{"lease_lost", "发送的进程中断"}, {"poison", "多次导致进程中断"}, {"unreadable", "数据无法识别"}, {"driver_panic", "渠道驱动出错"},
 		{"window_closed", "超过平台幂等键的有效期"}, {"cancelled", "已撤销"}, {"shutdown", "进程停止"}, {"paused", "渠道已暂停"}, {"replaced", "渠道设置已修改"},
 		{"receipt", "平台回执"}, {"callback", "平台回调"}, {"database", "数据库当时无法访问"}, {"apart", "将单独重试"}, {"no_call", "无法与其他消息合并调用"},
-		{"limiter", "限流器当时无法访问"}, {"address_suppressed", "地址在禁发名单中"}, {"limit_type", "类型的限流窗口已满"}, {"limit_recipient", "收件人的限流窗口已满"},
+		{"limiter", "限流器当时无法访问"}, {"address_suppressed", "地址在禁发名单中"}, {"quiet_hours", "免打扰时段"}, {"capped", "达到频次上限"}, {"limit_type", "类型的限流窗口已满"}, {"limit_recipient", "收件人的限流窗口已满"},
 		{"limit_template", "模板的限流窗口已满"}, {"operator_retry", "人工决定再发"}, {"operator_undo", "撤回了批量处理"}, {"operator_not_sent", "人工确认未送达"},
 		{"operator_sent", "人工确认已送达"}, {"given_back", "发送端退回，未发送"}, {"reassigned", "从发送端收回"}, {"no_retry", "发送端表示重试无用"},
 		{"caller_left", "调用方已离开"}, {"failover", "换账号"}, {"epoch_hold", "数据库恢复后挂起"}, {"told", "已由其他步骤通知到"}, {"channel_gone", "渠道已删除"},

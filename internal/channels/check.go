@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/retry"
 )
@@ -48,6 +49,8 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 		f.add("limit_by", "is %.60q: want recipients or calls", ch.LimitBy)
 	}
 	f.rate(ch.ChannelSettings, pulled)
+	f = append(f, quiet.Check("quiet_hours", ch.QuietHours, nil)...)
+	f = append(f, quiet.CheckCaps("caps", ch.Caps)...)
 	f.tests(ch.TestTo)
 	f.promise(ch.Promise)
 	for code, class := range ch.Codes {

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
@@ -29,6 +30,7 @@ type deliveries struct {
 	restorer *restorer
 	permits  *permits
 	sieve    *suppress.Sieve
+	quiet    *quiet.Keeper
 	rollup   *rollup.Rollup
 	stands   func(l work.LineKey) // somebody may be first in a line now
 	rouse    func(k state.Key, p posthouse.Priority, pin work.Pin)
@@ -56,7 +58,7 @@ type done struct {
 	item    *work.Item
 	verdict verdict
 	result  channel.Result
-	reason  string // with quarantine and release
+	reason  string // with quarantine, release and suppress
 }
 
 // claim takes deliveries that are due, and makes units of them.
@@ -110,6 +112,7 @@ func (ds *deliveries) begin(ctx context.Context, w wish, items []work.Item) clai
 	}
 	ds.restore(r, over, w.at.Add(w.lease))
 	ds.bar(ctx, w, groups)
+	ds.leaveAlone(ctx, w, groups)
 	ds.permits.sift(ctx, r, groups)
 	return found
 }
@@ -158,7 +161,7 @@ func (ds *deliveries) bar(ctx context.Context, w wish, groups []*group) {
 		refused := map[int]done{}
 		for i := range n {
 			if why, is := places[first+i]; is {
-				refused[i] = done{verdict: verdictSuppress, result: channel.Result{Error: why}}
+				refused[i] = done{verdict: verdictSuppress, reason: state.ReasonSuppressed, result: channel.Result{Error: why}}
 			}
 		}
 		g.putOff(refused)
@@ -331,11 +334,16 @@ func (g *group) done() (unsent int) {
 	for i := range g.ended {
 		d := &g.ended[i]
 		g.of.suspects.cleared(&d.item.Delivery)
+		grant, some := g.taken[d.item.Delivery.ID]
 		if d.left() {
+			if some && state.Unsent(d.result.Class) { // a cap counts what people get
+				grant = state.CapsIn(grant)
+				g.of.permits.refund(&grant, 1)
+			}
 			continue
 		}
 		unsent++
-		if grant, some := g.taken[d.item.Delivery.ID]; some {
+		if some {
 			g.of.permits.refund(&grant, 1)
 		}
 	}

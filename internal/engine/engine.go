@@ -27,6 +27,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/pacer"
 	"github.com/posthouse/posthouse/internal/pull"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/refuge"
 	"github.com/posthouse/posthouse/internal/rescue"
@@ -126,6 +127,8 @@ type Options struct {
 	Quotas intake.Quotas
 	// Media has the files that contents name by upload. Defaults to none.
 	Media intake.Media
+	// Quiet has the quiet hours and caps of tenants. Defaults to none: those of channels hold alone.
+	Quiet *quiet.Keeper
 	// Routes begin the notifications of messages that name a route. Defaults to none: each is refused.
 	Routes intake.Routing
 	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
@@ -215,6 +218,7 @@ func (o *Options) defaults() {
 	o.KeepSent = cmp.Or(o.KeepSent, o.Keep)
 	o.KeepLogs = cmp.Or(o.KeepLogs, 90*24*time.Hour)
 	o.Accepters = cmp.Or(o.Accepters, 1)
+	o.Quiet = keeperOf(o.Quiet, o)
 	if o.Owner == "" {
 		o.Owner = fmt.Sprintf("%d-%04x", os.Getpid(), rand.IntN(1<<16))
 	}
@@ -254,7 +258,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.Withdraw}
 	e.Pull = pull.New(pull.Options{
 		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Settled: e.usher.Settled, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
-		Sieve: e.sieve(), Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
+		Sieve: e.sieve(), Quiet: o.Quiet, Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
 	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l}
@@ -264,7 +268,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 func (e *Engine) sendOut(m *metrics.Metrics) {
 	o, l, queue := &e.o, e.life, e.queue
 	e.Gates = &Gatekeeper{store: o.Stores.Gates, routes: e.Routes, life: l, log: o.Log, metrics: m}
-	e.permits = newPermits(o.Limiter, o.Log, m)
+	e.permits = newPermits(o.Limiter, o.Log, m, o.Quiet)
 	e.recorder = newRecorder(o.Log, e.Intake.Busy, e.permits.refund)
 	e.sender = &sender{
 		shift: e.shift, recorder: e.recorder, gates: e.Gates, halted: e.Routes.halted, log: o.Log, metrics: m, tracer: o.tracer(), margin: o.LeaseMargin,
@@ -272,7 +276,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 	e.Routes.ends = func(of rollup.AccountKey) (rate.Ends, float64) { return e.rollup.Of(of) }
 	restore := &restorer{queue: queue, life: l, log: o.Log}
 	e.deliveries = &deliveries{
-		queue: queue, contents: e.Contents, suspects: &suspects{restore: restore}, restorer: restore, permits: e.permits, sieve: e.sieve(),
+		queue: queue, contents: e.Contents, suspects: &suspects{restore: restore}, restorer: restore, permits: e.permits, sieve: e.sieve(), quiet: o.Quiet,
 		rollup: e.rollup, stands: e.usher.Look, rouse: e.Routes.Rouse, life: l, log: o.Log, metrics: m, owner: o.Owner,
 	}
 	e.dispatcher = &dispatcher{
@@ -315,7 +319,7 @@ func (e *Engine) sendCampaigns(m *metrics.Metrics) {
 		e.Routes.Rouse(state.Key{Tenant: l.Tenant, Channel: l.Channel}, l.Priority, pin)
 	}
 	e.Campaigner = segment.NewCampaigner(o.Campaigns.Steward, e.holder, rouse, e.recorder.Stuck, o.Poll, o.RepairEvery)
-	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.sieve(), e.rollup, o.Log, m})
+	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.sieve(), o.Quiet, e.rollup, o.Log, m})
 }
 
 // Start reads the epoch and begins all roles. Channels are added with SetChannel, before or

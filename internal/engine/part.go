@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -9,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/segment"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -18,10 +20,11 @@ type part struct {
 	of     *segments
 	in     *segment.Stretch
 	is     about
-	places []int
+	places []int // who is to be sent to
+	began  []int // who was started, in the order of taken
 	outs   []channel.Outgoing
-	bad    map[int]string // who gets nothing, since it cannot be made
-	barred map[int]string // who gets nothing, since the address is suppressed
+	bad    map[int]string      // who gets nothing, since it cannot be made
+	barred map[int]segment.Bar // who gets nothing, since the address is suppressed, or a cap reached
 	// unasked says that nobody could be asked who is: they wait.
 	unasked bool
 	taken   []limit.Grant // permits of its members besides
@@ -40,7 +43,7 @@ func (p *part) prepare(context.Context, time.Time) bool {
 	made := p.places[:0:0]
 	granted := r.Opened.CallsEverybody(leg.Letter.ForAll()) != "" // else the campaign would not have been made
 	for _, i := range p.places {
-		if p.barred[i] != "" {
+		if p.barred[i].Why != "" {
 			continue
 		}
 		m := leg.Members[i]
@@ -73,9 +76,9 @@ func (p *part) refuse(place int, problems []posthouse.Problem) {
 	p.bad[place] = problems[0].Path + " " + problems[0].Message
 }
 
-func (p *part) bar(place int, why string) {
+func (p *part) bar(place int, why segment.Bar) {
 	if p.barred == nil {
-		p.barred = map[int]string{}
+		p.barred = map[int]segment.Bar{}
 	}
 	p.barred[place] = why
 }
@@ -103,11 +106,25 @@ func (p *part) done() (unsent int) {
 		for i := range p.taken {
 			p.of.permits.refund(&p.taken[i], 1)
 		}
+	} else if len(p.taken) > 0 {
+		p.uncount()
 	}
 	// The slots come free for others of the campaign too.
 	p.of.holder.Occupy(slotsOf(r, p.is.account), -p.is.size)
 	p.of.routes.Rouse(r.Key, p.in.Lane.Priority, "")
 	return unsent
+}
+
+// uncount gives back what caps have counted of members who were not reached.
+func (p *part) uncount() {
+	for i, place := range p.began {
+		k := slices.Index(p.places, place)
+		if k >= 0 && (k >= len(p.ended.results) || !state.Unsent(p.ended.results[k].Class)) {
+			continue
+		}
+		grant := state.CapsIn(p.taken[i])
+		p.of.permits.refund(&grant, 1)
+	}
 }
 
 // count counts its attempts, and who got nothing.

@@ -8,7 +8,9 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // permits sees to the limits of what was claimed: those that hold for single deliveries, such as a recipient's, and the
@@ -22,6 +24,7 @@ type permits struct {
 	limiter Limiter
 	log     *slog.Logger
 	metrics *metrics.Metrics
+	quiet   *quiet.Keeper // caps of tenants
 
 	in    chan back
 	lines limit.Lines
@@ -37,8 +40,8 @@ type back struct {
 // is sent then, never too much.
 const mostBack = 4096
 
-func newPermits(l Limiter, log *slog.Logger, m *metrics.Metrics) *permits {
-	return &permits{limiter: l, log: log, metrics: m, in: make(chan back, mostBack)}
+func newPermits(l Limiter, log *slog.Logger, m *metrics.Metrics, q *quiet.Keeper) *permits {
+	return &permits{limiter: l, log: log, metrics: m, quiet: q, in: make(chan back, mostBack)}
 }
 
 // giveBack gives permits of claims back that found less than was asked for: the next one may want them.
@@ -113,10 +116,10 @@ type ask struct {
 
 // sift asks the windows that differ between the deliveries of a claim, and has go back what they refuse.
 func (p *permits) sift(ctx context.Context, r *route, groups []*group) {
-	if !r.Settings.Tiers.Apart() {
+	if !p.apart(r) {
 		return
 	}
-	asks, bounds := asksOf(r, groups)
+	asks, bounds := p.asksOf(r, groups)
 	if len(asks) == 0 {
 		return
 	}
@@ -138,7 +141,11 @@ func (p *permits) sift(ctx context.Context, r *route, groups []*group) {
 		if refused[a.of] == nil {
 			refused[a.of] = map[int]done{}
 		}
-		refused[a.of][a.i] = p.later(a.tiers, g, a.of.items[a.i].Delivery.Reason)
+		d := p.later(a.tiers, g, a.of.items[a.i].Delivery.Reason)
+		if d.reason == state.ReasonCapped {
+			p.metrics.HeldBack.WithLabelValues(r.Key.Channel, d.reason, string(d.verdict)).Inc()
+		}
+		refused[a.of][a.i] = d
 	}
 	for g, list := range refused {
 		g.putOff(list)
@@ -146,10 +153,20 @@ func (p *permits) sift(ctx context.Context, r *route, groups []*group) {
 	}
 }
 
-func asksOf(r *route, groups []*group) (asks []ask, bounds []limit.Ask) {
+// apart reports whether there are windows that differ between the deliveries of a claim.
+func (p *permits) apart(r *route) bool {
+	return r.Settings.Tiers.Apart() || len(p.quiet.Caps(r.Key.Tenant)) > 0
+}
+
+// tiersOf are the windows that hold for one delivery, and not for all of its claim.
+func (p *permits) tiersOf(r *route, account string, item *work.Item) []state.Tier {
+	return append(r.Settings.Tiers.Of(r.Key, account, item), state.CapsOf(r.Key, r.Settings.Tiers.Caps, p.quiet.Caps(r.Key.Tenant), item)...)
+}
+
+func (p *permits) asksOf(r *route, groups []*group) (asks []ask, bounds []limit.Ask) {
 	for _, g := range groups {
 		for i := range g.items {
-			tiers := r.Settings.Tiers.Of(r.Key, g.is.account, &g.items[i])
+			tiers := p.tiersOf(r, g.is.account, &g.items[i])
 			if len(tiers) == 0 {
 				continue
 			}
@@ -167,9 +184,13 @@ func asksOf(r *route, groups []*group) (asks []ask, bounds []limit.Ask) {
 // already.
 func (p *permits) later(tiers []state.Tier, g limit.Grant, waited string) done {
 	reason := ""
-	for _, t := range tiers {
-		if t.Key == g.Key {
-			reason = t.Reason
+	for i := range tiers {
+		t := &tiers[i]
+		if t.Key != g.Key {
+			continue
+		}
+		if reason = t.Reason; t.Ends {
+			return done{verdict: verdictSuppress, reason: reason, result: channel.Result{Error: state.CappedAt(t.Meant(g.Held))}}
 		}
 	}
 	return done{verdict: verdictRelease, reason: reason, result: channel.Result{After: p.lines.Place(time.Now(), g, waited == reason)}}

@@ -13,7 +13,7 @@ import (
 // those that have yet to come.
 func TestTheLineOfAWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPermits(nil, nil, nil)
+		p := newPermits(nil, nil, nil, nil)
 		began := time.Now()
 		tiers := []state.Tier{{Reason: "limit_recipient", Bound: limit.Bound{Key: "k"}}}
 		refused := limit.Grant{Key: "k", Held: per(1, time.Minute), Wait: time.Minute}

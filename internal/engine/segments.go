@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -12,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/state"
@@ -25,6 +27,7 @@ type segments struct {
 	routes  *Routes
 	permits *permits
 	sieve   *suppress.Sieve
+	quiet   *quiet.Keeper
 	rollup  *rollup.Rollup
 	log     *slog.Logger
 	metrics *metrics.Metrics
@@ -76,9 +79,18 @@ func (s *segments) claimFor(ctx context.Context, w wish, by *admission.Portion, 
 
 // begin starts up to so many members, and makes units of them.
 func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *admission.Portion, most int) (list []unit, n int, err error) {
+	until, err := s.leaveAlone(ctx, w.route, st)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !until.IsZero() {
+		s.metrics.HeldBack.WithLabelValues(w.route.Key.Channel, state.ReasonQuietHours, string(verdictRelease)).Inc()
+		return nil, 0, s.holder.PutOff(ctx, st, termsOf(w.route, &st.Campaign), until)
+	}
 	var grants []limit.Grant
+	var capped map[int]string
 	places, err := s.holder.Begin(ctx, st, by.Account, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
-		may, grants, later, err = s.sift(ctx, w.route, by.Account, st, places)
+		may, grants, later, capped, err = s.sift(ctx, w.route, by.Account, st, places)
 		return may, later, err
 	})
 	if len(places) == 0 {
@@ -89,6 +101,13 @@ func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *a
 	}
 	parts := s.parts(st, w.route, by, places, grants)
 	s.bar(ctx, w.route, st, parts)
+	for _, p := range parts {
+		for _, place := range p.places {
+			if why := capped[place]; why != "" && p.barred[place].Why == "" {
+				p.bar(place, segment.Bar{Code: "CAPPED", Why: why})
+			}
+		}
+	}
 	for _, p := range parts {
 		list = append(list, p)
 	}
@@ -115,7 +134,7 @@ func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts
 		p.unasked = err != nil
 		for i, place := range p.places {
 			if why, is := barred[first+i]; is {
-				p.bar(place, why)
+				p.bar(place, segment.Bar{Code: "ADDRESS_SUPPRESSED", Why: why})
 			}
 		}
 		first += len(p.places)
@@ -137,7 +156,7 @@ func (s *segments) parts(st *segment.Stretch, r *route, by *admission.Portion, p
 	units := make([]*part, 0, len(places)/size+1)
 	for len(places) > 0 {
 		n := min(size, len(places))
-		p := &part{of: s, in: st, places: places[:n:n], is: about{
+		p := &part{of: s, in: st, places: slices.Clone(places[:n]), began: places[:n:n], is: about{
 			kind: s, route: r, size: n, account: by.Account, message: st.Campaign.ID, first: campaign.MemberID(st.Campaign.ID, st.Members[places[0]].Seq),
 		}}
 		if len(grants) > 0 {
@@ -149,12 +168,12 @@ func (s *segments) parts(st *segment.Stretch, r *route, by *admission.Portion, p
 }
 
 // sift asks the windows that differ between members. It returns who may start, with a grant for each where there are such
-// windows, and when those are looked at again whom one has refused.
-func (s *segments) sift(ctx context.Context, r *route, account string, st *segment.Stretch, places []int) (may []int, with []limit.Grant, later map[int]time.Time, err error) {
-	if !r.Settings.Tiers.Apart() {
-		return places, nil, nil, nil
+// windows, when those are looked at again whom one has refused, and why those are not sent to whom a cap has ended.
+func (s *segments) sift(ctx context.Context, r *route, account string, st *segment.Stretch, places []int) (may []int, with []limit.Grant, later map[int]time.Time, capped map[int]string, err error) {
+	if !s.permits.apart(r) {
+		return places, nil, nil, nil, nil
 	}
-	message := &posthouse.Message{}
+	message := &posthouse.Message{Kind: st.Campaign.Kind}
 	message.Template, _ = st.Letter.Template()
 	if st.Letter.Same() {
 		message.Content = *st.Campaign.Content
@@ -163,7 +182,7 @@ func (s *segments) sift(ctx context.Context, r *route, account string, st *segme
 	for i, place := range places {
 		item := work.Item{Message: message}
 		item.Delivery.Address = st.Members[place].Address
-		tiers[i] = r.Settings.Tiers.Of(r.Key, account, &item)
+		tiers[i] = s.permits.tiersOf(r, account, &item)
 		asks[i].Want = 1
 		for _, t := range tiers[i] {
 			asks[i].Bounds = append(asks[i].Bounds, t.Bound)
@@ -171,7 +190,7 @@ func (s *segments) sift(ctx context.Context, r *route, account string, st *segme
 	}
 	grants, err := s.permits.limiter.Each(ctx, asks)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("ask the limiter for members of a campaign: %w", err)
+		return nil, nil, nil, nil, fmt.Errorf("ask the limiter for members of a campaign: %w", err)
 	}
 	later = map[int]time.Time{}
 	for i, g := range grants {
@@ -179,10 +198,22 @@ func (s *segments) sift(ctx context.Context, r *route, account string, st *segme
 			may, with = append(may, places[i]), append(with, g)
 			continue
 		}
-		later[places[i]] = time.Now().Add(s.permits.later(tiers[i], g, "").result.After)
+		d := s.permits.later(tiers[i], g, "")
+		if d.reason == state.ReasonCapped {
+			s.metrics.HeldBack.WithLabelValues(r.Key.Channel, d.reason, string(d.verdict)).Inc()
+		}
+		if d.verdict == verdictSuppress { // it starts, and ends by that
+			if capped == nil {
+				capped = map[int]string{}
+			}
+			capped[places[i]] = d.result.Error
+			may, with = append(may, places[i]), append(with, limit.Grant{})
+			continue
+		}
+		later[places[i]] = time.Now().Add(d.result.After)
 		s.metrics.Limited.WithLabelValues(r.Key.Channel).Inc()
 	}
-	return may, with, later, nil
+	return may, with, later, capped, nil
 }
 
 // settle writes down how members were sent to.

@@ -112,7 +112,7 @@ func (d *done) change(now time.Time) work.Change {
 	case verdictRelease:
 		return state.AfterRelease(d.item.Delivery, now.Add(d.result.After), d.reason)
 	case verdictSuppress:
-		return state.AfterSuppressed(&d.route.Settings, d.item.Delivery, d.result.Error, now)
+		return state.AfterNotSent(&d.route.Settings, d.item.Delivery, d.reason, d.result.Error, now)
 	case verdictWindow:
 		return state.AfterWindow(&d.route.Settings, d.item.Delivery, now)
 	case verdictQuarantine:

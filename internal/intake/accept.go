@@ -293,7 +293,12 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 	}
 	m := posthouse.Message{
 		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: cmp.Or(d.Priority, posthouse.Normal),
-		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, OnUnknown: d.OnUnknown, Reminder: d.Reminder, Notification: d.Notification, Step: d.Step, FallbackOf: d.FallbackOf, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
+		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, Critical: d.Critical, OnUnknown: d.OnUnknown, Reminder: d.Reminder, Notification: d.Notification, Step: d.Step, FallbackOf: d.FallbackOf, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
+	}
+	if d.Critical {
+		if err := by.MayCritical(p.Path + "critical"); err != nil {
+			return work.Entry{}, err
+		}
 	}
 	checkAccount(r, d, p)
 	m.Account, m.Pool, m.OrderingKey = d.Account, d.Pool, d.OrderingKey

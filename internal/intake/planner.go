@@ -152,7 +152,7 @@ func (pl *Planner) compose(ctx context.Context, p work.Plan) (err error) {
 
 // callerOf is on whose behalf comes what comes of a plan: it may call everybody only where its maker might, and the plan says so.
 func callerOf(p work.Plan) work.Caller {
-	by := work.Caller{Sight: work.SeeAll()}
+	by := work.Caller{Sight: work.SeeAll(), Critical: true} // its maker might say so, or it would not be kept
 	var doc struct {
 		MentionAll bool `json:"mention_all"`
 	}

@@ -18,6 +18,7 @@ type Metrics struct {
 	Rate          *prometheus.GaugeVec
 	Writes        *prometheus.HistogramVec
 	Limited       *prometheus.CounterVec
+	HeldBack      *prometheus.CounterVec
 	Shaped        *prometheus.CounterVec
 	Senders       prometheus.Gauge
 	SenderChanges *prometheus.CounterVec
@@ -52,6 +53,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		Accepts:       counter("accepts_total", "Deliveries accepted, by channel and the state they began in.", "channel", "state"),
 		Sends:         counter("message_send_total", "Attempts that ended, by channel, content type and outcome.", "channel", "type", "outcome"),
 		Limited:       counter("limiter_refusals_total", "Times a channel's limits let nothing start.", "channel"),
+		HeldBack:      counter("held_back_total", "Deliveries and segments that were not sent now, by channel, reason (quiet_hours or capped) and what became of them: release, which waits, or suppress.", "channel", "reason", "outcome"),
 		Shaped:        counter("shaper_waits_total", "Times a lane waited for tokens of its priority.", "tenant", "channel", "priority"),
 		Senders:       prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "posthouse", Name: "senders", Help: "Provider calls that may be under way at once in this process, as the load asks for."}),
 		SenderChanges: counter("sender_changes_total", "Times the number of senders of this process grew or shrank.", "direction"),

@@ -29,6 +29,11 @@ const rereadAfter = time.Second
 func (dk *Desk) handouts(ctx context.Context, handed work.HandedOut, asked time.Time) []posthouse.Handout {
 	list := make([]posthouse.Handout, 0, len(handed.Items))
 	items, back := dk.unbarred(ctx, handed)
+	if !handed.Repeated {
+		var held []returned
+		items, held = dk.undisturbed(ctx, items)
+		back = append(back, held...)
+	}
 	if err := dk.o.Contents.Unseal(ctx, items); err != nil {
 		dk.o.Log.Warn("sealed contents cannot be read: what was to be handed out is given back", "deliveries", len(items), "error", err)
 		for _, item := range items {
@@ -137,7 +142,7 @@ func (dk *Desk) putBack(list []returned) {
 			d := b.item.Delivery
 			switch {
 			case b.barred != "":
-				changes[i] = state.AfterSuppressed(dk.o.Channels.Settings(state.Key{Tenant: d.Tenant, Channel: d.Channel}), d, b.barred, now)
+				changes[i] = state.AfterNotSent(dk.o.Channels.Settings(state.Key{Tenant: d.Tenant, Channel: d.Channel}), d, b.reason, b.barred, now)
 			case b.why != "":
 				changes[i] = state.AfterQuarantine(d, b.reason, b.why)
 			default:

@@ -41,6 +41,7 @@ type permits struct {
 
 	mu   sync.Mutex
 	list map[work.Hold]*permit
+	caps map[work.Hold]*permit // what caps have counted, until it is known whether it was sent
 }
 
 // permit is one grant of an agent's limiter.
@@ -96,10 +97,54 @@ func (p *permits) sweep() {
 			delete(p.list, h)
 		}
 	}
+	for h, one := range p.caps {
+		if now.After(one.until) {
+			delete(p.caps, h)
+		}
+	}
+}
+
+// remembered is for how long it is known what caps have counted of a hand-out. What is reported later as not sent stays counted.
+const remembered = 24 * time.Hour
+
+// keepCap notes what caps have counted of a hand-out.
+func (p *permits) keepCap(d *posthouse.Delivery, grant limit.Grant) {
+	if len(grant.Stamps) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.caps == nil {
+		p.caps = map[work.Hold]*permit{}
+	}
+	p.caps[work.Hold{Delivery: d.ID, Token: d.Token}] = &permit{grant, time.Now().Add(remembered)}
+}
+
+// uncount gives back what caps have counted of hand-outs that were not sent, and forgets those that may have been.
+func (p *permits) uncount(list []work.Hold, unsent func(i int) bool) {
+	var back []*permit
+	p.mu.Lock()
+	for i, h := range list {
+		one := p.caps[h]
+		if one == nil {
+			continue
+		}
+		delete(p.caps, h)
+		if unsent(i) {
+			back = append(back, one)
+		}
+	}
+	p.mu.Unlock()
+	for _, one := range back {
+		if err := p.limiter.Refund(p.life.Context(), one.grant, 1); err != nil {
+			p.log.Warn("what a cap has counted could not be given back", "error", err)
+		}
+	}
 }
 
 // giveBack gives the permits of hand-outs back that came back before they started.
 func (p *permits) giveBack(list []work.Hold) {
+	p.uncount(list, func(int) bool { return true })
 	for one, n := range p.spend(list) {
 		if err := p.limiter.Refund(p.life.Context(), one.grant, n); err != nil {
 			p.log.Warn("permits of what came back could not be given back", "permits", n, "error", err)

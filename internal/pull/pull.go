@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
@@ -51,6 +52,7 @@ type Channels interface {
 // Limiter bounds what an agent is handed. limit's types satisfy it.
 type Limiter interface {
 	Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error)
+	Each(ctx context.Context, asks []limit.Ask) ([]limit.Grant, error)
 	Refund(ctx context.Context, grant limit.Grant, n int) error
 }
 
@@ -63,7 +65,9 @@ type Options struct {
 	Channels Channels
 	Limiter  Limiter
 	// Sieve finds the suppressed recipients.
-	Sieve   *suppress.Sieve
+	Sieve *suppress.Sieve
+	// Quiet has the quiet hours and caps.
+	Quiet   *quiet.Keeper
 	Life    *life.Life
 	Log     *slog.Logger
 	Metrics *metrics.Metrics

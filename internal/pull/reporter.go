@@ -191,6 +191,7 @@ func (rep *Reporter) write(ctx context.Context, group []*reported) {
 	}
 	rep.expect(list, -1)
 	rep.permits.spend(holdsIn(list))
+	rep.permits.uncount(holdsIn(list), func(i int) bool { return err == nil && list[i].Outcome == posthouse.OutcomeNotSent })
 	for _, r := range group {
 		a := answered{err: err}
 		if err == nil {

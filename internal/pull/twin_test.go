@@ -55,6 +55,8 @@ func (usedUp) Take(context.Context, []limit.Bound, int) (limit.Grant, error) {
 	return limit.Grant{Wait: 4 * time.Second}, nil
 }
 
+func (usedUp) Each(context.Context, []limit.Ask) ([]limit.Grant, error) { return nil, nil }
+
 func (usedUp) Refund(context.Context, limit.Grant, int) error { return nil }
 
 // oneChannel is a pulled channel that is open.

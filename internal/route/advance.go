@@ -60,6 +60,9 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 		n.State, n.Reason, n.NextAt = posthouse.NotificationAcknowledged, "", time.Time{}
 		return open(ReasonTold, none)
 	case n.Closed:
+		if n.State == posthouse.NotificationWaiting {
+			n.Reason = "" // for what its step waited
+		}
 		n.State, n.Reason, n.NextAt = posthouse.NotificationNotTold, cmp.Or(n.Reason, ReasonCancelled), time.Time{}
 		withdraw = open(ReasonCancelled, none)
 	}
@@ -83,9 +86,30 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 		n.State, n.ToldBy, n.ToldAt = posthouse.NotificationWaiting, "", time.Time{}
 	}
 	if n.State == posthouse.NotificationWaiting {
-		n.NextAt = n.next(now)
+		if n.NextAt = n.next(now); n.ends() {
+			n.State, n.NextAt = posthouse.NotificationNotTold, time.Time{}
+		}
 	}
 	return withdraw
+}
+
+// ends reports whether quiet hours or a cap end the whole notification, and says so: nothing comes of its step since people are left alone. No
+// other step goes around that.
+func (n *notification) ends() bool {
+	reason := ""
+	cur := n.current()
+	for i := range cur {
+		switch d := &cur[i]; {
+		case !failed(d.State):
+			return false
+		case d.State == posthouse.Suppressed && (d.Reason == ReasonQuietHours || d.Reason == ReasonCapped):
+			reason = d.Reason
+		}
+	}
+	if reason != "" {
+		n.Reason = reason
+	}
+	return reason != ""
 }
 
 // next is when the planner is to look at a notification that waits: at once where its step is done, at the end of the step's time, or
@@ -94,6 +118,9 @@ func (n *notification) next(now time.Time) time.Time {
 	cur := n.current()
 	over := !n.Over.IsZero() && !n.Over.After(now)
 	waits := false
+	if n.Held.After(now) {
+		return n.Held
+	}
 	for _, d := range cur {
 		switch {
 		case failed(d.State):
@@ -121,7 +148,7 @@ func (n *notification) late(now time.Time) (ids []string) {
 		return nil
 	}
 	for _, d := range n.current() {
-		if d.State.Open() && d.State != posthouse.Quarantined && (!d.Doubtful || n.Follows.OnUnknown == posthouse.UnknownFallBack) {
+		if d.State.Open() && !left(&d) && d.State != posthouse.Quarantined && (!d.Doubtful || n.Follows.OnUnknown == posthouse.UnknownFallBack) {
 			ids = append(ids, d.ID)
 		}
 	}

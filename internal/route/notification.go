@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -20,6 +21,8 @@ const (
 	ReasonCancelled       = "cancelled"        // a person or a program ended it
 	ReasonForgotten       = "forgotten"        // the content of a sensitive message is forgotten, or cannot be opened
 	ReasonExpired         = "expired"          // the message's deadline came before anybody was told
+	ReasonQuietHours      = state.ReasonQuietHours
+	ReasonCapped          = state.ReasonCapped
 
 	SkippedCondition = "condition" // its condition is false
 	SkippedNobody    = "nobody"    // its roster is empty, or nobody has its role
@@ -49,6 +52,8 @@ type notification struct {
 	// DedupKey keeps a second message with it from being told while this one waits, and for DedupWindow. Defaults to none.
 	DedupKey    string             `json:"dedup_key,omitempty"`
 	DedupWindow posthouse.Duration `json:"dedup_window,omitempty"`
+	// Held is until when its next step waits for the end of quiet hours; zero for it does not.
+	Held time.Time `json:"held,omitzero"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
 }
@@ -114,6 +119,11 @@ func (n *notification) plan() (work.Plan, error) {
 	}, err
 }
 
+// left reports whether a delivery waits since its recipient is left alone: for the end of quiet hours, or for room in a cap.
+func left(d *posthouse.NotificationDelivery) bool {
+	return d.State == posthouse.Pending && (d.Reason == ReasonQuietHours || d.Reason == ReasonCapped)
+}
+
 // hear writes down how a delivery stands. It reports whether that is news.
 func (n *notification) hear(d *posthouse.Delivery) bool {
 	i := slices.IndexFunc(n.Deliveries, func(k posthouse.NotificationDelivery) bool { return k.ID == d.ID })
@@ -136,6 +146,9 @@ func (n *notification) hear(d *posthouse.Delivery) bool {
 	k.Doubtful = k.Doubtful || d.State == posthouse.Unknown
 	if *k == before {
 		return false
+	}
+	if left(&before) && !left(k) && k.Step == n.Step && k.Round == n.Round && !n.Over.IsZero() { // its time begins when it begins
+		n.Over = later(n.Over, d.UpdatedAt.Add(n.step(n.Step).Within.Std())).Truncate(time.Microsecond)
 	}
 	k.At = d.UpdatedAt
 	return true

@@ -56,6 +56,8 @@ type Router struct {
 	Log       *slog.Logger
 	// Link makes the address at which somebody acknowledges a notification. Defaults to none.
 	Link func(tenant, notification, user string) (string, error)
+	// Quiet says until when a person is to be left alone on a channel, zero for not. Defaults to never.
+	Quiet func(ctx context.Context, tenant, channel, kind string, to posthouse.Recipient, deadline, now time.Time) (time.Time, error)
 	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
 	Location *time.Location
 }
@@ -267,6 +269,17 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 	}
 	begun := n.Follows.Kind == posthouse.RouteAll && n.Step > 0
 	for !late && !begun && n.follow() {
+		wait, err := r.quiet(ctx, &n, now)
+		if err != nil {
+			return nil, p, err
+		}
+		if !wait.IsZero() {
+			if wait.Before(n.Draft.Deadline) || n.Draft.Deadline.IsZero() {
+				return putOff(p, wait)
+			}
+			late, why = true, ReasonQuietHours
+			break
+		}
 		sent, err := r.begin(ctx, &n, now)
 		if err != nil {
 			return nil, p, err
@@ -330,6 +343,48 @@ func (r *Router) stepOver(ctx context.Context, p work.Plan) error {
 	return posthouse.Errorf(posthouse.CodeConflict, "what had not started of the step was withdrawn: look again")
 }
 
+// quiet is until when nobody of the step that a notification is at is to be told, zero where somebody is. A person is left alone as soon as one
+// of the channels on which the step would tell them has quiet hours, so that no other channel goes around these.
+func (r *Router) quiet(ctx context.Context, n *notification, now time.Time) (first time.Time, err error) {
+	if r.Quiet == nil || n.Draft.Critical {
+		return first, nil
+	}
+	drafts, _, err := r.drafts(ctx, n, now, true)
+	if err != nil {
+		return first, err
+	}
+	ends := map[posthouse.Recipient]time.Time{}
+	for i := range drafts {
+		to := drafts[i].To[0]
+		end, err := r.Quiet(ctx, n.Tenant, drafts[i].Channel, n.Draft.Kind, to, n.Draft.Deadline, now)
+		if err != nil {
+			return first, err
+		}
+		ends[to] = later(ends[to], end)
+	}
+	for _, end := range ends {
+		if end.IsZero() {
+			return time.Time{}, nil
+		}
+		if first.IsZero() || end.Before(first) {
+			first = end
+		}
+	}
+	return first, nil
+}
+
+// putOff has a notification wait at the step before: the next one is looked at again at a time.
+func putOff(p work.Plan, until time.Time) ([]posthouse.Draft, work.Plan, error) {
+	before, err := read(p)
+	if err != nil {
+		return nil, p, err
+	}
+	before.NextAt = until.Truncate(time.Microsecond)
+	before.Held, before.Reason = before.NextAt, ReasonQuietHours
+	next, err := before.plan()
+	return nil, next, err
+}
+
 // begin begins the step that a notification is at: it writes down what is sent, or why nothing is.
 func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]posthouse.Draft, error) {
 	s := n.step(n.Step)
@@ -342,7 +397,7 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 	var good []posthouse.Draft
 	for i := range drafts {
 		d := &drafts[i]
-		_, note, err := r.rehearse(ctx, intake.Request{Tenant: n.Tenant, Caller: work.Caller{Sight: work.SeeAll(), MentionAll: n.MentionAll}}, n, d)
+		_, note, err := r.rehearse(ctx, intake.Request{Tenant: n.Tenant, Caller: work.Caller{Sight: work.SeeAll(), MentionAll: n.MentionAll, Critical: n.Draft.Critical}}, n, d)
 		_, invalid := problemsOf(err)
 		if err != nil && !invalid {
 			return nil, err
@@ -382,6 +437,7 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 		over = later(n.Over, over)
 	}
 	n.Over, n.NextAt, n.Stepped = over, over, false
+	n.Held, n.Reason = time.Time{}, ""
 	return good, nil
 }
 

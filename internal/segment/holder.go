@@ -235,6 +235,17 @@ func (h *Holder) Begin(ctx context.Context, st *Stretch, account string, terms c
 	return nil, err
 }
 
+// PutOff gives a segment back of which nobody starts before a time. What is under way is waited for: it goes back without a time then,
+// and is put off when it is claimed again.
+func (h *Holder) PutOff(ctx context.Context, st *Stretch, terms campaign.Terms, until time.Time) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.flying == 0 {
+		st.seg.DueAt = until
+	}
+	return h.letGo(ctx, st, terms)
+}
+
 // halt ends the work on a segment that is lost, or whose campaign does not run. The stretch is locked.
 func (h *Holder) halt(ctx context.Context, st *Stretch, terms campaign.Terms, is work.Chunk) {
 	if is == work.ChunkLost {

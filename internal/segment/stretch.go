@@ -196,6 +196,12 @@ func (st *Stretch) conclude(terms campaign.Terms, now time.Time) {
 	}
 }
 
+// Bar is why a member is suppressed.
+type Bar struct{ Code, Why string }
+
+// ID is the segment's.
+func (st *Stretch) ID() string { return st.seg.ID }
+
 // Ended is how the attempt of some members of a stretch ended.
 type Ended struct {
 	Of     *Stretch
@@ -206,7 +212,7 @@ type Ended struct {
 	// Bad says of the others why they got nothing.
 	Bad map[int]string
 	// Barred says of those who are suppressed why.
-	Barred map[int]string
+	Barred map[int]Bar
 	// After is how long those wait who were not sent to.
 	After time.Duration
 	// Account is by which they were sent to, and Spares says that another one could send to them now.
@@ -232,7 +238,7 @@ func (e *Ended) apply(terms campaign.Terms) {
 			to = campaign.Unknown
 		}
 		st.move(place, to)
-		st.note(place, to, channel.Result{Class: posthouse.ClassRecipient, Code: "ADDRESS_SUPPRESSED", Error: why})
+		st.note(place, to, channel.Result{Class: posthouse.ClassRecipient, Code: why.Code, Error: why.Why})
 	}
 	if e.Results == nil {
 		st.unstart(e.Places)

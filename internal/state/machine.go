@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -34,6 +35,8 @@ const (
 	ReasonNoCall         = "no_call"  // it was claimed for a call that it could not share
 	ReasonLimiter        = "limiter"  // it could not be asked
 	ReasonSuppressed     = "address_suppressed"
+	ReasonQuietHours     = "quiet_hours" // its recipient is not to be disturbed now
+	ReasonCapped         = "capped"      // its recipient has got as much as a cap lets through
 	// Reasons of a delivery that waits for a window which not all of its channel wait for.
 	ReasonLimitType      = "limit_type"
 	ReasonLimitRecipient = "limit_recipient"
@@ -349,17 +352,35 @@ func AfterWindow(s *Settings, d posthouse.Delivery, now time.Time) work.Change {
 // AfterSuppressed ends what was claimed for an address to which nothing is sent (T24). No byte has left, so the start is taken
 // back. A repeat stays unknown: it may have been reached before.
 func AfterSuppressed(s *Settings, d posthouse.Delivery, text string, now time.Time) work.Change {
+	return AfterNotSent(s, d, ReasonSuppressed, text, now)
+}
+
+// AfterNotSent is AfterSuppressed for another reason: quiet hours that last beyond the deadline, or a cap.
+func AfterNotSent(s *Settings, d posthouse.Delivery, reason, text string, now time.Time) work.Change {
 	step := begin(d)
 	doubtful := Doubtful(d)
 	step.takeBack()
 	if doubtful {
 		step.hold(s, now)
-		step.to(posthouse.EventRelease, posthouse.Unknown, ReasonSuppressed)
+		step.to(posthouse.EventRelease, posthouse.Unknown, reason)
 		return step.change
 	}
 	step.change.After.Error = text
-	step.to(posthouse.EventSuppress, posthouse.Suppressed, ReasonSuppressed).Error = text
+	step.to(posthouse.EventSuppress, posthouse.Suppressed, reason).Error = text
 	return step.change
+}
+
+// QuietBeyond says why a delivery is not sent that quiet hours hold until a time: they last beyond its deadline. It is empty where they do not.
+func QuietBeyond(d *posthouse.Delivery, end time.Time) string {
+	if d.Deadline.IsZero() || end.Before(d.Deadline) {
+		return ""
+	}
+	return fmt.Sprintf("quiet hours last until %s, and its deadline comes before", end.UTC().Format(time.RFC3339))
+}
+
+// CappedAt says which cap has let nothing more through.
+func CappedAt(held posthouse.Limit) string {
+	return fmt.Sprintf("its recipient has got %d within %s, which is all that a cap allows", held.Max, held.Per)
 }
 
 // takeBack undoes the start that was marked with a claim.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/retry"
 )
 
@@ -40,7 +41,8 @@ type Settings struct {
 	FairAfter       time.Duration
 	Sticky          posthouse.Sticky
 	Failover        bool
-	exempt          []string // kinds that suppressions do not hold
+	Quiet           quiet.Hours // besides its tenant's; nil for none
+	exempt          []string    // kinds that suppressions do not hold
 	promise         map[posthouse.Priority]posthouse.Duration
 }
 
@@ -92,6 +94,7 @@ func Resolve(ch posthouse.Channel, o Opened, zone *time.Location) (Settings, err
 		Rate:        ch.Rate,
 		Sticky:      ch.Sticky,
 		Failover:    ch.Failover,
+		Quiet:       quiet.Of(ch.QuietHours),
 		exempt:      ch.ExemptKinds,
 		promise:     ch.Promise,
 		DedupWindow: cmp.Or(ch.DedupWindow.Std(), DefaultDedupWindow),
@@ -188,7 +191,7 @@ func (s *Settings) pull(ch *posthouse.Channel) error {
 	s.Timeout = cmp.Or(ch.Timeout.Std(), DefaultHold)
 	s.FairAfter = cmp.Or(ch.FairAfter.Std(), DefaultFairAfter)
 	s.Window = channel.Forever
-	s.Every, s.Limits, s.Tiers, s.Rate, s.Batch = 0, nil, Tiers{}, nil, 1
+	s.Every, s.Limits, s.Tiers, s.Rate, s.Batch = 0, nil, Tiers{Caps: s.Tiers.Caps}, nil, 1
 	ch.Every = new(posthouse.Duration) // no run: a wait is a wait
 	return nil
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -17,6 +19,7 @@ type Tiers struct {
 	Type      map[posthouse.ContentType][]posthouse.Limit
 	Recipient []posthouse.Limit
 	Template  map[string][]posthouse.Limit
+	Caps      []*quiet.Cap
 }
 
 // AnyTemplate names the windows of templates that have none by their name.
@@ -28,6 +31,8 @@ type Tier struct {
 	limit.Bound
 	// Limits are the windows as they are set. The first of the bound's windows are those, in their order.
 	Limits []posthouse.Limit
+	// Ends says that what is beyond it is not sent. Else it waits.
+	Ends bool
 }
 
 // TierOf is a tier by the limits that are set.
@@ -75,11 +80,12 @@ const (
 	TierRecipient = "recipient"
 	TierTemplate  = "template"
 	TierRate      = "rate"
+	TierCap       = "cap"
 )
 
 // limit fills in the windows of all tiers.
 func (s *Settings) limit(ch *posthouse.Channel, o Opened) {
-	s.Tiers = Tiers{Account: ch.AccountLimits, Type: ch.TypeLimits, Recipient: ch.RecipientLimits, Template: ch.TemplateLimits}
+	s.Tiers = Tiers{Account: ch.AccountLimits, Type: ch.TypeLimits, Recipient: ch.RecipientLimits, Template: ch.TemplateLimits, Caps: quiet.CapsOf(ch.Caps)}
 	if s.Limits == nil {
 		s.Limits = o.Limits
 	}
@@ -103,7 +109,44 @@ func jittered[K comparable](all map[K][]posthouse.Limit) map[K][]posthouse.Limit
 
 // Apart reports whether there are windows that differ between the deliveries of a claim.
 func (t *Tiers) Apart() bool {
-	return len(t.Type) > 0 || len(t.Recipient) > 0 || len(t.Template) > 0
+	return len(t.Type) > 0 || len(t.Recipient) > 0 || len(t.Template) > 0 || len(t.Caps) > 0
+}
+
+// CapsOf are the caps that count a message to a person: those of a channel, which knows people by their addresses, and those of its tenant,
+// which knows them by their ids where they have any. A repeat of what may have arrived is counted already, and what is critical is not.
+func CapsOf(k Key, channels, tenants []*quiet.Cap, item *work.Item) (list []Tier) {
+	if len(channels)+len(tenants) == 0 || item.Message == nil || item.Message.Critical || Doubtful(item.Delivery) {
+		return nil
+	}
+	add := func(caps []*quiet.Cap, scope, person string) {
+		for _, c := range caps {
+			if c.Counts(item.Message.Kind) {
+				tier := TierOf(TierCap, ReasonCapped, c.Key(scope, person), c.Windows)
+				tier.Ends = c.Ends
+				list = append(list, tier)
+			}
+		}
+	}
+	d := &item.Delivery
+	add(channels, k.LimitKey(), cmp.Or(d.Address, d.User))
+	add(tenants, TenantKey(k.Tenant), cmp.Or(d.User, d.Address))
+	return list
+}
+
+// CapsIn is the part of a grant that caps have counted.
+func CapsIn(g limit.Grant) limit.Grant {
+	of := limit.Grant{N: g.N, At: g.At}
+	for _, s := range g.Stamps {
+		if quiet.IsKey(s.Key) {
+			of.Stamps = append(of.Stamps, s)
+		}
+	}
+	return of
+}
+
+// Unsent reports whether a result says that nothing has reached the recipient.
+func Unsent(class posthouse.Class) bool {
+	return class.Valid() && class != posthouse.ClassOK && class != posthouse.ClassUnknown
 }
 
 // Of are the windows that hold for one delivery by one account, and not for all of its claim.
@@ -155,6 +198,8 @@ func Waits(reason string) (tier string) {
 		return TierRecipient
 	case ReasonLimitTemplate:
 		return TierTemplate
+	case ReasonCapped:
+		return TierCap
 	}
 	return ""
 }

@@ -31,9 +31,23 @@ func (s Tenants) TenantQuotas(ctx context.Context) (map[string]posthouse.Quota, 
 	list, err := sqldb.All(s.db.Reads(ctx), readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants WHERE quota <> ''")
 	quotas := make(map[string]posthouse.Quota, len(list))
 	for _, t := range list {
-		quotas[t.Name] = t.Quota
+		if t.Quota.Any() {
+			quotas[t.Name] = t.Quota
+		}
 	}
 	return quotas, s.db.Coded(err, "read the quotas of tenants")
+}
+
+// Attentive are the tenants that have quiet hours or caps.
+func (s Tenants) Attentive(ctx context.Context) (map[string]posthouse.Tenant, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants WHERE quota <> ''")
+	found := map[string]posthouse.Tenant{}
+	for _, t := range list {
+		if len(t.QuietHours)+len(t.Caps) > 0 {
+			found[t.Name] = t
+		}
+	}
+	return found, s.db.Coded(err, "read the quiet hours of tenants")
 }
 
 // OpenOfTenant counts a tenant's deliveries that are not settled.

@@ -22,7 +22,9 @@ func readTenant(scan sqldb.Scanner) (posthouse.Tenant, error) {
 	var created, updated int64
 	err := scan(&t.Name, &t.Note, &quota, &created, &updated)
 	if err == nil && quota != "" {
-		err = json.Unmarshal([]byte(quota), &t.Quota)
+		var said tenantSays
+		err = json.Unmarshal([]byte(quota), &said)
+		t.Quota, t.QuietHours, t.Caps = said.Quota, said.QuietHours, said.Caps
 	}
 	t.CreatedAt, t.UpdatedAt = sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	return t, err
@@ -74,7 +76,7 @@ func noTenant(name string) error {
 
 // PutTenant stores what people say of a tenant, and returns it as it stands.
 func (s Tenants) PutTenant(ctx context.Context, now time.Time, in posthouse.Tenant) (posthouse.Tenant, error) {
-	quota, err := quotaText(in.Quota)
+	quota, err := tenantText(in)
 	if err != nil {
 		return in, err
 	}
@@ -102,12 +104,20 @@ func (s Tenants) PutTenant(ctx context.Context, now time.Time, in posthouse.Tena
 	return in, err
 }
 
-// quotaText is how a quota is kept: empty for none.
-func quotaText(q posthouse.Quota) (string, error) {
-	if !q.Any() {
+// tenantSays is the document in the column quota: the quota, and what was added to it since.
+type tenantSays struct {
+	posthouse.Quota
+	QuietHours []posthouse.QuietHours `json:"quiet_hours,omitempty"`
+	Caps       []posthouse.Cap        `json:"caps,omitempty"`
+}
+
+// tenantText is how that is kept: empty for nothing.
+func tenantText(t posthouse.Tenant) (string, error) {
+	said := tenantSays{t.Quota, t.QuietHours, t.Caps}
+	if !said.Any() && len(said.QuietHours)+len(said.Caps) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(q)
+	text, err := json.Marshal(said)
 	return string(text), err
 }
 

@@ -18,10 +18,19 @@ func TestTenantsAndWhatTheyHave(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
 		ctx := t.Context()
 		quota := posthouse.Quota{Open: 7, Requests: []posthouse.Limit{{Max: 2, Per: posthouse.Duration(time.Second)}}}
+		quiet := []posthouse.QuietHours{{From: "22:00", To: "08:00", Spread: posthouse.Duration(time.Minute), Users: []string{"李娜"}}}
+		caps := []posthouse.Cap{{Max: 3, Per: posthouse.Duration(time.Hour), Then: posthouse.CapSuppress}}
 		for _, name := range []string{"t1", "分行"} {
-			if _, err := s.Tenants.PutTenant(ctx, at(), posthouse.Tenant{Name: name, Note: "n", Quota: quota}); err != nil {
+			if _, err := s.Tenants.PutTenant(ctx, at(), posthouse.Tenant{Name: name, Note: "n", Quota: quota, QuietHours: quiet}); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if _, err := s.Tenants.PutTenant(ctx, at(), posthouse.Tenant{Name: "t1", Caps: caps}); err != nil {
+			t.Fatal(err)
+		}
+		attentive, err := s.Tenants.Attentive(ctx)
+		if one, two := attentive["t1"], attentive["分行"]; err != nil || len(attentive) != 2 || !cmp.Equal(one.Caps, caps) || one.QuietHours != nil || !cmp.Equal(two.QuietHours, quiet) || two.Caps != nil || !cmp.Equal(two.Quota, quota) {
+			t.Errorf("those with quiet hours or caps are %+v, %v", attentive, err)
 		}
 		if _, err := s.Tenants.PutTenant(ctx, at(), posthouse.Tenant{Name: "t1"}); err != nil {
 			t.Fatal(err)

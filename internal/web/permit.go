@@ -64,5 +64,6 @@ func CallerOf(key posthouse.Key) work.Caller {
 		Sight:      SightOf(key),
 		Payer:      work.Payer{Key: key.ID, Open: key.Quota.Open, MentionAll: key.Quota.MentionAll},
 		MentionAll: key.May(posthouse.GrantMentionAll),
+		Critical:   key.May(posthouse.GrantCritical),
 	}
 }

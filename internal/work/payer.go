@@ -16,6 +16,16 @@ type Caller struct {
 	Payer Payer
 	// MentionAll says that it may call everybody in a group.
 	MentionAll bool
+	// Critical says that it may send what quiet hours and caps do not hold.
+	Critical bool
+}
+
+// MayCritical refuses what is critical by a field, on behalf of a caller who may not send that.
+func (c Caller) MayCritical(field string) error {
+	if c.Critical {
+		return nil
+	}
+	return posthouse.Errorf(posthouse.CodeForbidden, "%s is sent in quiet hours and beyond caps: the key needs the grant %s, or the scope admin", field, posthouse.GrantCritical)
 }
 
 // MayMentionAll refuses what calls everybody by a field, on behalf of a caller who may not.
@@ -27,4 +37,4 @@ func (c Caller) MayMentionAll(field string) error {
 }
 
 // Program is the program itself: its roles, and what embeds it.
-func Program() Caller { return Caller{Sight: SeeAll(), MentionAll: true} }
+func Program() Caller { return Caller{Sight: SeeAll(), MentionAll: true, Critical: true} }

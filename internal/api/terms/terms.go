@@ -102,6 +102,8 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.ChannelState]():      web.Any(posthouse.ChannelStates()...),
 		reflect.TypeFor[posthouse.BoundOf]():           web.Any(posthouse.BoundOfKey, posthouse.BoundOfTenant),
 		reflect.TypeFor[posthouse.BoundWhat]():         web.Any(posthouse.BoundRequests, posthouse.BoundOpen, posthouse.BoundMentionAll),
+		reflect.TypeFor[posthouse.QuietDays]():         web.Any(posthouse.QuietWorkdays, posthouse.QuietDaysOff),
+		reflect.TypeFor[posthouse.CapThen]():           web.Any(posthouse.CapDefer, posthouse.CapSuppress),
 		reflect.TypeFor[posthouse.Grant]():             web.Any(posthouse.Grants()...),
 		reflect.TypeFor[posthouse.CampaignState]():     web.Any(posthouse.CampaignStates()...),
 		reflect.TypeFor[posthouse.AudienceState]():     web.Any(posthouse.AudienceStates()...),

@@ -52,6 +52,8 @@ var channelFlags = []channelFlag{
 	{"sticky", "what stays on one account, a `WORD`: conversation", nil},
 	{"failover", "true moves what is pinned to an account that is paused or refused, a `BOOL`", truth},
 	{"egress", `what it may call beside the config's URLs, a ` + "`JSON`" + ` object such as {"hosts": ["files.example.com"]}`, object},
+	{"quiet-hours", `when nothing starts, a ` + "`JSON`" + ` list such as [{"from": "22:00", "to": "08:00", "spread": "30m"}]; [] for never`, list},
+	{"caps", `how many messages a person may get, a ` + "`JSON`" + ` list such as [{"max": 3, "per": "24h", "then": "suppress"}]; [] for any`, list},
 	{"exempt-kinds", "kinds of messages that go to suppressed addresses too, `NAMES` with commas between", words},
 	{"test-to", "addresses to which an operator may send a test, a `LIST` with commas between", words},
 	{"keep-answers", "true keeps the beginning of each answer with the attempt, a `BOOL`", truth},
@@ -225,6 +227,12 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 	if cmd.Flags().Changed("rate") {
 		ch.Rate = nil // it replaces what there was
 	}
+	if cmd.Flags().Changed("quiet-hours") {
+		ch.QuietHours = nil
+	}
+	if cmd.Flags().Changed("caps") {
+		ch.Caps = nil
+	}
 	if cmd.Flags().Changed("needs") {
 		ch.Needs = nil
 	}
@@ -332,6 +340,15 @@ func object(s string) (any, error) {
 	var out map[string]any
 	if err := json.Unmarshal([]byte(s), &out); err != nil {
 		return nil, errors.New(strconv.Quote(s) + " is not a JSON object")
+	}
+	return out, nil
+}
+
+// list reads a JSON list of objects.
+func list(s string) (any, error) {
+	out := []map[string]any{}
+	if err := json.Unmarshal([]byte(s), &out); err != nil {
+		return nil, errors.New(strconv.Quote(s) + " is not a JSON list of objects")
 	}
 	return out, nil
 }

@@ -76,6 +76,7 @@ func (m *message) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&m.draft.Ref, "ref", "", "the `KEY` of it within the kind")
 	flags.StringVar(&m.priority, "priority", "", "`PRIORITY`: high, normal or low (default normal)")
 	flags.StringVar(&m.draft.Account, "account", "", "the `NAME` of the one account of the channel that is to send it")
+	flags.BoolVar(&m.draft.Critical, "critical", false, "send it in quiet hours and beyond caps too: the key needs the grant critical")
 	flags.StringVar(&m.draft.OrderingKey, "ordering-key", "", "a `KEY`: messages that have the same are sent one after the other")
 	flags.StringVar(&m.draft.Pool, "pool", "", "the `LABEL` of the accounts that may send it")
 	flags.StringVar(&m.draft.Source, "source", "", "which `SYSTEM` sends it")

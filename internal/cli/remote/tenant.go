@@ -67,11 +67,44 @@ func tenantShow(sh *shell.Shell) *cobra.Command {
 }
 
 func printTenant(sh *shell.Shell, t posthouse.Tenant, holds ...wire.Part) {
-	fields := [][2]string{{"tenant", t.Name}, {"note", t.Note}, {"quota", cmp.Or(quotaText(t.Quota), "none")}, {"made", sh.At(t.CreatedAt)}}
+	fields := [][2]string{{"tenant", t.Name}, {"note", t.Note}, {"quota", cmp.Or(quotaText(t.Quota), "none")}}
+	for _, q := range t.QuietHours {
+		fields = append(fields, [2]string{"quiet hours", quietText(q)})
+	}
+	for _, c := range t.Caps {
+		fields = append(fields, [2]string{"cap", capText(c)})
+	}
+	fields = append(fields, [2]string{"made", sh.At(t.CreatedAt)})
 	for _, p := range holds {
 		fields = append(fields, [2]string{p.Name, strconv.Itoa(p.N)})
 	}
 	sh.Fields(fields...)
+}
+
+// quietText is quiet hours in words.
+func quietText(q posthouse.QuietHours) string {
+	text := q.From + " to " + q.To
+	for _, part := range []struct{ word, of string }{
+		{" on ", strings.ReplaceAll(string(q.Days), "_", " ")}, {" by ", q.Calendar}, {" for kinds ", strings.Join(q.Kinds, ",")},
+		{" except kinds ", strings.Join(q.ExceptKinds, ",")}, {" for ", strings.Join(q.Users, ",")}, {" in ", q.TimeZone},
+	} {
+		if part.of != "" {
+			text += part.word + part.of
+		}
+	}
+	if q.Spread > 0 {
+		text += ", spread over " + q.Spread.String()
+	}
+	return text
+}
+
+// capText is a cap in words.
+func capText(c posthouse.Cap) string {
+	text := strconv.Itoa(c.Max) + "/" + c.Per.String()
+	if len(c.Kinds) > 0 {
+		text += " of " + strings.Join(c.Kinds, ",")
+	}
+	return text + ", then " + string(cmp.Or(c.Then, posthouse.CapDefer))
 }
 
 // quotaFlags are what people decide about a quota.
@@ -105,11 +138,15 @@ func (f *quotaFlags) apply(flags *pflag.FlagSet, q *posthouse.Quota) (err error)
 type tenantFlags struct {
 	note  string
 	quota quotaFlags
+	quiet string
+	caps  string
 }
 
 func (f *tenantFlags) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.note, "note", "", "a `NOTE` for people")
 	f.quota.describe(flags)
+	flags.StringVar(&f.quiet, "quiet-hours", "", `when nothing starts on any channel, a `+"`JSON`"+` list such as [{"from": "22:00", "to": "08:00", "spread": "30m"}]; [] for never`)
+	flags.StringVar(&f.caps, "caps", "", `how many messages a person may get by all channels together, a `+"`JSON`"+` list such as [{"max": 3, "per": "24h", "kinds": ["news"], "then": "suppress"}]; [] for any`)
 }
 
 // put stores a tenant with what the flags change of it.
@@ -120,11 +157,32 @@ func (f *tenantFlags) put(ctx context.Context, sh *shell.Shell, c *client.Client
 	if err := f.quota.apply(flags, &t.Quota); err != nil {
 		return err
 	}
-	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota})
+	if err := f.attend(flags, &t); err != nil {
+		return err
+	}
+	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota, QuietHours: t.QuietHours, Caps: t.Caps})
 	if err != nil {
 		return err
 	}
 	return sh.Show(stored, func() { printTenant(sh, stored) })
+}
+
+// attend changes of a tenant's quiet hours and caps what the flags name.
+func (f *tenantFlags) attend(flags *pflag.FlagSet, t *posthouse.Tenant) error {
+	changed, err := changedFields(flags, []channelFlag{{"quiet-hours", "", list}, {"caps", "", list}})
+	if err != nil {
+		return err
+	}
+	said := wire.PutTenant{QuietHours: t.QuietHours, Caps: t.Caps}
+	if flags.Changed("quiet-hours") {
+		said.QuietHours = nil
+	}
+	if flags.Changed("caps") {
+		said.Caps = nil
+	}
+	err = setFields(changed, &said)
+	t.QuietHours, t.Caps = said.QuietHours, said.Caps
+	return err
 }
 
 func tenantAdd(sh *shell.Shell) *cobra.Command {
@@ -151,9 +209,10 @@ func tenantAdd(sh *shell.Shell) *cobra.Command {
 func tenantSet(sh *shell.Shell) *cobra.Command {
 	var f tenantFlags
 	cmd := &cobra.Command{
-		Use: "set TENANT", Short: "Change a tenant's note and quota; what no flag names stays", Args: shell.Takes("TENANT"),
+		Use: "set TENANT", Short: "Change a tenant's note, quota, quiet hours and caps; what no flag names stays", Args: shell.Takes("TENANT"),
 		Example: `  posthouse tenant set branch-7 --open 100000
-  posthouse tenant set branch-7 --requests none --open 0`,
+  posthouse tenant set branch-7 --requests none --open 0
+  posthouse tenant set branch-7 --quiet-hours '[{"from": "22:00", "to": "08:00", "spread": "30m"}]' --caps '[{"max": 3, "per": "24h", "kinds": ["news"]}]'`,
 	}
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 		t, err := c.Tenants.Get(ctx, args[0])

@@ -16,6 +16,7 @@ type messageOptions struct {
 	Account    string           `json:"account,omitempty"`
 	Pool       string           `json:"pool,omitempty"`
 	Order      string           `json:"ordering_key,omitempty"`
+	Critical   bool             `json:"critical,omitempty"`
 	// Notified is set for the message of a step of a notification.
 	Notified notified `json:"notified,omitzero"`
 }
@@ -28,7 +29,7 @@ type notified struct {
 }
 
 func optionsOf(m *posthouse.Message) string {
-	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey, notified{m.Notification, m.Step, m.FallbackOf}}
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey, m.Critical, notified{m.Notification, m.Step, m.FallbackOf}}
 	if o == (messageOptions{}) {
 		return ""
 	}
@@ -46,6 +47,6 @@ func ReadOptions(text string, m *posthouse.Message) {
 		m.Unreadable = "options: " + err.Error()
 	}
 	m.Clock, m.TemplateID, m.Reminder, m.Sensitive = o.Clock, o.TemplateID, o.Reminder, o.Sensitive
-	m.Account, m.Pool, m.OrderingKey = o.Account, o.Pool, o.Order
+	m.Account, m.Pool, m.OrderingKey, m.Critical = o.Account, o.Pool, o.Order, o.Critical
 	m.Notification, m.Step, m.FallbackOf = o.Notified.By, o.Notified.Step, o.Notified.FallbackOf
 }

@@ -1,0 +1,144 @@
+package quiet
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Bounds of what one channel or tenant sets.
+const (
+	MostHours  = 20
+	MostCaps   = 6
+	mostNames  = 200
+	mostSpread = 12 * time.Hour
+	longestCap = 31 * 24 * time.Hour // for as long the windows of limits are kept
+	mostCapped = 1_000_000
+)
+
+// finder collects what is wrong with one of a list.
+type finder struct {
+	at   string
+	list *[]posthouse.Problem
+}
+
+func (f finder) add(field, format string, args ...any) {
+	*f.list = append(*f.list, posthouse.Problem{Path: f.at + field, Message: fmt.Sprintf(format, args...)})
+}
+
+// names finds lists that are too long, and names that are none.
+func (f finder) names(field string, list []string) {
+	if len(list) > mostNames {
+		f.add(field, "has %d names: at most %d are allowed", len(list), mostNames)
+	}
+	for i, name := range list {
+		if name == "" || len(name) > 255 {
+			f.add(fmt.Sprintf("%s[%d]", field, i), "has %d bytes: want a name of 1 to 255", len(name))
+		}
+	}
+}
+
+// Check finds what is wrong with quiet hours. Paths begin with path, which names the list. calendar reports whether there is a roster of a
+// name; nil asks nobody.
+func Check(path string, list []posthouse.QuietHours, calendar func(name string) bool) (problems []posthouse.Problem) {
+	if len(list) > MostHours {
+		return []posthouse.Problem{{Path: path, Message: fmt.Sprintf("have %d windows: at most %d are allowed", len(list), MostHours)}}
+	}
+	for i := range list {
+		q := &list[i]
+		f := finder{fmt.Sprintf("%s[%d].", path, i), &problems}
+		from, good := minuteOf(q.From)
+		if !good || from == dayMinutes {
+			f.add("from", `is %.20q: want a time such as "22:00"`, q.From)
+			good = false
+		}
+		to, fine := minuteOf(q.To)
+		if !fine {
+			f.add("to", `is %.20q: want a time such as "08:00", or "24:00" for the end of the day`, q.To)
+		}
+		switch {
+		case !good || !fine:
+		case from == to:
+			f.add("to", `is %s, where the window begins: it has no length. Want another time, such as "08:00", or from "00:00" to "24:00" for a whole day`, q.To)
+		case to-from == dayMinutes && q.Days == "" && len(q.Users) == 0:
+			f.add("to", `makes it the whole of each day: nothing would ever be sent. Want an end before that, such as "08:00", or days, such as "days_off"`)
+		}
+		if !q.Days.Valid() {
+			f.add("days", "is %.20q: want workdays or days_off, or nothing for every day", q.Days)
+		}
+		switch {
+		case q.Calendar != "" && q.Days == "":
+			f.add("calendar", "says which days are off, and the hours hold on every day: want days, such as days_off, or no calendar")
+		case q.Calendar != "" && calendar != nil && !calendar(q.Calendar):
+			f.add("calendar", "there is no roster %.80q: its days without anybody are the days off", q.Calendar)
+		}
+		if q.TimeZone != "" {
+			if _, err := time.LoadLocation(q.TimeZone); err != nil || q.TimeZone == "Local" {
+				f.add("time_zone", "is %.60q, which is not an IANA time zone such as Asia/Shanghai", q.TimeZone)
+			}
+		}
+		if s := q.Spread.Std(); s < 0 || s > mostSpread {
+			f.add("spread", "is %s: want 0s to %s, such as 30m", q.Spread, posthouse.Duration(mostSpread))
+		}
+		f.names("kinds", q.Kinds)
+		f.names("except_kinds", q.ExceptKinds)
+		f.names("users", q.Users)
+		for j := range list[:i] {
+			if good && fine && sameScope(q, &list[j]) && overlap(q, &list[j]) {
+				f.add("from", `overlaps %s[%d], %s to %s, for the same people: make one window of both, such as from "%s" to "%s"`, path, j, list[j].From, list[j].To, list[j].From, q.To)
+				break
+			}
+		}
+	}
+	return problems
+}
+
+// sameScope reports whether two windows hold for the same messages on the same days.
+func sameScope(a, b *posthouse.QuietHours) bool {
+	return a.Days == b.Days && a.Calendar == b.Calendar && a.TimeZone == b.TimeZone && same(a.Kinds, b.Kinds) && same(a.ExceptKinds, b.ExceptKinds) && same(a.Users, b.Users)
+}
+
+func same(a, b []string) bool {
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
+}
+
+// overlap reports whether two windows have a minute of the day in common.
+func overlap(a, b *posthouse.QuietHours) bool {
+	one, two := Of([]posthouse.QuietHours{*a})[0], Of([]posthouse.QuietHours{*b})[0]
+	for _, by := range []int{-dayMinutes, 0, dayMinutes} {
+		if one.from < two.to+by && two.from+by < one.to {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckCaps finds what is wrong with caps. Paths begin with path, which names the list.
+func CheckCaps(path string, list []posthouse.Cap) (problems []posthouse.Problem) {
+	if len(list) > MostCaps {
+		return []posthouse.Problem{{Path: path, Message: fmt.Sprintf("have %d entries: at most %d are allowed", len(list), MostCaps)}}
+	}
+	for i := range list {
+		c := &list[i]
+		f := finder{fmt.Sprintf("%s[%d].", path, i), &problems}
+		if c.Max < 1 || c.Max > mostCapped {
+			f.add("max", "is %d: want 1 to %d, such as 3", c.Max, mostCapped)
+		}
+		if per := c.Per.Std(); per < time.Second || per > longestCap {
+			f.add("per", "is %s: want 1s to %s, such as 24h", c.Per, posthouse.Duration(longestCap))
+		}
+		if !c.Then.Valid() {
+			f.add("then", "is %.20q: want defer or suppress", c.Then)
+		}
+		f.names("kinds", c.Kinds)
+		for j := range list[:i] {
+			if o := &list[j]; o.Per == c.Per && same(o.Kinds, c.Kinds) {
+				f.add("per", "is that of %s[%d], for the same kinds: one of both says nothing", path, j)
+				break
+			}
+		}
+	}
+	return problems
+}

@@ -1,0 +1,186 @@
+package quiet
+
+import (
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Hours are quiet hours that were checked. Nil holds nobody.
+type Hours []window
+
+type window struct {
+	posthouse.QuietHours
+	from, to int            // minutes of the day on which it begins: to may be on the next one
+	zone     *time.Location // of who has none; nil for the channel's
+}
+
+// Of makes hours of settings that Check finds nothing wrong with.
+func Of(list []posthouse.QuietHours) Hours {
+	var hours Hours
+	for _, q := range list {
+		w := window{QuietHours: q}
+		w.from, _ = minuteOf(q.From)
+		w.to, _ = minuteOf(q.To)
+		if w.to <= w.from {
+			w.to += dayMinutes
+		}
+		if q.TimeZone != "" {
+			w.zone, _ = time.LoadLocation(q.TimeZone)
+		}
+		hours = append(hours, w)
+	}
+	return hours
+}
+
+const dayMinutes = 24 * 60
+
+// minuteOf reads a time such as 22:00; 24:00 is the end of a day.
+func minuteOf(text string) (minute int, ok bool) {
+	if text == "24:00" {
+		return dayMinutes, true
+	}
+	t, err := time.Parse("15:04", text)
+	return t.Hour()*60 + t.Minute(), err == nil && t.Format("15:04") == text
+}
+
+// Whom says about whom quiet hours are asked, and what.
+type Whom struct {
+	Kind          string
+	User, Address string
+	// Zone is the person's own, or nil.
+	Zone *time.Location
+	// Local is the zone of who has none, where the hours name none either.
+	Local *time.Location
+	// Deadline is the message's, or zero: what has waited starts before it, where that is after the end.
+	Deadline time.Time
+}
+
+// holds reports whether a window is about somebody.
+func (w *window) holds(a *Whom) bool {
+	return (len(w.Kinds) == 0 || slices.Contains(w.Kinds, a.Kind)) && !slices.Contains(w.ExceptKinds, a.Kind) &&
+		(len(w.Users) == 0 || a.User != "" && slices.Contains(w.Users, a.User) || a.Address != "" && slices.Contains(w.Users, a.Address))
+}
+
+// Off reports whether a day, of which only the date counts, is off by a calendar; an empty one is that of weekends.
+type Off func(calendar string, day time.Time) bool
+
+// mostHops bounds how many windows may follow each other: hours that never end are a mistake, and wait this long.
+const mostHops = 60
+
+// Until is until when somebody is left alone, and whether they are at all: the end of the window, and of those that it leads into, with
+// the person's moment within the spread.
+func (h Hours) Until(now time.Time, a Whom, off Off) (until time.Time, held bool) {
+	at := now
+	for range mostHops {
+		end, spread := h.end(at, &a, off)
+		if end.IsZero() {
+			break
+		}
+		if room := a.Deadline.Sub(end) / 2; !a.Deadline.IsZero() && spread > room {
+			spread = max(room, 0)
+		}
+		at, held = end.Add(time.Duration(share(a.User, a.Address)*float64(spread))), true
+	}
+	return at, held
+}
+
+// end is when the last of the windows that hold somebody at a time ends, and its spread; zero where none does.
+func (h Hours) end(at time.Time, a *Whom, off Off) (end time.Time, spread time.Duration) {
+	for i := range h {
+		w := &h[i]
+		if !w.holds(a) {
+			continue
+		}
+		zone := a.Local
+		if w.zone != nil {
+			zone = w.zone
+		}
+		if a.Zone != nil {
+			zone = a.Zone
+		}
+		if e := w.endAt(at, zone, off); e.After(end) {
+			end, spread = e, w.Spread.Std()
+		}
+	}
+	return end, spread
+}
+
+// endAt is when the window ends that a time is in, zero where it is in none.
+func (w *window) endAt(at time.Time, zone *time.Location, off Off) (end time.Time) {
+	y, m, d := at.In(zone).Date()
+	for _, day := range []int{d - 1, d} { // it may have begun the day before
+		date := time.Date(y, m, day, 0, 0, 0, 0, time.UTC)
+		if w.Days != "" && off(w.Calendar, date) != (w.Days == posthouse.QuietDaysOff) {
+			continue
+		}
+		from, _ := walls(date.Add(time.Duration(w.from)*time.Minute), zone)
+		_, to := walls(date.Add(time.Duration(w.to)*time.Minute), zone)
+		if !at.Before(from) && at.Before(to) && to.After(end) {
+			end = to
+		}
+	}
+	return end
+}
+
+// walls are the moments at which a clock of a zone first shows a time or a later one, and at which it shows earlier ones no more. They
+// differ where the clock is set back over the time; where it is set forward over it, both are that moment. The time is given as of UTC.
+func walls(wall time.Time, zone *time.Location) (first, last time.Time) {
+	before, after := offset(wall.Add(-36*time.Hour), zone), offset(wall.Add(36*time.Hour), zone)
+	one, two := wall.Add(-before), wall.Add(-after)
+	if before == after {
+		return one, one
+	}
+	_, set := wall.Add(-36 * time.Hour).In(zone).ZoneBounds() // when the clock is set
+	switch {
+	case set.IsZero():
+		return one, one
+	case one.Before(set):
+		first = one
+	default:
+		first = later(set, two)
+	}
+	switch {
+	case !two.Before(set):
+		last = two
+	case one.Before(set):
+		last = one
+	default:
+		last = set
+	}
+	return first, last
+}
+
+// offset is by how much a zone's clock is ahead of UTC.
+func offset(at time.Time, zone *time.Location) time.Duration {
+	_, seconds := at.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// share is a number in [0, 1) that a person always has.
+func share(user, address string) float64 {
+	h := fnv.New64a()
+	if user == "" {
+		user = address
+	}
+	_, _ = h.Write([]byte(user)) // it never fails
+	n := h.Sum64()
+	n ^= n >> 33 // the high bits of FNV hardly differ between texts that differ at their ends
+	n *= 0xff51afd7ed558ccd
+	n ^= n >> 33
+	return float64(n>>11) / (1 << 53)
+}
+
+// Weekends are the days off where there is no calendar.
+func Weekends(day time.Time) bool {
+	return day.Weekday() == time.Saturday || day.Weekday() == time.Sunday
+}

@@ -1,0 +1,222 @@
+package quiet
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Hours are those that a clock on the wall shows, whatever the zone does: each minute of the days on which clocks are set is compared
+// with what the clock shows.
+func TestQuietHoursAreThoseOfTheClock(t *testing.T) {
+	t.Parallel()
+	for _, of := range []struct {
+		zone string
+		days []string // on which clocks are set, and a day without that
+	}{
+		{"Asia/Shanghai", []string{"2026-03-29"}},
+		{"Europe/Berlin", []string{"2026-03-29", "2026-10-25"}},
+		{"America/New_York", []string{"2026-03-08", "2026-11-01"}},
+		{"Australia/Lord_Howe", []string{"2026-04-05", "2026-10-04"}}, // by half an hour
+		{"America/Santiago", []string{"2026-04-05", "2026-09-06"}},    // at midnight
+		{"Africa/Casablanca", []string{"2026-02-15", "2026-03-22"}},
+		{"Pacific/Apia", []string{"2011-12-30"}}, // a day that was left out
+	} {
+		zone, err := time.LoadLocation(of.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range of.days {
+			day, _ := time.Parse(time.DateOnly, name)
+			for _, q := range []posthouse.QuietHours{
+				{From: "22:00", To: "08:00"}, {From: "01:30", To: "02:30"}, {From: "02:10", To: "02:50"}, {From: "00:00", To: "00:30"}, {From: "23:30", To: "03:00"}, {From: "01:00", To: "24:00"},
+			} {
+				compare(t, zone, day, q)
+			}
+		}
+	}
+}
+
+// compare asks about each minute around a day.
+func compare(t *testing.T, zone *time.Location, day time.Time, q posthouse.QuietHours) {
+	t.Helper()
+	h := Of([]posthouse.QuietHours{q})
+	first, n := day.Add(-48*time.Hour), 5*dayMinutes
+	ends := make([]time.Time, n) // of the window that each minute is in
+	for d := -4; d <= 4; d++ {
+		from, to := day.AddDate(0, 0, d).Add(time.Duration(h[0].from)*time.Minute), day.AddDate(0, 0, d).Add(time.Duration(h[0].to)*time.Minute)
+		begin, end := -1, -1 // the first minute that shows from or more, and the one after the last that shows less than to
+		for i := range n {
+			at := first.Add(time.Duration(i) * time.Minute)
+			wall := at.Add(offset(at, zone))
+			if begin < 0 && !wall.Before(from) {
+				begin = i
+			}
+			if wall.Before(to) {
+				end = i + 1
+			}
+		}
+		for i := max(begin, 0); i < end && begin >= 0; i++ {
+			if e := first.Add(time.Duration(end) * time.Minute); e.After(ends[i]) {
+				ends[i] = e
+			}
+		}
+	}
+	for i := 24 * 60; i < n-24*60; i++ {
+		at := first.Add(time.Duration(i) * time.Minute)
+		want := ends[i]
+		got := h[0].endAt(at, zone, nil)
+		if !got.Equal(want) && !(want.IsZero() && got.IsZero()) {
+			t.Errorf("%s, %s to %s, at %s: it ends at %v, want %v", zone, q.From, q.To, at.In(zone), got.In(zone), want.In(zone))
+			return
+		}
+	}
+}
+
+// Windows that lead into each other are one, over days off too, and each person has a moment of their own within the spread.
+func TestQuietHoursLeadIntoEachOther(t *testing.T) {
+	t.Parallel()
+	zone, _ := time.LoadLocation("Asia/Shanghai")
+	h := Of([]posthouse.QuietHours{
+		{From: "22:00", To: "08:00", Spread: posthouse.Duration(30 * time.Minute)},
+		{From: "00:00", To: "24:00", Days: posthouse.QuietDaysOff, Calendar: "bank", ExceptKinds: []string{"otp"}},
+		{From: "12:00", To: "13:00", Kinds: []string{"ads"}, Days: posthouse.QuietWorkdays},
+		{From: "09:00", To: "18:00", Users: []string{"li.na"}, TimeZone: "Europe/Berlin"},
+	})
+	off := func(calendar string, day time.Time) bool {
+		return calendar == "bank" && day.Format(time.DateOnly) == "2026-10-02" || Weekends(day)
+	}
+	at := func(text string) time.Time {
+		when, err := time.ParseInLocation("2006-01-02 15:04", text, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return when
+	}
+	berlin, _ := time.LoadLocation("Europe/Berlin")
+	for _, c := range []struct {
+		now  string
+		a    Whom
+		from string // until when, without the spread; empty for not at all
+	}{
+		{"2026-09-29 21:59", Whom{}, ""},
+		{"2026-09-29 22:00", Whom{}, "2026-09-30 08:00"},
+		{"2026-10-01 23:00", Whom{}, "2026-10-05 08:00"}, // a Friday off, and a weekend
+		{"2026-10-01 23:00", Whom{Kind: "otp"}, "2026-10-02 08:00"},
+		{"2026-09-30 12:30", Whom{Kind: "ads"}, "2026-09-30 13:00"},
+		{"2026-09-30 12:30", Whom{Kind: "bill"}, ""},
+		{"2026-10-03 12:30", Whom{Kind: "ads"}, "2026-10-05 08:00"},
+		{"2026-09-30 16:00", Whom{User: "li.na"}, "2026-10-01 08:00"}, // 10:00 in Berlin, until 18:00 there, which is midnight here
+		{"2026-09-30 03:00", Whom{Zone: berlin}, ""},                  // 21:00 there
+		{"2026-09-30 05:00", Whom{Zone: berlin}, "2026-09-30 14:00"},
+	} {
+		c.a.Local = zone
+		until, held := h.Until(at(c.now), c.a, off)
+		if held != (c.from != "") {
+			t.Errorf("%s %+v: held is %v until %s", c.now, c.a, held, until)
+			continue
+		}
+		if held && (until.Before(at(c.from)) || until.Sub(at(c.from)) >= 30*time.Minute) {
+			t.Errorf("%s %+v: until %s, want %s", c.now, c.a, until.In(zone), c.from)
+		}
+	}
+	moments := map[time.Time]bool{}
+	for i := range 60 {
+		a := Whom{User: fmt.Sprint("u", i), Local: zone}
+		one, _ := h.Until(at("2026-09-29 23:00"), a, off)
+		two, _ := h.Until(at("2026-09-30 07:59"), a, off)
+		if !one.Equal(two) {
+			t.Errorf("%s starts at %s or %s", a.User, one, two)
+		}
+		moments[one] = true
+		a.Deadline = at("2026-09-30 08:02")
+		if short, _ := h.Until(at("2026-09-29 23:00"), a, off); !short.Before(a.Deadline) {
+			t.Errorf("%s would start at %s, after its deadline", a.User, short)
+		}
+	}
+	if len(moments) < 55 {
+		t.Errorf("60 people start at %d moments", len(moments))
+	}
+}
+
+// Settings that hold nobody, never end or contradict each other are refused by name, with an example.
+func TestQuietHoursThatMakeNoSenseAreRefused(t *testing.T) {
+	t.Parallel()
+	night := posthouse.QuietHours{From: "22:00", To: "08:00"}
+	for _, c := range []struct {
+		list []posthouse.QuietHours
+		want string
+	}{
+		{[]posthouse.QuietHours{night, {From: "12:00", To: "13:00"}, {From: "21:00", To: "08:30", Kinds: []string{"ads"}}, {From: "00:00", To: "24:00", Days: "days_off"}}, ""},
+		{[]posthouse.QuietHours{{From: "22:00", To: "22:00"}}, "q[0].to"},
+		{[]posthouse.QuietHours{{From: "00:00", To: "24:00"}}, "q[0].to"},
+		{[]posthouse.QuietHours{{From: "22", To: "25:00"}}, "q[0].from q[0].to"},
+		{[]posthouse.QuietHours{{From: "24:00", To: "08:00"}}, "q[0].from"},
+		{[]posthouse.QuietHours{night, {From: "07:00", To: "09:00"}}, "q[1].from"},
+		{[]posthouse.QuietHours{{From: "07:00", To: "09:00"}, night}, "q[1].from"},
+		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", TimeZone: "Mars/Base"}}, "q[0].time_zone"},
+		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Days: "mondays", Spread: -1}}, "q[0].days q[0].spread"},
+		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Calendar: "bank"}}, "q[0].calendar"},
+		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Days: "workdays", Calendar: "none"}}, "q[0].calendar"},
+		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{""}}}, "q[0].kinds[0]"},
+	} {
+		got := ""
+		for _, p := range Check("q", c.list, func(name string) bool { return name == "bank" }) {
+			got += " " + p.Path
+		}
+		if got = trim(got); got != c.want {
+			t.Errorf("%+v: wrong are %q, want %q", c.list, got, c.want)
+		}
+	}
+	day := posthouse.Duration(24 * time.Hour)
+	for want, list := range map[string][]posthouse.Cap{
+		"":                            {{Max: 3, Per: day}, {Max: 1, Per: posthouse.Duration(time.Hour)}, {Max: 1, Per: day, Kinds: []string{"ads"}, Then: posthouse.CapSuppress}},
+		"c[0].max c[0].per c[0].then": {{Max: 0, Per: 5, Then: "drop"}},
+		"c[1].per":                    {{Max: 3, Per: day, Kinds: []string{"a", "b"}}, {Max: 2, Per: day, Kinds: []string{"b", "a"}}},
+	} {
+		got := ""
+		for _, p := range CheckCaps("c", list) {
+			got += " " + p.Path
+		}
+		if got = trim(got); got != want {
+			t.Errorf("%+v: wrong are %q, want %q", list, got, want)
+		}
+	}
+}
+
+func trim(s string) string {
+	if s == "" {
+		return s
+	}
+	return s[1:]
+}
+
+// Two windows overlap where a minute of the day is in both.
+func TestWindowsOverlapWhereAMinuteIsInBoth(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	minutes := func(q *posthouse.QuietHours) (list []int) {
+		w := Of([]posthouse.QuietHours{*q})[0]
+		for m := w.from; m < w.to; m++ {
+			list = append(list, m%dayMinutes)
+		}
+		return list
+	}
+	for range 300 {
+		var two [2]posthouse.QuietHours
+		for i := range two {
+			from := rnd.IntN(96) * 15
+			to := (from + 15 + rnd.IntN(40)*15) % dayMinutes
+			two[i] = posthouse.QuietHours{From: fmt.Sprintf("%02d:%02d", from/60, from%60), To: fmt.Sprintf("%02d:%02d", to/60, to%60)}
+		}
+		one := minutes(&two[0])
+		want := slices.ContainsFunc(minutes(&two[1]), func(m int) bool { return slices.Contains(one, m) })
+		if got := overlap(&two[0], &two[1]); got != want {
+			t.Errorf("%s–%s and %s–%s: overlap is %v", two[0].From, two[0].To, two[1].From, two[1].To, got)
+		}
+	}
+}

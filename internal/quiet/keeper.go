@@ -1,0 +1,224 @@
+package quiet
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/rate"
+)
+
+// Tenants are those that have quiet hours or caps, by name.
+type Tenants interface {
+	Attentive(ctx context.Context) (map[string]posthouse.Tenant, error)
+}
+
+// Rosters say by which days nobody is on duty.
+type Rosters interface {
+	Roster(ctx context.Context, tenant, name string) (roster posthouse.Roster, ok bool, err error)
+}
+
+// Zones are the IANA zones of people, by their ids; one that has none is missing.
+type Zones interface {
+	Zones(ctx context.Context, tenant string, users []string) (map[string]string, error)
+}
+
+// Keeper knows the quiet hours and caps of tenants. One that is nil, or the zero value, knows none.
+type Keeper struct {
+	// Tenants defaults to none.
+	Tenants Tenants
+	// Rosters defaults to none: the days off are those of weekends.
+	Rosters Rosters
+	// Zones defaults to none: nobody has one of their own.
+	Zones Zones
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+
+	parties atomic.Pointer[map[string]party]
+
+	mu        sync.Mutex
+	calendars map[calendarKey]calendar
+}
+
+// party is what holds for all channels of a tenant.
+type party struct {
+	hours Hours
+	caps  []*Cap
+}
+
+type calendarKey struct{ tenant, name string }
+
+type calendar struct {
+	roster posthouse.Roster
+	found  bool
+	read   time.Time
+}
+
+// Refresh reads what tenants have set.
+func (k *Keeper) Refresh(ctx context.Context) error {
+	if k == nil || k.Tenants == nil {
+		return nil
+	}
+	found, err := k.Tenants.Attentive(ctx)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]party, len(found))
+	for name, t := range found {
+		known[name] = party{Of(t.QuietHours), CapsOf(t.Caps)}
+	}
+	k.parties.Store(&known)
+	return nil
+}
+
+// followEvery is how soon a change by another process holds here.
+const followEvery = 2 * time.Second
+
+// Follow takes over what other processes change, until ctx ends.
+func (k *Keeper) Follow(ctx context.Context) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		if err := k.Refresh(ctx); err != nil && ctx.Err() == nil {
+			k.Log.Warn("the quiet hours of tenants cannot be read: those known so far hold", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// of is what a tenant has set.
+func (k *Keeper) of(tenant string) party {
+	if k == nil {
+		return party{}
+	}
+	if known := k.parties.Load(); known != nil {
+		return (*known)[tenant]
+	}
+	return party{}
+}
+
+// Caps are those of a tenant: they count what a person gets by all of its channels.
+func (k *Keeper) Caps(tenant string) []*Cap { return k.of(tenant).caps }
+
+// Any reports whether a tenant, or a channel of it with hours of its own, has quiet hours.
+func (k *Keeper) Any(tenant string, own Hours) bool {
+	return len(own) > 0 || len(k.of(tenant).hours) > 0
+}
+
+// Until is until when each of some people is left alone by a channel with hours of its own; zero for who is not. Without quiet hours it asks
+// nobody, and is nil.
+func (k *Keeper) Until(ctx context.Context, tenant string, own Hours, now time.Time, people []Whom) ([]time.Time, error) {
+	hours := k.of(tenant).hours
+	if len(own) > 0 {
+		hours = append(slices.Clip(hours), own...)
+	}
+	if len(hours) == 0 || len(people) == 0 {
+		return nil, nil
+	}
+	off, err := k.off(ctx, tenant, hours)
+	if err != nil {
+		return nil, err
+	}
+	zones, err := k.zones(ctx, tenant, people)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]time.Time, len(people))
+	for i := range people {
+		a := people[i]
+		if a.Zone == nil {
+			a.Zone = zones[a.User]
+		}
+		if until, held := hours.Until(now, a, off); held {
+			list[i] = until
+		}
+	}
+	return list, nil
+}
+
+// keepCalendar is how long a calendar is good that was read.
+const keepCalendar = 10 * time.Second
+
+// off knows the days off of all calendars that hours name.
+func (k *Keeper) off(ctx context.Context, tenant string, hours Hours) (Off, error) {
+	var known map[string]calendar
+	for i := range hours {
+		name := hours[i].Calendar
+		if _, has := known[name]; name == "" || has || k == nil || k.Rosters == nil {
+			continue
+		}
+		c, err := k.calendar(ctx, calendarKey{tenant, name})
+		if err != nil {
+			return nil, fmt.Errorf("read the calendar %s of quiet hours: %w", name, err)
+		}
+		if known == nil {
+			known = map[string]calendar{}
+		}
+		known[name] = c
+	}
+	return func(name string, day time.Time) bool {
+		if c := known[name]; c.found {
+			return rate.DayOff(&c.roster, day)
+		}
+		return Weekends(day)
+	}, nil
+}
+
+// calendar is a roster as it was read a moment ago at most.
+func (k *Keeper) calendar(ctx context.Context, key calendarKey) (calendar, error) {
+	k.mu.Lock()
+	c, known := k.calendars[key]
+	k.mu.Unlock()
+	if known && time.Since(c.read) < keepCalendar {
+		return c, nil
+	}
+	c.read = time.Now()
+	var err error
+	if c.roster, c.found, err = k.Rosters.Roster(ctx, key.tenant, key.name); err != nil {
+		return c, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.calendars == nil {
+		k.calendars = map[calendarKey]calendar{}
+	}
+	k.calendars[key] = c
+	return c, nil
+}
+
+// zones are those of people, by their ids.
+func (k *Keeper) zones(ctx context.Context, tenant string, people []Whom) (map[string]*time.Location, error) {
+	if k == nil || k.Zones == nil {
+		return nil, nil
+	}
+	var users []string
+	for i := range people {
+		if people[i].User != "" && people[i].Zone == nil {
+			users = append(users, people[i].User)
+		}
+	}
+	slices.Sort(users)
+	if users = slices.Compact(users); len(users) == 0 {
+		return nil, nil
+	}
+	names, err := k.Zones.Zones(ctx, tenant, users)
+	if err != nil {
+		return nil, fmt.Errorf("read the zones of recipients: %w", err)
+	}
+	zones := make(map[string]*time.Location, len(names))
+	for user, name := range names {
+		if zone, err := time.LoadLocation(name); err == nil && name != "" {
+			zones[user] = zone
+		}
+	}
+	return zones, nil
+}
