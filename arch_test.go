@@ -150,6 +150,7 @@ var floors = map[string]floor{
 	// web is what their doors share, read what they show.
 	"internal/web":                   {layer: 2, never: []string{"internal/store", "internal/engine"}},
 	"internal/read":                  {layer: 3, never: []string{"internal/store"}},
+	"internal/proof":                 {layer: 3, beside: []string{"internal/read"}, never: []string{"internal/store"}}, // signed statements of what became of messages
 	"internal/api":                   {layer: 3, beside: []string{"internal/read", "internal/console/words"}, never: []string{"internal/store"}},
 	"internal/console/words":         {layer: 3, never: []string{"internal/store"}}, // the texts of pages
 	"internal/console/plot":          {layer: 3, never: []string{"internal/store"}}, // the points of charts
@@ -157,13 +158,13 @@ var floors = map[string]floor{
 	"internal/console/seek":          {layer: 3, never: []string{"internal/store"}}, // finds what somebody asks for
 	"internal/console/difference":    {layer: 3, never: []string{"internal/store"}}, // how a text came to be another
 	"internal/api/terms":             {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document
-	"internal/front/*":               {layer: 3, beside: []string{"internal/read", "internal/console/words", "internal/inbound", "internal/inbound/alerts"}, never: []string{"internal/store"}},
+	"internal/front/*":               {layer: 3, beside: []string{"internal/proof", "internal/read", "internal/console/words", "internal/inbound", "internal/inbound/alerts"}, never: []string{"internal/store"}},
 	"internal/inbound":               {layer: 3, never: []string{"internal/store"}},                                                      // the framework of fronts for senders of other makers
 	"internal/inbound/alerts":        {layer: 3, beside: []string{"internal/inbound"}, never: []string{"internal/store"}},                // what Alertmanager and Grafana share
 	"internal/channels":              {layer: 3, never: []string{"internal/store"}},                                                      // the configured channels, opened and tested
 	"internal/people":                {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}},                    // lets people into the console
 	"internal/oidc":                  {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is
-	"internal/console":               {layer: 3, beside: []string{"internal/read", "internal/console/*"}, never: []string{"internal/store"}},
+	"internal/console":               {layer: 3, beside: []string{"internal/proof", "internal/read", "internal/console/*"}, never: []string{"internal/store"}},
 	"internal/console/host":          {layer: 3, beside: []string{"internal/console/words"}, never: []string{"internal/store"}},                          // what the console and groups of pages hand to each other
 	"internal/console/gallery":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of presets
 	"internal/console/fronts":        {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of fronts

@@ -13,7 +13,7 @@ type chapter struct{ id, title, commands string }
 func chapters() []chapter {
 	return []chapter{
 		{"run", "Run it, and look at it:", "serve demo simulate doctor healthy processes version"},
-		{"messages", "Messages and deliveries:", "send status explain story notification cancel replay resolve decisions reveal remind media follow"},
+		{"messages", "Messages and deliveries:", "send status explain story notification cancel replay resolve decisions reveal proof remind media follow"},
 		{"campaigns", "Messages to many:", "campaign audience suppression"},
 		{"setup", "What is set up:", "channel preset front template route user roster agent subscription"},
 		{"flow", "Workflows, jobs, and the outbox:", "task workflow job outbox"},

@@ -30,21 +30,22 @@ type guide struct {
 }
 
 const (
-	byGo        = "Go: the same calls are examples of the package, compiled and run by its tests"
-	byOthers    = "wants another language and its driver"
-	takesLong   = "takes minutes and a kill: the tests of internal/remind and internal/engine do the same in virtual time"
-	isAPicture  = "a picture"
-	needsMany   = "needs hundreds of deliveries of a restored copy: the tests of internal/api decide by filter"
-	isAForm     = "the form of a request: the blocks after it are whole ones"
-	isSentThere = "what a provider is sent: the driver's tests compare it"
-	isAskedUs   = "what a resolver of the reader's own is asked and answers: package flow's tests play one"
-	isAPart     = "a part of a channel's file"
-	needsMonths = "needs the messages of a month: TestArchiveHoldsWhatSettled writes and reads one"
-	isToldThere = "what a subscriber is told: the tests of server compare it"
-	bySenders   = "is for senders, which torture/senders drives at a server that takes mail"
-	needsAnEnd  = "wants an address of the reader's own: the tests of server have one"
-	neverEnds   = "goes on until it is stopped: the tests of server read the same stream"
-	isTheDemo   = "runs until it is ended: theDemo runs it once and compares what it prints"
+	byGo         = "Go: the same calls are examples of the package, compiled and run by its tests"
+	byOthers     = "wants another language and its driver"
+	takesLong    = "takes minutes and a kill: the tests of internal/remind and internal/engine do the same in virtual time"
+	isAPicture   = "a picture"
+	needsMany    = "needs hundreds of deliveries of a restored copy: the tests of internal/api decide by filter"
+	isAForm      = "the form of a request: the blocks after it are whole ones"
+	isSentThere  = "what a provider is sent: the driver's tests compare it"
+	isAskedUs    = "what a resolver of the reader's own is asked and answers: package flow's tests play one"
+	isAPart      = "a part of a channel's file"
+	needsMonths  = "needs the messages of a month: TestArchiveHoldsWhatSettled writes and reads one"
+	isToldThere  = "what a subscriber is told: the tests of server compare it"
+	bySenders    = "is for senders, which torture/senders drives at a server that takes mail"
+	needsAnEnd   = "wants an address of the reader's own: the tests of server have one"
+	neverEnds    = "goes on until it is stopped: the tests of server read the same stream"
+	needsOpenSSL = "wants jq and openssl: TestAProofSaysWhatBecameOfAMessage runs the same commands"
+	isTheDemo    = "runs until it is ended: theDemo runs it once and compares what it prints"
 )
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
@@ -122,6 +123,8 @@ var guides = []guide{
 	{file: "../docs/guide/reminders.zh-CN.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
 	{file: "../docs/guide/templates.zh-CN.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
 	{file: "../docs/guide/templates.md", use: map[string]func(*guideReader, block){`{"channel"`: posted("/v1/messages")}},
+	{file: "../docs/guide/proof.md", untyped: map[string]string{"$ jq": needsOpenSSL}},
+	{file: "../docs/guide/proof.zh-CN.md", untyped: map[string]string{"$ jq": needsOpenSSL}},
 	{file: "../docs/guide/verify.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
 	{file: "../docs/guide/verify.zh-CN.md", before: map[string]func(*guideReader){"posthouse verify": journals}},
 	{file: "../docs/guide/troubleshooting.md"},

@@ -44,6 +44,7 @@ var elsewhere = map[string]string{
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
 	"getDecision": onlyBegun, "stopDecision": onlyBegun, "undoDecision": onlyBegun,
 	"revealFrontCall":    "nobody has called the front: TestAGroupOfAlertsIsOneMessage reveals a call",
+	"revealProof":        "its message is not sensitive: TestAProofSaysWhatBecameOfAMessage reveals one",
 	"revealMessage":      "its message is not sensitive: TestHiddenContentsAreRevealedForAReason reveals one",
 	"importSuppressions": wantsAFile, "deleteSuppression": "its channel is not here: TestSuppressionsHoldFromTheirAnswerOn deletes some",
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
@@ -91,7 +92,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser")
 	c.try("listFrontKinds putFront getFront listFronts listFrontCalls rotateFront deleteFront")
 	c.try("putRoster getRoster listRosters overrideRoster getDuty checkRoster getDutySchedule")
-	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery resolveDeliveries")
+	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery getProof listProofKeys resolveDeliveries")
 	c.try("putRoute getRoute listRoutes previewRoute")
 	c.routed()
 	c.try("listMessageNotifications listNotifications getNotification acknowledgeNotification acknowledgeMessage endNotification deleteRoute")

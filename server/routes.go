@@ -16,7 +16,9 @@ import (
 	"github.com/posthouse/posthouse/internal/front/people"
 	"github.com/posthouse/posthouse/internal/front/presets"
 	"github.com/posthouse/posthouse/internal/front/processes"
+	"github.com/posthouse/posthouse/internal/front/proofs"
 	"github.com/posthouse/posthouse/internal/front/suppressions"
+	"github.com/posthouse/posthouse/internal/proof"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -61,6 +63,10 @@ func (s *Server) routes() []web.Route {
 		media.Routes(s.media),
 		people.Routes(s.store.People, links{s.people}),
 		presets.Routes(s.presets, s.channels),
+		proofs.Routes(proof.New(proof.Options{
+			Reader: reader, Notifications: s.told, Chain: s.store.Chain, Contents: s.engine.Contents, Signer: s.keyring, Keys: s.store.Keys,
+			Version: s.o.Version, Sealing: s.o.Chain > 0, Keep: s.o.shortestKeep(),
+		}), s.zone),
 		processes.Routes(read.Processes{Present: s.store.Processes, Epochs: s.store.Epochs}),
 		suppressions.Routes(s.suppressed),
 		decisions.Routes(decisions.Options{

@@ -41,7 +41,7 @@ func TestEveryAddressThatChangesSomethingIsAudited(t *testing.T) {
 		if reason := unaudited[at]; r.Method != http.MethodGet && r.Audits() == (reason != "") {
 			t.Errorf("%s is audited: %t; the reason not to is %q", at, r.Audits(), reason)
 		}
-		if r.Method == http.MethodGet && r.Audits() {
+		if r.Method == http.MethodGet && r.Audits() && at != "GET /v1/messages/{id}/proof" { // what is signed is handed on
 			t.Errorf("%s is audited", at)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // public are the addresses that need no key.
-var public = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true, "/openapi.json": true, "/docs": true, "/docs/{file}": true, "/{$}": true}
+var public = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true, "/openapi.json": true, "/v1/proof/keys": true, "/docs": true, "/docs/{file}": true, "/{$}": true}
 
 // addressOf is a route's address with something in place of its parameters.
 func addressOf(r web.Route) string {

@@ -45,6 +45,7 @@ var bodies = map[string]string{
 	"POST /v1/templates/{name}/test":                     `{"channel":"out","to":{"user":"u1"}}`,
 	"DELETE /v1/rosters/{name}":                          "",
 	"POST /v1/messages/{id}/reveal":                      `{"reason":"r"}`,
+	"POST /v1/messages/{id}/proof/reveal":                `{"reason":"r"}`,
 	"POST /v1/rosters/{name}/override":                   `{"dates":{"2030-10-01":["mine"]}}`,
 	"DELETE /v1/users/{id}":                              "",
 	"PATCH /v1/users/{id}":                               `{"name":"n"}`,

@@ -74,6 +74,16 @@ func decisions() []Sentence {
 // requests are what is wrong with any request.
 func requests() []Sentence {
 	return []Sentence{
+		{"is missing, and the message has %s, where a proof holds at most %s: name one recipient, such as person=li.na", "未填写；消息有 {1!}，一份证明最多 {2!}，请指定一位收件人，例如 person=li.na"},
+		{"the message has %s for %.80q, and a proof holds at most %s", "消息对 {2} 有 {1!}，一份证明最多 {3!}"},
+		{"more than %d deliveries", "{1} 个以上的投递"}, {"more than %d notifications", "{1} 个以上的通知"}, {"%d bytes", "{1} 字节"},
+		{"is required: it stands in the audit log", "必填，会记入审计日志"},
+		{"the proof would be too large", "证明过大"},
+		{"the message means nobody called %.80q", "这条消息没有名为 {1} 的收件人"},
+		{"there is no message %.80q", "没有消息 {1}"},
+		{"there is no message %.80q. Its id is of %s, and settled messages are deleted after %s: if they were archived before, its history is in the archive of that day", "没有消息 {1}。其编号属于 {2}，已结束的消息在 {3} 后删除；如果之前做过归档，它的记录在当天的归档里"},
+		{"is %.60q: want json or html", "为 {1}，应为 json 或 html"},
+		{"is %.60q: want zh or en", "为 {1}，应为 zh 或 en"},
 		{"has %d bytes: want %s", "有 {1} 字节，应为 {2!}"},
 		{"has %d bytes: want 1 to %d", "有 {1} 字节，应为 1 至 {2} 字节"},
 		{"has a name that %s", "名称有误：{1!}"},

@@ -15,9 +15,17 @@ import (
 )
 
 // digest is a hash of a value's JSON, 128 bits of it: no other value with the same can be found.
-func digest(v any) string {
+func digest(v any) string { return DigestOf(textOf(v)) }
+
+// textOf is what a digest is of.
+func textOf(v any) string {
 	text, _ := json.Marshal(v) // plain values: cannot fail
-	sum := sha256.Sum256(text)
+	return string(text)
+}
+
+// DigestOf is the hash of a text as lines have it: the first half of its SHA-256, in base64 for URLs without padding.
+func DigestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
@@ -42,13 +50,15 @@ func storyOf(d *posthouse.Delivery, events []posthouse.Event) story {
 
 // standing is a delivery's row as it is sealed while no event follows. Whether agents fetch it is its channel's matter, and
 // changes without an event.
-func standing(d *posthouse.Delivery) string {
+func standing(d *posthouse.Delivery) string { return digest(standingOf(d)) }
+
+func standingOf(d *posthouse.Delivery) posthouse.Delivery {
 	sealed := *d
 	sealed.Pulled = false
 	for _, at := range []*time.Time{&sealed.CreatedAt, &sealed.UpdatedAt, &sealed.DueAt, &sealed.NotBefore, &sealed.Deadline, &sealed.StartedAt, &sealed.FirstStartAt, &sealed.LeaseUntil} {
 		*at = at.UTC()
 	}
-	return digest(sealed)
+	return sealed
 }
 
 // row is what is sealed of a message.
@@ -85,8 +95,10 @@ func rowHash(w *work.Whole) string {
 	if w.Message == nil {
 		return "-"
 	}
-	return digest(row{*w.Message, w.Recipients, w.Message.Trace})
+	return digest(rowOf(w))
 }
+
+func rowOf(w *work.Whole) row { return row{*w.Message, w.Recipients, w.Message.Trace} }
 
 func eventsBy(w *work.Whole) map[string][]posthouse.Event {
 	by := make(map[string][]posthouse.Event, len(w.Deliveries))
@@ -159,7 +171,9 @@ func bodyHash(body string) string {
 }
 
 // linkHash is the hash of a link: over all of its fields and the link before.
-func linkHash(c *work.Checkpoint) string {
-	return bodyHash(fmt.Sprintf("posthouse\n%d\n%d\n%d\n%s\n%s\n%d\n%d\n%s\n%s",
-		c.Seq, c.At.UnixMicro(), c.Pass, c.Low, c.High, c.Keep.Microseconds(), c.Messages, c.BodyHash, c.Prev))
+func linkHash(c *work.Checkpoint) string { return bodyHash(linkText(c)) }
+
+func linkText(c *work.Checkpoint) string {
+	return fmt.Sprintf("posthouse\n%d\n%d\n%d\n%s\n%s\n%d\n%d\n%s\n%s",
+		c.Seq, c.At.UnixMicro(), c.Pass, c.Low, c.High, c.Keep.Microseconds(), c.Messages, c.BodyHash, c.Prev)
 }

@@ -41,9 +41,29 @@ func TestAHiddenContentIsShownForAReason(t *testing.T) {
 	if strings.Contains(h.page("admin", at), "428193") {
 		t.Error("the content stays on the page")
 	}
+	h.provesIt(list.Items[0].Message)
 	var log struct{ Items []wire.AuditEntry }
 	h.api("GET", "/v1/audit?action=contents.reveal", "", &log)
 	if len(log.Items) != 1 || log.Items[0].Key != "person:admin" || !strings.Contains(string(log.Items[0].Detail), "the customer asks") {
 		t.Errorf("the audit log has %+v", log.Items)
+	}
+}
+
+// provesIt wants the page of a proof in both languages, under a policy of its own, without what is hidden.
+func (h *house) provesIt(message string) {
+	h.Helper()
+	at := "/console/t/default/messages/" + message
+	h.shows(h.page("viewer", at), `href="`+at+`/proof"`)
+	for lang, title := range map[string]string{"en": "Proof of a message", "zh-CN": "消息送达证明"} {
+		got := h.ask("viewer", at+"/proof?person=u1", nil, func(r *http.Request) { r.Header.Set("Accept-Language", lang) })
+		if policy := got.header.Get("Content-Security-Policy"); !strings.Contains(policy, "style-src 'sha256-") || strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'") {
+			h.Errorf("the policy is %q", policy)
+		}
+		if h.shows(got.body, title, `lang="`+lang+`"`, message); got.status != http.StatusOK || strings.Contains(got.body, "428193") {
+			h.Errorf("%s: status %d", lang, got.status)
+		}
+	}
+	if got := h.ask("viewer", at+"/proof?person=u9", nil); got.status != http.StatusNotFound {
+		h.Errorf("a proof for a stranger: %d", got.status)
 	}
 }

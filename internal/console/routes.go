@@ -30,6 +30,7 @@ func routes() []route {
 		looks("search", "deliveries.read", showSearch),
 		looks("search.csv", "deliveries.read", saveFound),
 		looks("messages/{id}", "messages.read", showMessage),
+		looks("messages/{id}/proof", "proofs.read", showProof),
 		looks("deliveries/{id}", "deliveries.read", showDelivery),
 		acts("deliveries/{id}/reveal", "contents.reveal", revealContent),
 		acts("deliveries/{id}/cancel", "messages.cancel", cancelDelivery),

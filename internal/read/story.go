@@ -22,7 +22,7 @@ func (r Reader) Story(ctx context.Context, v work.Viewer, id string) (s wire.Sto
 	if s.Events, behind, err = r.Events(ctx, v, id); err != nil {
 		return s, err
 	}
-	if s.Attempts, rest, err = r.attempts(ctx, v, id); err != nil {
+	if s.Attempts, rest, err = r.Attempts(ctx, v, id); err != nil {
 		return s, err
 	}
 	for _, part := range []struct {
@@ -47,7 +47,8 @@ func (r Reader) Events(ctx context.Context, v work.Viewer, id string) (list []po
 	})
 }
 
-func (r Reader) attempts(ctx context.Context, v work.Viewer, id string) (list []posthouse.Attempt, next string, err error) {
+// Attempts reads the tries to send a delivery, as many as a story has room for.
+func (r Reader) Attempts(ctx context.Context, v work.Viewer, id string) (list []posthouse.Attempt, next string, err error) {
 	weight := func(a *posthouse.Attempt) int { return 512 + len(a.Request) + len(a.Response) + len(a.Error) }
 	return Gather("", most, weight, func(cursor string, limit int) ([]posthouse.Attempt, string, error) {
 		return r.History.AttemptPage(ctx, v, id, cursor, limit)

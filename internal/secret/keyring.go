@@ -39,6 +39,8 @@ type Keyring struct {
 	keys   map[string]cipher.AEAD
 	ids    []string
 	print  string
+
+	signers map[string]signer
 }
 
 // Key is one key of a keyring. Its text form is the id, a space and the secret
@@ -70,7 +72,7 @@ func New(keys ...Key) (*Keyring, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("a keyring needs at least one key")
 	}
-	r := &Keyring{keys: map[string]cipher.AEAD{}}
+	r := &Keyring{keys: map[string]cipher.AEAD{}, signers: map[string]signer{}}
 	for _, k := range keys {
 		if !validKeyID(k.ID) {
 			return nil, fmt.Errorf("the key id %q is not 1 to %d of a-z, 0-9, \"-\" and \"_\"", k.ID, maxKeyID)
@@ -83,6 +85,9 @@ func New(keys ...Key) (*Keyring, error) {
 			return nil, err
 		}
 		if r.keys[k.ID], err = cipher.NewGCM(block); err != nil {
+			return nil, err
+		}
+		if r.signers[k.ID], err = signerOf(k.Secret); err != nil {
 			return nil, err
 		}
 		r.newest = k.ID
@@ -105,6 +110,12 @@ func fingerprint(keys []Key) string {
 
 // Fingerprint tells keyrings apart: two with the same keys, of which the same is the newest, have the same one. It shows nothing of them.
 func (r *Keyring) Fingerprint() string { return r.print }
+
+// String is the keyring's fingerprint alone, so that one printed by mistake shows nothing.
+func (r *Keyring) String() string { return "keyring " + r.print }
+
+// GoString is String.
+func (r *Keyring) GoString() string { return r.String() }
 
 // Newest is the id of the key that seals.
 func (r *Keyring) Newest() string { return r.newest }

@@ -39,3 +39,9 @@ type Checkpoint struct {
 	Body                 string
 	BodyHash, Prev, Hash string
 }
+
+// ProofKey is a public key that proofs are signed with.
+type ProofKey struct {
+	ID, PEM string
+	Since   time.Time
+}

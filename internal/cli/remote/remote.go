@@ -16,7 +16,7 @@ import (
 // Commands are the commands in the order that the help shows them.
 func Commands(sh *shell.Shell) []*cobra.Command {
 	return completing(sh, []*cobra.Command{
-		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh), notificationGroup(sh), revealCommand(sh),
+		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh), notificationGroup(sh), revealCommand(sh), proofCommand(sh),
 		cancelCommand(sh), replayCommand(sh), resolveCommand(sh), decisionsGroup(sh),
 		campaign.Group(sh), campaign.Lists(sh),
 		channelGroup(sh), presetGroup(sh), frontGroup(sh), agentsGroup(sh), templateGroup(sh), routeGroup(sh), roster.Group(sh), userGroup(sh),

@@ -40,8 +40,8 @@ func (sh *Shell) Dial(cmd *cobra.Command) (*client.Client, error) {
 // zoneWait bounds the question which zone the server has.
 const zoneWait = 5 * time.Second
 
-// location is the zone of times: that of --zone, else the server's, else this machine's.
-func (sh *Shell) location() *time.Location {
+// Location is the zone of times: that of --zone, else the server's, else this machine's.
+func (sh *Shell) Location() *time.Location {
 	if sh.zone != nil {
 		return sh.zone
 	}

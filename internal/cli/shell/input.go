@@ -70,7 +70,7 @@ func (sh *Shell) Moment(flag, v string) (time.Time, error) {
 		return time.Now().Add(d.Std()), nil
 	}
 	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, v, sh.location()); err == nil {
+		if t, err := time.ParseInLocation(layout, v, sh.Location()); err == nil {
 			return t, nil
 		}
 	}

@@ -114,7 +114,7 @@ func (sh *Shell) At(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.In(sh.location()).Format("2006-01-02 15:04:05 -07:00")
+	return t.In(sh.Location()).Format("2006-01-02 15:04:05 -07:00")
 }
 
 // The help has at most so many columns, and is not broken to fewer than it can be read in.

@@ -82,6 +82,8 @@ func namesOf(v *host.Visit, n posthouse.Notification) string {
 type sheet struct {
 	posthouse.Notification
 	Whom string
+	// Person is the one whom it means, empty where it means several.
+	Person string
 	// Lines are its steps with what they sent, the last first.
 	Lines []line
 }
@@ -100,6 +102,9 @@ func show(v *host.Visit) error {
 		return err
 	}
 	s := sheet{Notification: n, Whom: namesOf(v, n)}
+	if len(n.To) == 1 {
+		s.Person = cmp.Or(n.To[0].User, n.To[0].Address)
+	}
 	for _, step := range n.Steps {
 		l := line{NotificationStep: step, Took: step.At.Sub(n.CreatedAt).Round(time.Second)}
 		for _, d := range n.Deliveries {

@@ -98,6 +98,7 @@ func pageWords() map[string]Word {
 		"delivery":    {"Delivery", "投递"},
 		"deliveries":  {"Deliveries", "投递"},
 		"message":     {"Message", "消息"},
+		"proof":       {"Proof: a signed page to print or to keep", "送达证明（签名页，可打印或存档）"},
 		"found_file":  {"Save all that was found as CSV", "将全部结果另存为 CSV"},
 		"none_found":  {"Nothing was found.", "没有找到。"},
 		"none_hint":   {"Look whether the id is the one that the message was sent to, or search for kind/ref, such as leave/4711.", "请确认编号与发送时所用的一致，或用 业务类型/业务主键 查询，例如 leave/4711。"},

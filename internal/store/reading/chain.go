@@ -28,6 +28,21 @@ func (s Chain) WholeAfter(ctx context.Context, after string) (list []work.Whole,
 	return list, last, s.db.Coded(err, "read what is stored")
 }
 
+// WholeOf reads one message with all that is stored of it, nil where there is none.
+func (s Chain) WholeOf(ctx context.Context, tenant, id string) (*work.Whole, error) {
+	found, ok, err := sqldb.First(s.db.Reads(ctx), layout.ReadSummary, "SELECT "+layout.Messages.List+" FROM posthouse_messages WHERE id = ? AND tenant = ?", id, tenant)
+	if err != nil || !ok {
+		return nil, s.db.Coded(err, "read what is stored")
+	}
+	list := []work.Whole{{ID: found.Message.ID, Message: &found.Message, Recipients: found.Recipients}}
+	last := posthouse.LastDeliveryID(id)
+	err = s.fillWhole(ctx, list, last[:len(last)-deliveryDigits], last)
+	return &list[0], s.db.Coded(err, "read what is stored")
+}
+
+// deliveryDigits is how much of an id is the number of a delivery: what stands before it is the message's alone.
+const deliveryDigits = 4
+
 // messagesAfter reads the rows of messages, and where the part ends if there may be more.
 func (s Chain) messagesAfter(ctx context.Context, after string) (list []work.Whole, last string, err error) {
 	deliveries := 0
@@ -143,6 +158,13 @@ func (s Chain) LastCheckpoint(ctx context.Context, pass int) (work.Checkpoint, b
 func (s Chain) Checkpoints(ctx context.Context, after int64) ([]work.Checkpoint, error) {
 	list, err := sqldb.All(s.db.Reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE seq > ? ORDER BY seq LIMIT 50", after)
 	return list, s.db.Coded(err, "read the hash chain")
+}
+
+// CheckpointOf is the last link of the hash chain that has sealed an id and has its body, else the last that has sealed it.
+func (s Chain) CheckpointOf(ctx context.Context, id string) (work.Checkpoint, bool, error) {
+	c, found, err := sqldb.First(s.db.Reads(ctx), readCheckpoint, "SELECT "+checkpointColumns+" FROM posthouse_checkpoints WHERE seq = ("+
+		"SELECT seq FROM posthouse_checkpoints WHERE low_id < ? AND high_id >= ? ORDER BY CASE WHEN body = '' THEN 1 ELSE 0 END, pass DESC, seq DESC LIMIT 1)", id, id)
+	return c, found, s.db.Coded(err, "read the hash chain")
 }
 
 // AddCheckpoint adds a link to the hash chain behind the one whose hash is its Prev, and takes away bodies that it makes

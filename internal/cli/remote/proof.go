@@ -1,0 +1,195 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/proof"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// proofFlags are those of the command that makes a proof.
+type proofFlags struct{ person, reveal, output, page, lang string }
+
+func proofCommand(sh *shell.Shell) *cobra.Command {
+	var f proofFlags
+	cmd := sh.Calling(shell.Group("proof MESSAGE", "Export a signed statement of what became of a message, or check one", proofVerify(sh), proofKeys(sh)))
+	cmd.Long = `Export a signed statement of what became of a message: what was to be said to whom, each attempt, receipt and
+acknowledgement with its time, and what the hash chain says of them. Anybody can check it without this server, with
+openssl or with posthouse proof verify. The audit log keeps who has exported it.`
+	cmd.Example = `  posthouse proof 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --output proof.json --page proof.html
+  posthouse proof 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --person li.na
+  posthouse proof verify proof.json --public-key keys.json`
+	flags := cmd.Flags()
+	flags.StringVar(&f.person, "person", "", "state it of this recipient alone, by the `USER` or the address")
+	flags.StringVar(&f.reveal, "reveal", "", "show the hidden content of a sensitive message, for this `REASON`: it stands in the audit log")
+	flags.StringVar(&f.output, "output", "", "the `FILE` to write; standard output otherwise")
+	flags.StringVar(&f.page, "page", "", "write it as a page too, to be read and printed, to this `FILE`")
+	flags.StringVar(&f.lang, "lang", "", "the `LANGUAGE` of the page: en or zh (default zh)")
+	group := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 || !posthouse.ValidID(args[0]) {
+			return group(cmd, args)
+		}
+		if err := shell.Takes("MESSAGE")(cmd, args); err != nil {
+			return err
+		}
+		return sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			return makeProof(ctx, sh, c, args[0], f)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+func makeProof(ctx context.Context, sh *shell.Shell, c *client.Client, message string, f proofFlags) error {
+	if f.lang != "" && f.lang != "en" && f.lang != "zh" {
+		return shell.Usagef("--lang is %q: want en or zh", f.lang)
+	}
+	if f.output != "" && f.output == f.page {
+		return shell.Usagef("--output and --page name one file: the page is another")
+	}
+	ask := c.Messages.Proof
+	if f.reveal != "" {
+		ask = func(ctx context.Context, id, person string) (wire.Proof, error) {
+			return c.Messages.ProofRevealed(ctx, id, person, f.reveal)
+		}
+	}
+	made, err := ask(ctx, message, f.person)
+	if err != nil {
+		return err
+	}
+	if f.page != "" {
+		page, err := proof.Page(made, f.lang != "en", sh.Location())
+		if err == nil {
+			err = exported(sh, f.page, func(to io.Writer) error { return write(to, page) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if f.output == "" {
+		return sh.PrintJSON(made)
+	}
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetIndent("", "  ")
+	if err := out.Encode(made); err != nil {
+		return err
+	}
+	if err := exported(sh, f.output, func(to io.Writer) error { return write(to, text.Bytes()) }); err != nil {
+		return err
+	}
+	return sh.Done(message, "stated, signed by the key "+made.KeyID)
+}
+
+func write(to io.Writer, text []byte) error {
+	_, err := to.Write(text)
+	return err
+}
+
+// proofVerified is what a proof that fits says.
+type proofVerified struct {
+	Message     string           `json:"message"`
+	Tenant      string           `json:"tenant"`
+	Person      string           `json:"person,omitempty"`
+	MadeAt      time.Time        `json:"made_at"`
+	KeyID       string           `json:"key_id"`
+	Fingerprint string           `json:"fingerprint"`
+	KnownKey    bool             `json:"known_key"`
+	Chain       []proofSealed    `json:"chain"`
+	Notes       []wire.ProofNote `json:"notes"`
+}
+
+type proofSealed struct {
+	Message string               `json:"message"`
+	State   wire.ProofChainState `json:"state"`
+	Link    string               `json:"link,omitempty"`
+}
+
+func proofVerify(sh *shell.Shell) *cobra.Command {
+	var keys string
+	cmd := &cobra.Command{
+		Use: "verify FILE", Short: "Check a proof or its page without a server: the signature, and what can be computed again of the hash chain",
+		Example: "  posthouse proof keys --json > keys.json\n  posthouse proof verify proof.json --public-key keys.json",
+		Args:    shell.Takes("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			file, err := sh.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			var known []byte
+			if keys != "" {
+				if known, err = sh.ReadFile(keys); err != nil {
+					return err
+				}
+			}
+			found, err := proof.Check(file, known)
+			if err != nil {
+				return fmt.Errorf("%s does not prove anything: %w", args[0], err)
+			}
+			return showVerified(sh, found)
+		},
+	}
+	cmd.Flags().StringVar(&keys, "public-key", "", "the `FILE` with the public keys that you trust, PEM or what posthouse proof keys --json prints (default the key in the proof, which anybody could have put there)")
+	return cmd
+}
+
+func showVerified(sh *shell.Shell, found proof.Checked) error {
+	s := found.Statement
+	out := proofVerified{s.Message.ID, s.Tenant, s.Person, s.MadeAt, found.Key.ID, found.Key.Fingerprint, found.Known, []proofSealed{}, s.Notes}
+	for _, p := range s.Parts {
+		one := proofSealed{Message: p.ID, State: p.Chain.State}
+		if l := p.Chain.Link; l != nil {
+			one.Link = fmt.Sprintf("%d:%s", l.Seq, l.Hash)
+		}
+		out.Chain = append(out.Chain, one)
+	}
+	return sh.Show(out, func() {
+		sh.Fields([][2]string{{"message", out.Message}, {"tenant", out.Tenant}, {"recipient", cmp.Or(out.Person, "all")}, {"stated at", out.MadeAt.Format(time.RFC3339)}, {"signed by", out.KeyID}, {"fingerprint", out.Fingerprint}}...)
+		for _, one := range out.Chain {
+			sh.Printf("message %s: %s\n", one.Message, strings.TrimSpace(string(one.State)+" "+one.Link))
+		}
+		for _, n := range out.Notes {
+			sh.Printf("note: %s\n", n.Text)
+		}
+		if found.Known {
+			sh.Printf("The signature is good, by a key that you gave.\n")
+			return
+		}
+		sh.Printf("The signature fits the key in the proof. Compare the fingerprint with the one that you know from elsewhere, or give the key with --public-key.\n")
+	})
+}
+
+func proofKeys(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "keys", Short: "List the public keys that proofs are checked with", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.Messages.ProofKeys(ctx)
+			if err != nil {
+				return err
+			}
+			return sh.Show(wire.Page[wire.ProofKey]{Items: list}, func() {
+				var rows [][]string
+				for _, k := range list {
+					now := ""
+					if k.Current {
+						now = "signs now"
+					}
+					rows = append(rows, []string{k.ID, sh.At(k.Since), now, k.Fingerprint})
+				}
+				sh.Table([]string{"Key", "Since", "", "Fingerprint"}, rows)
+			})
+		}),
+	}
+}
