@@ -1,6 +1,8 @@
 package sqldb_test
 
 import (
+	"database/sql"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -84,4 +86,48 @@ func TestARouterPlansEachStatement(t *testing.T) {
 	if got := mode(); got != "auto" {
 		t.Errorf("behind a router plan_cache_mode is %s, want auto", got)
 	}
+}
+
+// One process makes an index beside those who write while another one waits for its turn: neither waits for the other.
+func TestAnIndexIsMadeWhileAnotherProcessWaitsToMigrate(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"", "&pool=transaction"} {
+		dsn := dbtest.Postgres(t) + way
+		first, second := openQuietly(t, dsn), openQuietly(t, dsn)
+		order := make(chan string, 2)
+		ended := make(chan error, 1)
+		err := first.Alone(t.Context(), func(db *sql.DB) error {
+			go func() {
+				ended <- second.Alone(t.Context(), func(*sql.DB) error { order <- "second"; return nil })
+			}()
+			for waits := 0; waits == 0; { // until the other one has asked
+				if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%advisory%'").Scan(&waits); err != nil {
+					return err
+				}
+			}
+			for _, q := range []string{"CREATE TABLE posthouse_songs (name text)", "CREATE INDEX CONCURRENTLY posthouse_songs_name ON posthouse_songs (name)"} {
+				if _, err := db.ExecContext(t.Context(), q); err != nil {
+					return err
+				}
+			}
+			order <- "first"
+			return nil
+		})
+		if err := errors.Join(err, <-ended); err != nil {
+			t.Fatal(err)
+		}
+		if one, other := <-order, <-order; one != "first" || other != "second" {
+			t.Errorf("%q: the %s was before the %s", way, one, other)
+		}
+	}
+}
+
+func openQuietly(t *testing.T, dsn string) *sqldb.DB {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), sqldb.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
