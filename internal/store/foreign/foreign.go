@@ -72,8 +72,14 @@ func (f *database) rows(ctx context.Context, query string, after int64, limit in
 	return f.look(ctx, query+" WHERE id > ? ORDER BY id LIMIT ?", []any{after, limit}, read)
 }
 
+// look reads in a transaction that may only read: a pooler keeps no session that could be so.
 func (f *database) look(ctx context.Context, query string, args []any, read func(scan sqldb.Scanner) error) error {
-	if err := sqldb.Each(ctx, f.db, f.dialect.Rebind(query), args, read); err != nil {
+	tx, err := f.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err == nil {
+		err = sqldb.Each(ctx, tx, f.dialect.Rebind(query), args, read)
+		_ = tx.Rollback() // it has changed nothing
+	}
+	if err != nil {
 		return fmt.Errorf("read the database to import from: %w", err)
 	}
 	return nil

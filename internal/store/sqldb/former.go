@@ -28,8 +28,8 @@ func openFormerPostgres(dsn string, zone *time.Location) (*sql.DB, error) {
 	if err != nil {
 		return nil, errors.New("the DSN cannot be read: want postgresql://user:password@host:port/database")
 	}
-	config.RuntimeParams["timezone"] = zone.String()
-	config.RuntimeParams["default_transaction_read_only"] = "on"
+	config.RuntimeParams["timezone"] = zone.String() // which poolers keep for a client
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	return stdlib.OpenDB(*config), nil
 }
 
