@@ -113,6 +113,7 @@ func requests() []Sentence {
 		{"it does not answer: the database alone holds the limits of channels, and each process its own of requests", "没有应答：渠道限流只由数据库控制，请求配额由各进程自行控制"},
 		{"the campaign is %s now", "群发任务当前为 {1}"},
 		{"the database does not answer", "数据库没有应答"},
+		{"a pooler has come between this process and the database: restart, and it is found out", "进程和数据库之间多了一个连接池：请重启，启动时会自动识别"},
 		{"the database has no room", "数据库空间已满"},
 	}
 }
