@@ -310,8 +310,16 @@ type User struct {
 	Type      string            `json:"type,omitempty"`
 	Addresses map[string]string `json:"addresses,omitempty"`
 	// Roles are the roles the user has, by which workflows name who handles a node.
-	Roles     []string  `json:"roles,omitempty"`
+	Roles []string `json:"roles,omitempty"`
+	// TimeZone is the IANA zone in which the user lives, such as Asia/Shanghai. Empty for what the tenant or the server has.
+	TimeZone string `json:"time_zone,omitempty"`
+	// Language is the BCP 47 tag of the language the user reads, such as zh or en. Empty for the tenant's.
+	Language string `json:"language,omitempty"`
+	// Manager is the id of another user of the tenant, to whom a route may turn. The directory may not know it yet.
+	Manager   string    `json:"manager,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// Warnings say what is stored and may not be meant, such as a manager whom the directory does not know. They are only shown.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Scope is what a key may do.

@@ -99,6 +99,8 @@ var guides = []guide{
 	{file: "../docs/guide/presets.zh-CN.md", untyped: map[string]string{"PUT /v1/channels": isAForm}},
 	{file: "../docs/guide/quiet-hours.md", use: map[string]func(*guideReader, block){"[{": quietened}},
 	{file: "../docs/guide/quiet-hours.zh-CN.md", use: map[string]func(*guideReader, block){"[{": quietened}},
+	{file: "../docs/guide/people.md"},
+	{file: "../docs/guide/people.zh-CN.md"},
 	{file: "../docs/guide/suppressions.md"},
 	{file: "../docs/guide/suppressions.zh-CN.md"},
 	{file: "../docs/guide/notify.md"},

@@ -48,10 +48,13 @@ func (c Users) put(ctx context.Context, query url.Values, users []posthouse.User
 		Type      string            `json:"type,omitempty"`
 		Addresses map[string]string `json:"addresses,omitempty"`
 		Roles     []string          `json:"roles,omitempty"`
+		TimeZone  string            `json:"time_zone,omitempty"`
+		Language  string            `json:"language,omitempty"`
+		Manager   string            `json:"manager,omitempty"`
 	}
 	list := make([]entry, len(users))
 	for i, u := range users {
-		list[i] = entry{u.ID, u.Name, u.Type, u.Addresses, u.Roles}
+		list[i] = entry{u.ID, u.Name, u.Type, u.Addresses, u.Roles, u.TimeZone, u.Language, u.Manager}
 	}
 	r, err := withBody(http.MethodPut, path("users"), map[string][]entry{"users": list})
 	if err != nil {
@@ -72,7 +75,7 @@ func (c Users) Change(ctx context.Context, id string, change wire.UserChange) (p
 }
 
 // Import stores entries from CSV with the columns id, name, type, roles (with ; between
-// them), and one for each channel that holds the address there.
+// them), time_zone, language, manager, and one for each channel that holds the address there.
 func (c Users) Import(ctx context.Context, csv []byte) (wire.UsersStored, error) {
 	return call[wire.UsersStored](ctx, c.api, request{method: http.MethodPut, path: path("users"), kind: "text/csv", body: csv})
 }

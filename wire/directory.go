@@ -19,6 +19,8 @@ type Imported struct {
 // UsersStored says what became of the directory.
 type UsersStored struct {
 	Stored int `json:"stored" doc:"How many users were stored, or would be."`
+	// Warnings say what is stored and may not be meant.
+	Warnings []string `json:"warnings,omitempty" doc:"What is stored and may not be meant: managers whom the directory does not know, and managers in a circle; at most 20."`
 	// Replaced is set where all of the directory was replaced.
 	Replaced *UsersReplaced `json:"replaced,omitempty" doc:"What that changes, where the call replaces all of the directory (prune)."`
 }
@@ -39,6 +41,9 @@ type UserChange struct {
 	Type      *string            `json:"type,omitempty" doc:"What rules look at, such as head_office."`
 	Addresses map[string]*string `json:"addresses,omitempty" doc:"Where each channel named here reaches the user; null forgets that address."`
 	Roles     *[]string          `json:"roles,omitempty" doc:"All roles of the user, by which workflows name who handles a node."`
+	TimeZone  *string            `json:"time_zone,omitempty" doc:"The IANA zone in which the user lives, such as Asia/Shanghai; empty for none."`
+	Language  *string            `json:"language,omitempty" doc:"The language the user reads, as a BCP 47 tag such as zh or en; empty for the tenant's."`
+	Manager   *string            `json:"manager,omitempty" doc:"The id of the user's manager, another user; empty for none."`
 }
 
 // RosterCheck is what an operator should look at.

@@ -217,13 +217,13 @@ func TestARosterIsCheckedAndAskedForToday(t *testing.T) {
 func TestUsersComeFromCSV(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	csv := "\ufefftype,id,name,roles,out,sms\r\nhead_office,u1,\"Li, 四\",planner; 操作员;,a1,\r\n,u2,,,,138\r\n"
+	csv := "\ufefftype,id,name,roles,out,sms,manager,time_zone,language\r\nhead_office,u1,\"Li, 四\",planner; 操作员;,a1,,u2,Asia/Urumqi,zh_cn\r\n,u2,,,,138,,,\r\n"
 	if got := h.do(asCSV("/v1/users", csv)); got.status != 200 || got.body != "{\"stored\":2}\n" {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	got := read[list[posthouse.User]](t, h.must(200, "GET", "/v1/users", "")).Items
 	want := []posthouse.User{
-		{Tenant: "default", ID: "u1", Name: "Li, 四", Type: "head_office", Addresses: map[string]string{"out": "a1"}, Roles: []string{"planner", "操作员"}},
+		{Tenant: "default", ID: "u1", Name: "Li, 四", Type: "head_office", Addresses: map[string]string{"out": "a1"}, Roles: []string{"planner", "操作员"}, TimeZone: "Asia/Urumqi", Language: "zh-CN", Manager: "u2"},
 		{Tenant: "default", ID: "u2", Addresses: map[string]string{"sms": "138"}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(posthouse.User{}, "UpdatedAt"), cmpopts.EquateEmpty()); diff != "" {

@@ -22,6 +22,7 @@ type Users interface {
 	FindUsers(ctx context.Context, tenant, text string, limit int) ([]posthouse.User, error)
 	DeleteUser(ctx context.Context, tenant, id string) error
 	ReplaceUsers(ctx context.Context, now time.Time, tenant string, users []posthouse.User, rehearse bool) (work.Directory, error)
+	Profiles(ctx context.Context, tenant string, ids []string) (map[string]posthouse.User, error)
 	ChangeUser(ctx context.Context, now time.Time, tenant, id string, change func(*posthouse.User)) (before, after posthouse.User, err error)
 }
 
@@ -56,7 +57,7 @@ var usersBody = web.BodyOf[givenUsers](web.OneTo(maxUsers, "users", "users")).Or
 func (u users) routes() []web.Route {
 	return web.Tagged("users",
 		web.Get("/v1/users", reads, "List the directory, or find somebody in it by the beginning of an id, an address, a name or a part of a name.", u.list).Query("find").Paged(),
-		web.Put("/v1/users", admin, "Store users, from JSON or CSV (id,name,type,roles, then a column a channel; roles with ; between).", usersBody, u.put).Takes(wire.Users{}).Query("prune", "dry_run").Guarded(),
+		web.Put("/v1/users", admin, "Store users, from JSON or CSV (id,name,type,roles,time_zone,language,manager, then a column a channel; roles with ; between).", usersBody, u.put).Takes(wire.Users{}).Query("prune", "dry_run").Guarded(),
 		web.Get("/v1/users/{id}", reads, "One user.", u.show),
 		web.Patch("/v1/users/{id}", admin, "Change a user, and keep what is not named.", userBody, u.change).Guarded(),
 		web.Delete("/v1/users/{id}", admin, "Delete a user.", u.remove),
@@ -69,10 +70,14 @@ func (u users) list(c *web.Call) (wire.Page[posthouse.User], error) {
 		return wire.Page[posthouse.User]{}, err
 	}
 	if text := c.Query.Get("find"); text != "" {
-		return wholeOf(u.store.FindUsers(c.Context(), c.Tenant(), text, min(cmp.Or(limit, mostFound), mostFound)))
+		list, err := u.store.FindUsers(c.Context(), c.Tenant(), text, min(cmp.Or(limit, mostFound), mostFound))
+		u.warn(c, list)
+		return wholeOf(list, err)
 	}
 	return partsOf(cursor, limit, func(cursor string, limit int) ([]posthouse.User, string, error) {
-		return u.store.Users(c.Context(), c.Tenant(), cursor, limit)
+		list, next, err := u.store.Users(c.Context(), c.Tenant(), cursor, limit)
+		u.warn(c, list)
+		return list, next, err
 	})
 }
 
@@ -84,6 +89,11 @@ func (u users) get(c *web.Call) (posthouse.User, error) {
 func (u users) show(c *web.Call) (posthouse.User, error) {
 	found, err := u.get(c)
 	c.Tag(found.Tag())
+	if err == nil {
+		one := []posthouse.User{found}
+		u.warn(c, one)
+		found = one[0]
+	}
 	return found, err
 }
 
@@ -109,7 +119,10 @@ func (u users) put(c *web.Call, in givenUsers) (out wire.UsersStored, err error)
 		return out, err
 	}
 	if !prune {
-		return wire.UsersStored{Stored: len(list)}, u.keep(c, list)
+		if err := u.keep(c, list); err != nil {
+			return out, err
+		}
+		return wire.UsersStored{Stored: len(list), Warnings: u.doubts(c, nil, list)}, nil
 	}
 	done, err := u.store.ReplaceUsers(c.Context(), time.Now(), c.Tenant(), list, rehearse)
 	stored := len(done.Added) + len(done.Changed)
@@ -117,9 +130,12 @@ func (u users) put(c *web.Call, in givenUsers) (out wire.UsersStored, err error)
 	if rehearse {
 		c.Unchanged()
 	}
-	return wire.UsersStored{Stored: stored, Replaced: &wire.UsersReplaced{
+	if err != nil {
+		return out, err
+	}
+	return wire.UsersStored{Stored: stored, Warnings: u.doubts(c, done.Removed, list), Replaced: &wire.UsersReplaced{
 		DryRun: rehearse, Added: listed(done.Added), Changed: listed(done.Changed), Unchanged: done.Unchanged, Removed: listed(done.Removed), Tag: done.Tag,
-	}}, err
+	}}, nil
 }
 
 // keep stores users, and tells the audit log of one how it was and is, of many the ids.
@@ -154,15 +170,14 @@ var userBody = web.BodyOf[wire.UserChange]()
 func (u users) change(c *web.Call, in wire.UserChange) (posthouse.User, error) {
 	given := posthouse.User{ID: c.PathValue("id"), Addresses: map[string]string{}}
 	apply := func(to *posthouse.User) {
-		if in.Name != nil {
-			to.Name = *in.Name
-		}
-		if in.Type != nil {
-			to.Type = *in.Type
-		}
+		orStay(&to.Name, in.Name)
+		orStay(&to.Type, in.Type)
 		if in.Roles != nil {
 			to.Roles = *in.Roles
 		}
+		orStay(&to.TimeZone, in.TimeZone)
+		orStay(&to.Language, in.Language)
+		orStay(&to.Manager, in.Manager)
 		if to.Addresses == nil {
 			to.Addresses = map[string]string{}
 		}
@@ -177,8 +192,11 @@ func (u users) change(c *web.Call, in wire.UserChange) (posthouse.User, error) {
 	}
 	apply(&given)
 	checkUser(c, "", &given)
-	if in.Name == nil && in.Type == nil && in.Roles == nil && len(in.Addresses) == 0 {
-		c.Refuse("body", "names nothing to change: want one or more of name, type, addresses, roles")
+	if in.Language != nil {
+		in.Language = &given.Language // as it is written
+	}
+	if in.Name == nil && in.Type == nil && in.Roles == nil && in.TimeZone == nil && in.Language == nil && in.Manager == nil && len(in.Addresses) == 0 {
+		c.Refuse("body", "names nothing to change: want one or more of name, type, addresses, roles, time_zone, language, manager")
 	}
 	if err := c.Wrong(); err != nil {
 		return posthouse.User{}, err
@@ -186,7 +204,18 @@ func (u users) change(c *web.Call, in wire.UserChange) (posthouse.User, error) {
 	before, after, err := u.store.ChangeUser(c.Context(), time.Now(), c.Tenant(), given.ID, apply)
 	c.Changed(before, after)
 	c.Tag(after.Tag())
+	if err == nil {
+		one := []posthouse.User{after}
+		u.warn(c, one)
+		after = one[0]
+	}
 	return after, err
+}
+
+func orStay(to, given *string) {
+	if given != nil {
+		*to = *given
+	}
 }
 
 func usersFromCSV(c *web.Call, text []byte) (in givenUsers, err error) {
@@ -214,6 +243,12 @@ func checkUser(c *web.Call, path string, u *posthouse.User) {
 			c.Refuse(at, "is %.60q: want a name without ;", role)
 		}
 		c.CheckWord(at, role, 255)
+	}
+	c.CheckZone(path+"time_zone", u.TimeZone)
+	c.CheckLanguage(path+"language", &u.Language)
+	c.CheckWord(path+"manager", u.Manager, 255)
+	if u.Manager != "" && u.Manager == u.ID {
+		c.Refuse(path+"manager", "is the user itself: want another user, such as wang.fang")
 	}
 	for channel, address := range u.Addresses {
 		c.CheckWord(path+"addresses."+channel, address, 512)

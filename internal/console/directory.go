@@ -25,7 +25,8 @@ type book struct {
 	CSV      string
 	Prune    bool
 	Look     *wire.UsersReplaced
-	Moved    bool // somebody else has changed the directory since an earlier look
+	Warnings []string // of the look
+	Moved    bool     // somebody else has changed the directory since an earlier look
 	Problems []posthouse.Problem
 }
 
@@ -138,7 +139,7 @@ func importDirectory(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b.Look = would.Replaced
+	b.look(would)
 	if v.form("sure") == "" {
 		return b.again(v)
 	}
@@ -152,13 +153,20 @@ func importDirectory(v *visit) error {
 		if would, err = v.call().Users.ReplaceFrom(v.ctx(), true, []byte(b.CSV)); err != nil {
 			return err
 		}
-		b.Look = would.Replaced
+		b.look(would)
 		return b.again(v)
 	}
 	if err != nil {
 		return err
 	}
 	return v.goTo(v.at("directory") + "?said=stored")
+}
+
+// look takes what the file would change. Without prune managers who are not in the file stay, so they are no warning.
+func (b *book) look(would wire.UsersStored) {
+	if b.Look = would.Replaced; b.Prune {
+		b.Warnings = would.Warnings
+	}
 }
 
 // again draws the page with the file as it was sent.

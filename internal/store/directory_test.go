@@ -318,7 +318,7 @@ func TestUsersArePutListedLookedUpAndDeleted(t *testing.T) {
 		var want []posthouse.User
 		for i := range 130 { // more than one part of a bulk insert
 			want = append(want, posthouse.User{Tenant: "t1", ID: fmt.Sprintf("u%03d", i), Name: "张三 👩‍💻", Type: "branch",
-				Addresses: map[string]string{"sms": fmt.Sprintf("+86%d", i), "mail": ""}, Roles: []string{"全员", fmt.Sprint("排", i%7)}})
+				Addresses: map[string]string{"sms": fmt.Sprintf("+86%d", i), "mail": ""}, Roles: []string{"全员", fmt.Sprint("排", i%7)}, TimeZone: "Asia/Urumqi", Language: "zh-Hant", Manager: fmt.Sprintf("U%03d", i)})
 		}
 		if err := s.Users.PutUsers(ctx, at(), "t1", append(want, want[3])); err != nil {
 			t.Fatal(err)

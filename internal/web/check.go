@@ -2,9 +2,15 @@ package web
 
 import (
 	"strings"
+	"time"
+
+	"golang.org/x/text/language"
 
 	"github.com/posthouse/posthouse/internal/draft"
 )
+
+// maxTag bounds the name of a time zone and the tag of a language, in bytes.
+const maxTag = 64
 
 // CheckWord checks a text of one line that every database keeps as it is.
 func (c *Call) CheckWord(path, value string, most int) {
@@ -12,6 +18,29 @@ func (c *Call) CheckWord(path, value string, most int) {
 		c.Refuse(path, "holds a line break: one line is allowed")
 	}
 	c.CheckText(path, value, most)
+}
+
+// CheckZone checks the name of a time zone. The machine's own is none: each process may have another.
+func (c *Call) CheckZone(path, name string) {
+	if name == "" {
+		return
+	}
+	if _, err := time.LoadLocation(name); err != nil || name == "Local" || len(name) > maxTag {
+		c.Refuse(path, "is %.80q, which is not an IANA time zone such as Asia/Shanghai", name)
+	}
+}
+
+// CheckLanguage checks the tag of a language (BCP 47), and writes it as everything else has it: zh_cn becomes zh-CN.
+func (c *Call) CheckLanguage(path string, tag *string) {
+	if *tag == "" {
+		return
+	}
+	read, err := language.Parse(*tag)
+	if err != nil || read == language.Und || len(*tag) > maxTag {
+		c.Refuse(path, "is %.80q, which is not a language tag such as zh, en or zh-Hant", *tag)
+		return
+	}
+	*tag = read.String()
 }
 
 // CheckText checks a text that every database keeps as it is.

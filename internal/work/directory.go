@@ -58,5 +58,5 @@ func DirectoryTag(there map[string]posthouse.User) string {
 // sameUser compares all but the times of two users.
 func sameUser(a, b posthouse.User) bool {
 	roles := func(u posthouse.User) []string { return slices.Compact(slices.Sorted(slices.Values(u.Roles))) }
-	return a.Name == b.Name && a.Type == b.Type && maps.Equal(a.Addresses, b.Addresses) && slices.Equal(roles(a), roles(b))
+	return a.Name == b.Name && a.Type == b.Type && a.TimeZone == b.TimeZone && a.Language == b.Language && a.Manager == b.Manager && maps.Equal(a.Addresses, b.Addresses) && slices.Equal(roles(a), roles(b))
 }

@@ -128,7 +128,7 @@ func kept() map[reflect.Type][]string {
 		reflect.TypeFor[posthouse.Template](): {"tenant", "name", "version", "variables", "created_at"},
 		reflect.TypeFor[posthouse.Roster]():   {"tenant", "name", "updated_at"},
 		reflect.TypeFor[posthouse.Agent]():    {"tenant", "state", "reason", "key", "app", "last_seen_at", "created_at", "updated_at"},
-		reflect.TypeFor[posthouse.User]():     {"tenant", "updated_at"},
+		reflect.TypeFor[posthouse.User]():     {"tenant", "updated_at", "warnings"},
 		reflect.TypeFor[wire.PutFront]():      {"tenant", "name", "created_at", "updated_at", "last_at"},
 	}
 }

@@ -2,8 +2,10 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +66,8 @@ func userShow(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(u, func() {
-				sh.Fields([][2]string{{"user", u.ID}, {"name", u.Name}, {"type", u.Type}, {"roles", shell.Words(u.Roles)}, {"addresses", addresses(u)}, {"updated", sh.At(u.UpdatedAt)}}...)
+				sh.Fields([][2]string{{"user", u.ID}, {"name", u.Name}, {"type", u.Type}, {"roles", shell.Words(u.Roles)}, {"addresses", addresses(u)},
+					{"time zone", u.TimeZone}, {"language", u.Language}, {"manager", u.Manager}, {"updated", sh.At(u.UpdatedAt)}, {"warnings", strings.Join(u.Warnings, "; ")}}...)
 			})
 		}),
 	}
@@ -81,9 +84,11 @@ func userSet(sh *shell.Shell) *cobra.Command {
 			if u.Addresses, err = shell.Pairs("--address", at); err != nil {
 				return err
 			}
-			if _, err := c.Users.Put(ctx, u); err != nil {
+			out, err := c.Users.Put(ctx, u)
+			if err != nil {
 				return err
 			}
+			warned(sh, out.Warnings)
 			return sh.Done(u.ID, "stored")
 		}),
 	}
@@ -92,6 +97,9 @@ func userSet(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&u.Type, "type", "", "what rules look at, a `TYPE` such as head_office or branch")
 	flags.StringArrayVar(&u.Roles, "role", nil, "a `ROLE` the user has, by which workflows name who handles a node; may be repeated")
 	flags.StringArrayVar(&at, "address", nil, "`CHANNEL=ADDRESS`: where a channel reaches the user; may be repeated")
+	flags.StringVar(&u.TimeZone, "time-zone", "", "the IANA `ZONE` in which the user lives, such as Asia/Shanghai")
+	flags.StringVar(&u.Language, "language", "", "the `LANGUAGE` the user reads, a tag such as zh or en")
+	flags.StringVar(&u.Manager, "manager", "", "the `USER` who is the user's manager")
 	return cmd
 }
 
@@ -105,8 +113,9 @@ func userImport(sh *shell.Shell) *cobra.Command {
 	f := &importUsers{Shell: sh}
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Store users from CSV, all or none", Args: shell.Takes("FILE"),
-		Long: `Store users from CSV with the columns id, name, type, roles (with ; between them), and one for
-each channel that holds the address there. Users that are there already are replaced. FILE may be - for standard input.
+		Long: `Store users from CSV with the columns id, name, type, roles (with ; between them), time_zone, language,
+manager, and one for each channel that holds the address there. Users that are there already are replaced: what the
+file has no column for is empty then. FILE may be - for standard input.
 
 With --prune the file is all of the directory: users it does not name are deleted. --dry-run says before
 what that would change.`,
@@ -132,12 +141,14 @@ func (f *importUsers) run(ctx context.Context, c *client.Client, args []string) 
 		if err != nil {
 			return err
 		}
+		warned(f.Shell, out.Warnings)
 		return f.Show(out, func() { f.Printf("users stored: %d\n", out.Stored) })
 	}
 	out, err := c.Users.ReplaceFrom(ctx, f.rehearse, text)
 	if err != nil {
 		return err
 	}
+	warned(f.Shell, out.Warnings)
 	return f.Show(out, func() { f.printReplaced(*out.Replaced) })
 }
 
@@ -159,7 +170,7 @@ func (f *importUsers) printReplaced(r wire.UsersReplaced) {
 }
 
 func userChange(sh *shell.Shell) *cobra.Command {
-	var name, kind string
+	var name, kind, zone, language, manager string
 	var roles, at []string
 	cmd := &cobra.Command{
 		Use: "change ID", Short: "Change what the flags name of a user, and keep the rest", Args: shell.Takes("ID"),
@@ -168,11 +179,14 @@ func userChange(sh *shell.Shell) *cobra.Command {
 	}
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 		var change wire.UserChange
-		if cmd.Flags().Changed("name") {
-			change.Name = &name
-		}
-		if cmd.Flags().Changed("type") {
-			change.Type = &kind
+		named := false
+		for flag, to := range map[string]struct {
+			field **string
+			value *string
+		}{"name": {&change.Name, &name}, "type": {&change.Type, &kind}, "time-zone": {&change.TimeZone, &zone}, "language": {&change.Language, &language}, "manager": {&change.Manager, &manager}} {
+			if cmd.Flags().Changed(flag) {
+				*to.field, named = to.value, true
+			}
 		}
 		if cmd.Flags().Changed("role") {
 			roles = slices.DeleteFunc(roles, func(role string) bool { return role == "" })
@@ -190,13 +204,14 @@ func userChange(sh *shell.Shell) *cobra.Command {
 				change.Addresses[channel] = nil
 			}
 		}
-		if change.Name == nil && change.Type == nil && change.Roles == nil && len(change.Addresses) == 0 {
-			return shell.Usagef("nothing is named to change: want --name, --type, --role or --address")
+		if !named && change.Roles == nil && len(change.Addresses) == 0 {
+			return shell.Usagef("nothing is named to change: want --name, --type, --role, --address, --time-zone, --language or --manager")
 		}
 		u, err := c.Users.Change(ctx, args[0], change)
 		if err != nil {
 			return err
 		}
+		warned(sh, u.Warnings)
 		return sh.Show(u, func() { sh.Printf("%s: changed\n", u.ID) })
 	})
 	flags := cmd.Flags()
@@ -204,6 +219,9 @@ func userChange(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&kind, "type", "", "what rules look at, a `TYPE` such as head_office or branch")
 	flags.StringArrayVar(&roles, "role", nil, "a `ROLE` the user has, and no others than those named; empty for none")
 	flags.StringArrayVar(&at, "address", nil, "`CHANNEL=ADDRESS`: where a channel reaches the user, nothing behind = forgets it; may be repeated")
+	flags.StringVar(&zone, "time-zone", "", "the IANA `ZONE` in which the user lives, such as Asia/Shanghai; empty for none")
+	flags.StringVar(&language, "language", "", "the `LANGUAGE` the user reads, a tag such as zh or en; empty for the tenant's")
+	flags.StringVar(&manager, "manager", "", "the `USER` who is the user's manager; empty for none")
 	return cmd
 }
 
@@ -216,5 +234,12 @@ func userDelete(sh *shell.Shell) *cobra.Command {
 			}
 			return sh.Done(args[0], "deleted")
 		}),
+	}
+}
+
+// warned prints what is stored and may not be meant.
+func warned(sh *shell.Shell, warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintf(sh.Err, "warning: %s\n", w)
 	}
 }

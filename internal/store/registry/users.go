@@ -17,7 +17,7 @@ import (
 type Users struct{ db *sqldb.DB }
 
 var (
-	usersTable = sqldb.NewTable("posthouse_users", "tenant", "id", "name", "type", "addresses", "updated_at#")
+	usersTable = sqldb.NewTable("posthouse_users", "tenant", "id", "name", "type", "addresses", "time_zone", "language", "manager", "updated_at#")
 	rolesTable = sqldb.NewTable("posthouse_user_roles", "tenant", "role", "user_id")
 )
 
@@ -49,7 +49,7 @@ func putUsers(t *sqldb.Tx, tenant string, users []posthouse.User) error {
 	for _, u := range users {
 		roles[u.ID], last[u.ID] = u.Roles, u
 		addresses, _ := json.Marshal(u.Addresses) // strings: cannot fail
-		row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), at}
+		row := []any{tenant, u.ID, u.Name, u.Type, string(addresses), u.TimeZone, u.Language, u.Manager, at}
 		if i, twice := place[u.ID]; twice {
 			rows[i] = row
 			continue
@@ -232,7 +232,7 @@ func readUser(scan sqldb.Scanner) (posthouse.User, error) {
 	var u posthouse.User
 	var addresses string
 	var updated int64
-	if err := scan(&u.Tenant, &u.ID, &u.Name, &u.Type, &addresses, &updated); err != nil {
+	if err := scan(&u.Tenant, &u.ID, &u.Name, &u.Type, &addresses, &u.TimeZone, &u.Language, &u.Manager, &updated); err != nil {
 		return u, err
 	}
 	u.UpdatedAt = sqldb.TimeOf(updated)
@@ -292,20 +292,33 @@ func (s Users) DeleteUser(ctx context.Context, tenant, id string) error {
 	})
 }
 
-// Addresses tells where a channel reaches users. Users without an address there are missing.
-func (s Users) Addresses(ctx context.Context, tenant, channel string, ids []string) (map[string]string, error) {
-	found := map[string]string{}
+// Profiles reads users by their ids, without their roles. Those that the directory does not know are missing.
+func (s Users) Profiles(ctx context.Context, tenant string, ids []string) (map[string]posthouse.User, error) {
+	found := map[string]posthouse.User{}
 	for part := range sqldb.Parts(ids, 500) {
 		clause, args := s.db.In("id", part)
 		err := s.db.Look(ctx, "SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
 			u, err := readUser(scan)
-			if address := u.Addresses[channel]; address != "" {
-				found[u.ID] = address
-			}
+			found[u.ID] = u
 			return err
 		})
 		if err != nil {
-			return nil, s.db.Coded(err, "look up addresses")
+			return nil, s.db.Coded(err, "look up users")
+		}
+	}
+	return found, nil
+}
+
+// Addresses tells where a channel reaches users. Users without an address there are missing.
+func (s Users) Addresses(ctx context.Context, tenant, channel string, ids []string) (map[string]string, error) {
+	users, err := s.Profiles(ctx, tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for id, u := range users {
+		if address := u.Addresses[channel]; address != "" {
+			found[id] = address
 		}
 	}
 	return found, nil

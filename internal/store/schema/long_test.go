@@ -21,7 +21,7 @@ func TestAnIndexOverManyRowsKeepsNobodyWaiting(t *testing.T) {
 	rows = max(rows, 1_000_000)
 	dsn := dbtest.Postgres(t)
 	before := newer(t, dsn, func(name, text string) string {
-		if name == "0003_index.sql" {
+		if name == "9003_index.sql" {
 			return ""
 		}
 		return text

@@ -27,6 +27,16 @@ type edited func(name, text string) string
 
 func asItIs(_, text string) string { return text }
 
+// newest is the version that this binary makes. Those of testdata/next have numbers far above it.
+func newest(t *testing.T) int64 {
+	t.Helper()
+	version, err := schema.Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
 // newer opens a database as a binary does that knows the migrations of testdata/next too.
 func newer(t *testing.T, dsn string, edit edited) *sqldb.DB {
 	t.Helper()
@@ -138,7 +148,7 @@ func TestAMigrationThatOlderProgramsCannotWorkWithWaitsForTheirEnd(t *testing.T)
 				id, version, sqldb.Micros(seen))
 		}
 		beat("old-1", 1, at)
-		beat("new-1", 3, at)
+		beat("new-1", 9003, at)
 		beat("old-and-gone", 1, at.Add(-2*time.Minute))
 		s := schema.Of(next)
 		if several {
@@ -146,7 +156,7 @@ func TestAMigrationThatOlderProgramsCannotWorkWithWaitsForTheirEnd(t *testing.T)
 			if err == nil || !strings.Contains(err.Error(), "stop them first") || !strings.HasSuffix(err.Error(), ": old-1") {
 				t.Fatalf("with an older process at work: %v", err)
 			}
-			if have, _, err := s.Schema(t.Context()); have != 1 || err != nil {
+			if have, _, err := s.Schema(t.Context()); have != newest(t) || err != nil {
 				t.Errorf("the refused migration left version %d, %v", have, err)
 			}
 			if err := this(t, dsn).Suits(t.Context()); err != nil {
@@ -158,7 +168,7 @@ func TestAMigrationThatOlderProgramsCannotWorkWithWaitsForTheirEnd(t *testing.T)
 			t.Fatalf("the migration took %d steps, %v", steps, err)
 		}
 		var old *schema.TooOld
-		if err := this(t, dsn).Suits(t.Context()); !errors.As(err, &old) || *old != (schema.TooOld{Have: 3, Want: 1, With: 3}) {
+		if err := this(t, dsn).Suits(t.Context()); !errors.As(err, &old) || *old != (schema.TooOld{Have: 9003, Want: newest(t), With: 9003}) {
 			t.Errorf("this program is told %v", err)
 		}
 		if _, err := this(t, dsn).Migrate(t.Context()); !errors.As(err, &old) {
@@ -175,13 +185,13 @@ func TestANewDatabaseSaysWithWhatItWorks(t *testing.T) {
 		with int64
 	}{
 		"with the first": {asItIs, 1},
-		"with its own":   {func(_, text string) string { return strings.ReplaceAll(text, "works with: 1", "works with: 3") }, 3},
+		"with its own":   {func(_, text string) string { return strings.ReplaceAll(text, "works with: 1", "works with: 9003") }, 9003},
 		"with the second": {func(name, text string) string {
-			if name == "0003_index.sql" {
-				return strings.ReplaceAll(text, "works with: 1", "works with: 2")
+			if name == "9003_index.sql" {
+				return strings.ReplaceAll(text, "works with: 1", "works with: 9002")
 			}
 			return text
-		}, 2},
+		}, 9002},
 	} {
 		dsn := "sqlite:" + filepath.Join(t.TempDir(), "new.db")
 		if _, err := schema.Of(newer(t, dsn, c.edit)).Migrate(t.Context()); err != nil {
@@ -202,7 +212,7 @@ func TestANewDatabaseSaysWithWhatItWorks(t *testing.T) {
 
 // MySQL and MariaDB commit each statement of a migration by itself. One that was killed after any of them is made whole by the next.
 func TestAMigrationThatWasKilledBetweenTwoStatementsGoesOn(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "next", "mysql", "0002_next.sql"))
+	text, err := os.ReadFile(filepath.Join("testdata", "next", "mysql", "9002_next.sql"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +247,7 @@ func TestAMigrationThatWasKilledBetweenTwoStatementsGoesOn(t *testing.T) {
 		}
 		for _, undo := range []string{
 			"DROP TABLE posthouse_notes", "ALTER TABLE posthouse_queue DROP KEY posthouse_queue_touched, DROP COLUMN note", "ALTER TABLE posthouse_settled DROP COLUMN note",
-			"ALTER TABLE posthouse_messages DROP COLUMN weight", "DELETE FROM posthouse_schema_version WHERE version_id > 1",
+			"ALTER TABLE posthouse_messages DROP COLUMN weight", "DELETE FROM posthouse_schema_version WHERE version_id > 9000",
 		} {
 			sqltest.Exec(t, db, undo)
 		}
