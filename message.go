@@ -22,6 +22,9 @@ type Recipient struct {
 	// accepted. They are of drafts alone, in place of User and Address.
 	Roster string `json:"roster,omitempty"`
 	Role   string `json:"role,omitempty"`
+	// Manager stands for the managers of the message's recipients: 1 is a person's manager, 2 the manager's manager, up to 5. It is of a
+	// route's steps alone, in place of the others.
+	Manager int `json:"manager,omitempty"`
 }
 
 // Message is one thing to tell to one or many recipients over one channel. It

@@ -32,8 +32,9 @@ type RouteStep struct {
 	Channels []string `json:"channels"`
 	// Own sends to each person on the first of Channels for which the directory has an address of that person, not on each.
 	Own bool `json:"own,omitempty"`
-	// To are those who are told at this step. Defaults to the recipients of the message. A roster or a role stands for whoever it is when
-	// the step begins; where that is nobody, the next step begins at once.
+	// To are those who are told at this step. Defaults to the recipients of the message. A roster, a role or a manager stands for whoever
+	// it is when the step begins; where that is nobody, the next step begins at once. Where the message has no recipients, managers are
+	// those of the people whom the steps before meant.
 	To []Recipient `json:"to,omitempty"`
 	// Until is what ends the route. Defaults to sent. What is more than that needs Within.
 	Until Proof `json:"until,omitempty"`

@@ -209,6 +209,8 @@ func (p *Problems) Recipient(field string, to *posthouse.Recipient) {
 	p.Word(field+".type", to.Type, MaxWord)
 	one := to.User != "" || to.Address != ""
 	switch {
+	case to.Manager != 0:
+		p.Add(field+".manager", "is for the steps of routes: want a user or an address, a roster or a role")
 	case !one && to.Roster == "" && to.Role == "":
 		p.Add(field, "names nobody: want a user or an address, a roster or a role")
 	case one && to.Roster+to.Role != "", to.Roster != "" && to.Role != "":

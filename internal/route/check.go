@@ -20,6 +20,7 @@ const (
 	mostChannels = 10
 	mostTo       = 100
 	mostRepeat   = 9
+	mostManager  = 5
 	leastWithin  = time.Second
 	mostWithin   = 30 * 24 * time.Hour
 	maxNote      = 1000
@@ -106,7 +107,17 @@ func checkTo(to []posthouse.Recipient, path string, p *draft.Problems) {
 		p.Add(path+"to", "has %d recipients: at most %d are allowed", len(to), mostTo)
 	}
 	for j := range to {
-		p.Recipient(fmt.Sprintf("%sto[%d]", path, j), &to[j])
+		at := fmt.Sprintf("%sto[%d]", path, j)
+		switch m := to[j]; {
+		case m.Manager == 0:
+			p.Recipient(at, &to[j])
+		case m.Manager < 1 || m.Manager > mostManager:
+			p.Add(at+".manager", "is %d: want 1 to %d", m.Manager, mostManager)
+		case m.User+m.Address+m.Roster+m.Role != "":
+			p.Add(at, "names several things: want a user or an address, or a roster, or a role, or a manager")
+		default:
+			p.Word(at+".type", m.Type, draft.MaxWord)
+		}
 	}
 }
 

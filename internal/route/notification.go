@@ -25,7 +25,7 @@ const (
 	ReasonCapped          = state.ReasonCapped
 
 	SkippedCondition = "condition" // its condition is false
-	SkippedNobody    = "nobody"    // its roster is empty, or nobody has its role
+	SkippedNobody    = "nobody"    // its roster is empty, nobody has its role, or the manager is not known
 	SkippedRefused   = "refused"   // its messages cannot be accepted
 
 	// ReasonTold is of a delivery that was withdrawn since another step's has proven it.
@@ -54,6 +54,10 @@ type notification struct {
 	DedupWindow posthouse.Duration `json:"dedup_window,omitempty"`
 	// Held is until when its next step waits for the end of quiet hours; zero for it does not.
 	Held time.Time `json:"held,omitzero"`
+	// Meant are the users whom its steps named. Where the message has no recipients, their managers are asked for.
+	Meant []string `json:"meant,omitempty"`
+	// Managers are those who were found, by the user: they stay whoever they were when a step first turned to them.
+	Managers map[string]string `json:"managers,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
 }

@@ -76,6 +76,10 @@ func (w *world) Addresses(context.Context, string, string, []string) (map[string
 	return nil, nil
 }
 
+func (w *world) Profiles(context.Context, string, []string) (map[string]posthouse.User, error) {
+	return nil, nil
+}
+
 func (w *world) Notifications(context.Context, string, string, string, int) ([]work.Plan, string, error) {
 	return []work.Plan{w.plan}, "", nil
 }

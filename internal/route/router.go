@@ -30,9 +30,10 @@ type Routes interface {
 	Route(ctx context.Context, tenant, name string, version int) (posthouse.Route, error)
 }
 
-// Directory knows the addresses of users on a channel, by user; one that has none is missing.
+// Directory knows the addresses of users on a channel, by user; one that has none is missing. It knows users by their ids, too.
 type Directory interface {
 	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
+	Profiles(ctx context.Context, tenant string, users []string) (map[string]posthouse.User, error)
 }
 
 // Plans find and change stored notifications.
@@ -79,6 +80,10 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 	}
 	if i := slices.IndexFunc(way.Steps, func(s posthouse.RouteStep) bool { return len(s.To) == 0 }); i >= 0 && len(d.To) == 0 {
 		p.Add("to", "is required: step %d of the route %s names no recipients of its own", i+1, way.Name)
+		return routed, false, nil
+	}
+	if len(d.To) == 0 && !slices.ContainsFunc(way.Steps[0].To, func(to posthouse.Recipient) bool { return to.Manager == 0 }) {
+		p.Add("to", "is required: step 1 of the route %s is for the managers of the message's recipients", way.Name)
 		return routed, false, nil
 	}
 	own := *d
@@ -450,13 +455,11 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	s := n.step(n.Step)
 	people, skipped := n.To, passed{}
 	if len(s.To) > 0 {
-		found, missing, err := r.Intake.People(ctx, n.Tenant, s.To, now)
+		found, missing, err := r.people(ctx, n, s, now)
 		if err != nil {
 			return nil, skipped, err
 		}
-		for _, m := range missing {
-			skipped.detail = strings.TrimPrefix(skipped.detail+"; "+m.Message, "; ")
-		}
+		skipped.detail = strings.Join(missing, "; ")
 		if people = found; len(people) == 0 {
 			skipped.why = SkippedNobody
 			return nil, skipped, nil
