@@ -281,10 +281,21 @@ type Template struct {
 	// Parameters are those of the provider's template, each a text with placeholders. They are all that leaves of a payload then;
 	// without them it is the members that title and text name.
 	Parameters map[string]string `json:"parameters,omitempty"`
+	// Language is that of Title and Text, a BCP 47 tag such as zh. Defaults to none.
+	Language string `json:"language,omitempty"`
+	// Texts are title and text in other languages, by tag. A recipient gets the language of the directory, or else the tenant's, or else
+	// Title and Text.
+	Texts map[string]TemplateText `json:"texts,omitempty"`
 	// Disabled refuses new messages with it.
 	Disabled  bool      `json:"disabled,omitempty"`
 	Variables []string  `json:"variables"`
 	CreatedAt time.Time `json:"created_at"`
+}
+
+// TemplateText is what a template says in one language.
+type TemplateText struct {
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text"`
 }
 
 // Roster says who is on duty: by day of the week, with overrides by date.

@@ -36,7 +36,10 @@ func (c Templates) Put(ctx context.Context, t posthouse.Template) (posthouse.Tem
 		ExternalID string            `json:"external_id,omitempty"`
 		Parameters map[string]string `json:"parameters,omitempty"`
 		Disabled   bool              `json:"disabled,omitempty"`
-	}{t.Title, t.Text, t.Lenient, t.ExternalID, t.Parameters, t.Disabled})
+		Language   string            `json:"language,omitempty"`
+
+		Texts map[string]posthouse.TemplateText `json:"texts,omitempty"`
+	}{t.Title, t.Text, t.Lenient, t.ExternalID, t.Parameters, t.Disabled, t.Language, t.Texts})
 }
 
 // Delete deletes all versions of a template.

@@ -23,7 +23,7 @@ func (c Tenants) Get(ctx context.Context, name string) (wire.Tenant, error) {
 	return get[wire.Tenant](ctx, c.api, path("tenants", name), nil)
 }
 
-// Put makes a tenant or changes its note and quota.
+// Put makes a tenant or changes its note, quota and language.
 func (c Tenants) Put(ctx context.Context, name string, t wire.PutTenant) (posthouse.Tenant, error) {
 	return send[posthouse.Tenant](ctx, c.api, http.MethodPut, path("tenants", name), t)
 }

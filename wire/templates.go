@@ -14,6 +14,8 @@ type Preview struct {
 	Title   string           `json:"title,omitempty" doc:"A title to try in place of the stored one."`
 	Text    string           `json:"text,omitempty" doc:"A text to try in place of the stored one. With it the template need not exist."`
 	Lenient bool             `json:"lenient,omitempty" doc:"With a text to try: leave what is missing as it is written."`
+	// Language previews what its readers get.
+	Language string `json:"language,omitempty" doc:"Shows what a recipient gets who reads this language, a tag such as en; without a text to try."`
 }
 
 // Lengths is the length of a text in bytes of UTF-8, units of UTF-16, code points, and as a reader counts.
@@ -30,6 +32,7 @@ type Previewed struct {
 	Title      Lengths             `json:"title_length"`
 	Text       Lengths             `json:"text_length"`
 	Variables  []string            `json:"variables"`
+	Language   string              `json:"language,omitempty" doc:"The language of the content, where the template says it."`
 	Payload    json.RawMessage     `json:"payload,omitempty" doc:"What it was filled with: the payload, with the fields of a clock and platformUrl."`
 	Leaves     json.RawMessage     `json:"leaves,omitempty" doc:"What of that leaves for a provider with templates of its own: the template's parameters, or the members that title and text name."`
 	ExternalID string              `json:"external_id,omitempty" doc:"What the provider calls the template."`

@@ -10,6 +10,8 @@ type PutTenant struct {
 	// QuietHours and Caps hold for all of the tenant's channels. Default to none.
 	QuietHours []posthouse.QuietHours `json:"quiet_hours,omitempty" doc:"Windows of local time in which nothing starts on any of the tenant's channels. Defaults to none." maxItems:"20"`
 	Caps       []posthouse.Cap        `json:"caps,omitempty" doc:"How many messages one person may get by all of the tenant's channels together. Defaults to none." maxItems:"6"`
+	// Language is what its people read who have none of their own.
+	Language string `json:"language,omitempty" doc:"What its people read who have no language of their own, a BCP 47 tag such as zh. Defaults to that of each template."`
 }
 
 // Tenant is a tenant with what it has.

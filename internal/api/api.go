@@ -102,7 +102,7 @@ func Routes(o Options) []web.Route {
 		phones{o.Agents, o.Channels, o.Reassigner, keys}.routes(),
 		handouts.routes(), handouts.reportRoutes(),
 		logs{o.Reader}.routes(),
-		templates{o.Templates, o.Filler, o.Channels}.routes(),
+		templates{o.Templates, o.Filler, o.Channels, o.Tenants}.routes(),
 		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),
 		rosters{o.Rosters, o.Users, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Zone}.overrideRoutes(),
 		users{o.Users}.routes(),

@@ -30,6 +30,7 @@ type templates struct {
 	store    Templates
 	filler   read.Filler
 	channels Channels
+	tenants  Tenants
 }
 
 // Bounds of a template, in bytes.
@@ -90,6 +91,7 @@ func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, 
 	checkTemplate(c, in.Title, in.Text)
 	c.CheckWord("external_id", in.ExternalID, maxExternal)
 	checkParameters(c, in.Parameters)
+	checkTexts(c, &in)
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
@@ -112,6 +114,43 @@ func checkTemplate(c *web.Call, title, text string) {
 		if _, err := render.Parse(part.text); err != nil {
 			c.RefuseNew(part.path, "%s", err)
 		}
+	}
+}
+
+// maxTexts bounds the languages of a template, besides its own.
+const maxTexts = 50
+
+// checkTexts checks the texts in other languages, and writes their tags as the standard does.
+func checkTexts(c *web.Call, t *posthouse.Template) {
+	c.CheckLanguage("language", &t.Language)
+	if n := len(t.Texts); n > maxTexts {
+		c.RefuseNew("texts", "has %d languages: at most %d are allowed", n, maxTexts)
+		return
+	}
+	texts := map[string]posthouse.TemplateText{}
+	for _, given := range slices.Sorted(maps.Keys(t.Texts)) {
+		tag, path, one := given, "texts."+given, t.Texts[given]
+		if tag == "" {
+			c.RefuseNew("texts", "has one without a language: want a tag such as zh, en or zh-Hant")
+		}
+		c.CheckLanguage(path, &tag)
+		if _, twice := texts[tag]; twice || tag != "" && tag == t.Language {
+			c.RefuseNew(path, "is %.80q, which stands there twice", tag)
+		}
+		texts[tag] = one
+		if one.Text == "" {
+			c.RefuseNew(path+".text", "is required")
+		}
+		c.CheckWord(path+".title", one.Title, maxTitle)
+		c.CheckText(path+".text", one.Text, maxText)
+		for _, part := range []struct{ path, text string }{{".title", one.Title}, {".text", one.Text}} {
+			if _, err := render.Parse(part.text); err != nil {
+				c.RefuseNew(path+part.path, "%s", err)
+			}
+		}
+	}
+	if len(texts) > 0 {
+		t.Texts = texts
 	}
 }
 
@@ -160,9 +199,18 @@ func (t templates) preview(c *web.Call, in wire.Preview) (out wire.Previewed, er
 		}
 	}
 	checkTemplate(c, of.Title, of.Text)
+	c.CheckLanguage("language", &in.Language)
 	checkPayload(c, in.Payload)
 	if err := c.Wrong(); err != nil {
 		return out, err
+	}
+	if in.Language != "" {
+		general := ""
+		if tenant, err := t.tenants.Tenant(c.Context(), c.Tenant()); err == nil {
+			general = tenant.Language
+		}
+		of = content.In(of, content.Choose(of, in.Language, general))
+		of.Texts = nil // they have no say in this
 	}
 	out = read.Preview(t.filler, of, in.Payload, in.Clock)
 	if in.Channel == "" {

@@ -45,7 +45,7 @@ func (t tenants) routes() []web.Route {
 	return web.Tagged("tenants",
 		web.Get("/v1/tenants", admin, "List the tenants. A key of the tenant default lists all, another one its own.", t.list).Paged().Whole(),
 		web.Get("/v1/tenants/{name}", admin, "One tenant, with its quota and what it has.", t.get).Whole(),
-		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note, quota, quiet hours and caps. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
+		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note, quota, language, quiet hours and caps. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
 		web.Delete("/v1/tenants/{name}", admin, "Delete a tenant. It is refused while the tenant has anything; with force, what is set up with it is deleted too, but never open deliveries and rows of the outbox. It needs a key of the tenant default.", t.remove).Query("force").Whole(),
 		web.Post("/v1/tenants/{name}/keys", admin, "Make a key of a tenant; its secret is shown this once. It needs a key of the tenant default.", keyBody, t.addKey).Answers(http.StatusCreated).Whole(),
 	)
@@ -99,6 +99,7 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	}
 	c.CheckName("name", name)
 	c.CheckWord("note", in.Note, 255)
+	c.CheckLanguage("language", &in.Language)
 	checkQuota(c, "quota.", in.Quota)
 	wrong := quiet.Check("quiet_hours", in.QuietHours, nil)
 	for _, p := range append(wrong, quiet.CheckCaps("caps", in.Caps)...) {
@@ -111,7 +112,7 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 		return before, err
 	}
-	stored, err := t.store.PutTenant(c.Context(), time.Now(), posthouse.Tenant{Name: name, Note: in.Note, Quota: in.Quota, QuietHours: in.QuietHours, Caps: in.Caps})
+	stored, err := t.store.PutTenant(c.Context(), time.Now(), posthouse.Tenant{Name: name, Note: in.Note, Quota: in.Quota, Language: in.Language, QuietHours: in.QuietHours, Caps: in.Caps})
 	if err != nil {
 		return stored, err
 	}

@@ -41,7 +41,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 	f = append(f, retry.Check(ch.ChannelSettings)...)
 	if ch.TimeZone != "" {
 		if _, err := time.LoadLocation(ch.TimeZone); err != nil {
-			f.add("time_zone", "is %.80q, which is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
+			f.add("time_zone", "is %q, which is not an IANA time zone such as Asia/Shanghai", ch.TimeZone)
 		}
 	}
 	f.windows(ch.ChannelSettings, pulled)

@@ -3,7 +3,9 @@ package console
 import (
 	"encoding/json"
 	"github.com/posthouse/posthouse/internal/console/difference"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +23,7 @@ type sheet struct {
 	Channels           []posthouse.Channel
 	Channel            string
 	Payload            string // JSON, as it is filled
+	Reads              string // the language of whom the text is shown for; empty for the typed text
 	Draft              *posthouse.Template
 	Made               *wire.Previewed
 	Problems           []posthouse.Problem
@@ -76,6 +79,9 @@ func (s *sheet) read(v *visit, version, with int) (err error) {
 	return err
 }
 
+// Languages are those besides that of the title and text, in order.
+func (s *sheet) Languages() []string { return slices.Sorted(maps.Keys(s.Texts)) }
+
 // samplePayload names each variable, so that somebody only types the values.
 func samplePayload(variables []string) string {
 	fields := map[string]any{}
@@ -107,7 +113,7 @@ func put(fields map[string]any, path []string, value string) {
 
 // tryTemplate shows what a payload makes of a text, as typed or as stored; a text that is typed is stored when it is confirmed.
 func tryTemplate(v *visit) error {
-	s := sheet{Channel: v.form("channel"), Payload: v.r.PostFormValue("payload")}
+	s := sheet{Channel: v.form("channel"), Payload: v.r.PostFormValue("payload"), Reads: v.form("language")}
 	if err := s.read(v, atoi(v.form("version")), atoi(v.form("with"))); err != nil {
 		return err
 	}
@@ -116,6 +122,9 @@ func tryTemplate(v *visit) error {
 		d := s.Template
 		d.Title, d.Text = v.form("title"), strings.ReplaceAll(text, "\r\n", "\n")
 		s.Draft, ask.Title, ask.Text = &d, d.Title, d.Text
+	}
+	if s.Reads != "" {
+		ask.Title, ask.Text, ask.Lenient, ask.Language = "", "", false, s.Reads
 	}
 	if !json.Valid(ask.Payload) {
 		s.Problems = problemAt("payload", say("want_json", v.zh))

@@ -10,9 +10,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Fresh is a message as it reads at a moment. Wrong says why there is no such: the version of the template
+// Fresh is a message as it reads at a moment in a language of its template. Wrong says why there is no such: the version of the template
 // that it was accepted with is gone, or takes something else now.
-func (c *Contents) Fresh(ctx context.Context, m *posthouse.Message, at time.Time) (fresh *posthouse.Message, wrong string, err error) {
+func (c *Contents) Fresh(ctx context.Context, m *posthouse.Message, tag string, at time.Time) (fresh *posthouse.Message, wrong string, err error) {
 	t, err := c.known.get(ctx, c.Store, templateKey{m.Tenant, m.Template, m.Version})
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 		return nil, fmt.Sprintf("version %d of the template %q, which has to be filled anew, is gone", m.Version, m.Template), nil
@@ -20,7 +20,7 @@ func (c *Contents) Fresh(ctx context.Context, m *posthouse.Message, at time.Time
 	if err != nil {
 		return nil, "", err
 	}
-	content, payload, problems := fillAt(t, m.Payload, m.Clock, at)
+	content, payload, problems := fillAt(In(t, tag), m.Payload, m.Clock, at)
 	if len(problems) > 0 {
 		var list []string
 		for _, p := range problems {
@@ -33,9 +33,9 @@ func (c *Contents) Fresh(ctx context.Context, m *posthouse.Message, at time.Time
 	return &next, "", nil
 }
 
-// Leaving is a message as it leaves for its provider: of its payload, what its template names, and what also names besides. Nothing
+// Leaving is a message as it leaves for its provider: of its payload, what its template names in a language, and what also names besides. Nothing
 // leaves where the version of the template is gone. A message without a template leaves as it is: its payload was written for it.
-func (c *Contents) Leaving(ctx context.Context, m *posthouse.Message, also []string) (*posthouse.Message, error) {
+func (c *Contents) Leaving(ctx context.Context, m *posthouse.Message, tag string, also []string) (*posthouse.Message, error) {
 	if m.Template == "" || len(m.Payload) == 0 {
 		return m, nil
 	}
@@ -44,7 +44,7 @@ func (c *Contents) Leaving(ctx context.Context, m *posthouse.Message, also []str
 		return nil, err
 	}
 	next := *m
-	next.Payload, _ = Prepare(t).Leaves(m.Payload, also)
+	next.Payload, _ = Prepare(In(t, tag)).Leaves(m.Payload, also)
 	return &next, nil
 }
 

@@ -90,6 +90,9 @@ func (ds *deliveries) begin(ctx context.Context, w wish, items []work.Item) clai
 	r := w.route
 	found := claimed{at: items[0].Delivery.UpdatedAt, given: make([]admission.Given, len(w.parts))}
 	sent := ds.suspects.setApart(r, items, w.at.Add(w.lease))
+	bounded, cancel := context.WithDeadline(ctx, w.at.Add(w.lease)) // nothing of it may begin after that anyway
+	unreadable := ds.contents.Localize(bounded, sent)
+	cancel()
 	var groups, over []*group
 	for i, p := range w.parts {
 		own, begun := items, sent
@@ -111,6 +114,12 @@ func (ds *deliveries) begin(ctx context.Context, w wish, items []work.Item) clai
 		groups, found.given[i], found.n = append(groups, units...), given, found.n+given.N
 	}
 	ds.restore(r, over, w.at.Add(w.lease))
+	if unreadable != nil {
+		ds.log.Warn("the languages of recipients cannot be looked up: what was claimed goes back", "channel", r.Key.Channel, "error", unreadable)
+		for _, g := range groups {
+			g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: faultPause}})
+		}
+	}
 	ds.bar(ctx, w, groups)
 	ds.leaveAlone(ctx, w, groups)
 	ds.permits.sift(ctx, r, groups)
@@ -169,7 +178,7 @@ func (ds *deliveries) bar(ctx context.Context, w wish, groups []*group) {
 	}
 }
 
-// group makes one unit of all of a message where the driver takes many in one call, else one of each delivery.
+// group makes one unit of all of a message in a language where the driver takes many in one call, else one of each delivery.
 func (ds *deliveries) group(r *route, account string, items []work.Item) []*group {
 	size := 1
 	if _, ok := r.Opened.By(account).(channel.BatchDriver); ok {
@@ -178,7 +187,7 @@ func (ds *deliveries) group(r *route, account string, items []work.Item) []*grou
 	units := make([]*group, 0, len(items))
 	for len(items) > 0 {
 		first, n := &items[0].Delivery, 1
-		for n < min(size, len(items)) && items[n].Delivery.Message == first.Message {
+		for n < min(size, len(items)) && items[n].Delivery.Message == first.Message && items[n].Language == items[0].Language {
 			n++
 		}
 		is := about{kind: ds, route: r, size: n, account: account, message: first.Message, first: first.ID}
@@ -256,16 +265,16 @@ func (g *group) unseal(ctx context.Context, leaseEnd time.Time) bool {
 	return false
 }
 
-// refill fills a message anew where it has a clock: with the numbers of the moment at which this attempt began,
+// refill fills a message anew where it is sent in another language than it was accepted in, and where it has a clock: with the numbers of the moment at which this attempt began,
 // by the database's clock.
 func (g *group) refill(ctx context.Context, leaseEnd time.Time) bool {
 	m := g.items[0].Message
-	if m == nil || m.Clock == nil || m.Unreadable != "" {
+	if m == nil || m.Clock == nil && g.items[0].Language == "" || m.Unreadable != "" {
 		return true
 	}
 	ctx, cancel := context.WithDeadline(ctx, leaseEnd)
 	defer cancel()
-	fresh, wrong, err := g.of.contents.Fresh(ctx, m, cmp.Or(g.items[0].Delivery.StartedAt, g.of.life.Now()))
+	fresh, wrong, err := g.of.contents.Fresh(ctx, m, g.items[0].Language, cmp.Or(g.items[0].Delivery.StartedAt, g.of.life.Now()))
 	switch {
 	case err != nil:
 		g.of.log.Warn("a template cannot be read: what it fills is given back", "channel", m.Channel, "message", m.ID, "template", m.Template, "error", err)
@@ -293,7 +302,7 @@ func (g *group) narrow(ctx context.Context, leaseEnd time.Time) bool {
 		}
 		if m != whole {
 			var err error
-			if leaving, err = g.of.contents.Leaving(ctx, m, g.route.Opened.Names); err != nil {
+			if leaving, err = g.of.contents.Leaving(ctx, m, g.items[i].Language, g.route.Opened.Names); err != nil {
 				g.of.log.Warn("a template cannot be read: what it fills is given back", "channel", m.Channel, "message", m.ID, "template", m.Template, "error", err)
 				g.closeAll(done{verdict: verdictRelease, reason: state.ReasonDatabase, result: channel.Result{After: rereadAfter}})
 				return false

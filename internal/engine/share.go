@@ -73,10 +73,10 @@ func addressOf(r *route, g *group, i int) string {
 
 // saysOf is all that a driver sees of the message of a unit but its recipients, and whether the unit may share a call. What may
 // have arrived already goes by itself, since a provider recognises a call that is repeated as it was, and so does what has lost
-// a lease, which it may be the cause of.
+// a lease, which it may be the cause of. What is sent in another language than the message shows is not known yet.
 func saysOf(r *route, g *group) (says string, may bool) {
 	m := g.items[0].Message
-	if m == nil || m.Unreadable != "" || m.Sensitive || m.Clock != nil {
+	if m == nil || m.Unreadable != "" || m.Sensitive || m.Clock != nil || g.items[0].Language != "" {
 		return "", false
 	}
 	for i := range g.items {

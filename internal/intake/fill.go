@@ -2,10 +2,12 @@ package intake
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	texts "github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/state"
 )
@@ -34,12 +36,26 @@ func (in *Intake) fill(ctx context.Context, r *state.Channel, d *posthouse.Draft
 		p.Add(problem.Path, "%s", problem.Message)
 	}
 	m.Template, m.Version, m.TemplateID, m.Content, m.Payload, m.Clock = t.Name, t.Version, t.ExternalID, content, payload, d.Clock
+	in.fits(r, content, p)
+	for _, other := range texts.Texts(t)[1:] { // each recipient may get another: which, an attempt says
+		content, _, problems := in.o.Contents.Stored(other, d.Payload, d.Clock, later(now, m.NotBefore))
+		for _, problem := range problems {
+			if !slices.Contains(p.List, problem) {
+				p.Add(problem.Path, "%s", problem.Message)
+			}
+		}
+		in.fits(r, content, p)
+	}
+	return nil
+}
+
+// fits checks what a template makes against the bounds of messages, and of the channel's driver.
+func (in *Intake) fits(r *state.Channel, content posthouse.Content, p *draft.Problems) {
 	p.Word("template", content.Title, draft.MaxTitle)
 	p.Text("template", content.Text, draft.MaxText)
 	for _, problem := range sendable(r, content) {
 		p.Add("template", "makes a content whose %s %s", strings.TrimPrefix(problem.Path, "content."), problem.Message)
 	}
-	return nil
 }
 
 // sendable says what the channel's driver cannot send of a content.

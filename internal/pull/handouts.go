@@ -41,6 +41,13 @@ func (dk *Desk) handouts(ctx context.Context, handed work.HandedOut, asked time.
 		}
 		items = nil
 	}
+	if err := dk.o.Contents.Localize(ctx, items); err != nil {
+		dk.o.Log.Warn("the languages of recipients cannot be looked up: what was to be handed out is given back", "deliveries", len(items), "error", err)
+		for _, item := range items {
+			back = append(back, returned{item: item, reason: state.ReasonDatabase, after: rereadAfter})
+		}
+		items = nil
+	}
 	for _, item := range items {
 		fresh, bad := dk.current(ctx, item)
 		if bad.reason != "" {
@@ -96,10 +103,10 @@ func (dk *Desk) current(ctx context.Context, item work.Item) (*posthouse.Message
 	if why := state.Unreadable(item); why != "" {
 		return nil, returned{item: item, reason: state.ReasonUnreadable, why: why}
 	}
-	if item.Message.Clock == nil {
+	if item.Message.Clock == nil && item.Language == "" {
 		return item.Message, returned{}
 	}
-	fresh, wrong, err := dk.o.Contents.Fresh(ctx, item.Message, cmp.Or(item.Delivery.StartedAt, dk.o.Life.Now()))
+	fresh, wrong, err := dk.o.Contents.Fresh(ctx, item.Message, item.Language, cmp.Or(item.Delivery.StartedAt, dk.o.Life.Now()))
 	switch {
 	case err != nil:
 		dk.o.Log.Warn("a template cannot be read: what it fills is given back", "channel", item.Message.Channel, "message", item.Message.ID, "error", err)

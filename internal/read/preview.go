@@ -20,7 +20,7 @@ type Filler interface {
 // Preview fills a template twice: as it is for the problems, and leniently for what can be shown.
 func Preview(f Filler, t posthouse.Template, payload json.RawMessage, clock *posthouse.Clock) wire.Previewed {
 	now := time.Time{}
-	v := wire.Previewed{Variables: Variables(t), ExternalID: t.ExternalID, Disabled: t.Disabled, Warnings: []posthouse.Problem{}}
+	v := wire.Previewed{Variables: Variables(t), Language: t.Language, ExternalID: t.ExternalID, Disabled: t.Disabled, Warnings: []posthouse.Problem{}}
 	v.Content, v.Payload, v.Problems = f.Fill(t, payload, clock, now)
 	if len(v.Problems) > 0 {
 		t.Lenient = true
@@ -35,7 +35,10 @@ func Preview(f Filler, t posthouse.Template, payload json.RawMessage, clock *pos
 // Variables lists the names a template is filled with, those of the title first.
 func Variables(t posthouse.Template) []string {
 	names := []string{}
-	texts := []string{t.Title, t.Text}
+	texts := []string{}
+	for _, one := range content.Texts(t) {
+		texts = append(texts, one.Title, one.Text)
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
 		texts = append(texts, t.Parameters[name])
 	}

@@ -38,6 +38,25 @@ func (s Contents) Sealed(ctx context.Context, tenant string, messages []string) 
 	return bodies, nil
 }
 
+// Languages are what users of a tenant read, as far as the directory says it, and what the tenant's people read in general.
+func (s Contents) Languages(ctx context.Context, tenant string, users []string) (own map[string]string, general string, err error) {
+	own = map[string]string{}
+	for part := range sqldb.Parts(users, 500) {
+		clause, args := s.db.In("id", part)
+		err := s.db.Look(ctx, "SELECT id, language FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+			var id, language string
+			err := scan(&id, &language)
+			own[id] = language
+			return err
+		})
+		if err != nil {
+			return nil, "", s.db.Coded(err, "look up languages")
+		}
+	}
+	general, _, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT language FROM posthouse_tenants WHERE name = ?", tenant)
+	return own, general, s.db.Coded(err, "look up the tenant's language")
+}
+
 // mostForgotten bounds how many ids of claims go at once: agents make more of them in ten seconds than a few hundred.
 const mostForgotten = 20_000
 

@@ -14,13 +14,13 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-const tenantColumns = "name, note, quota, created_at, updated_at"
+const tenantColumns = "name, note, quota, created_at, updated_at, language"
 
 func readTenant(scan sqldb.Scanner) (posthouse.Tenant, error) {
 	var t posthouse.Tenant
 	var quota string
 	var created, updated int64
-	err := scan(&t.Name, &t.Note, &quota, &created, &updated)
+	err := scan(&t.Name, &t.Note, &quota, &created, &updated, &t.Language)
 	if err == nil && quota != "" {
 		var said tenantSays
 		err = json.Unmarshal([]byte(quota), &said)
@@ -94,11 +94,11 @@ func (s Tenants) PutTenant(ctx context.Context, now time.Time, in posthouse.Tena
 		}
 		in.CreatedAt, in.UpdatedAt = sqldb.TimeOf(at), sqldb.TimeOf(at)
 		if !found {
-			_, err = t.Exec("INSERT INTO posthouse_tenants ("+tenantColumns+") VALUES ("+sqldb.Marks(5)+")", in.Name, in.Note, quota, at, at)
+			_, err = t.Exec("INSERT INTO posthouse_tenants ("+tenantColumns+") VALUES ("+sqldb.Marks(6)+")", in.Name, in.Note, quota, at, at, in.Language)
 			return err
 		}
 		in.CreatedAt = old.CreatedAt
-		_, err = t.Exec("UPDATE posthouse_tenants SET note = ?, quota = ?, updated_at = ? WHERE name = ?", in.Note, quota, at, in.Name)
+		_, err = t.Exec("UPDATE posthouse_tenants SET note = ?, quota = ?, updated_at = ?, language = ? WHERE name = ?", in.Note, quota, at, in.Language, in.Name)
 		return err
 	})
 	return in, err

@@ -112,6 +112,8 @@ type Item struct {
 	Delivery posthouse.Delivery
 	Message  *posthouse.Message
 	Past     Failures // nil where it was not read
+	// Language is the text of the template that is sent, by its tag; empty for the template's own.
+	Language string
 	// Elsewhere says that another account could send it at once, after a refusal of the one that tried.
 	Elsewhere bool
 }

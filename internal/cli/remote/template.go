@@ -62,16 +62,20 @@ func printTemplate(sh *shell.Shell, t posthouse.Template) {
 	}
 	sh.Fields([][2]string{
 		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"provider's id", t.ExternalID}, {"disabled", yes(t.Disabled)}, {"variables", shell.Words(t.Variables)},
-		{"missing ones", missing}, {"made", sh.At(t.CreatedAt)}, {"title", t.Title}, {"text", t.Text},
+		{"missing ones", missing}, {"made", sh.At(t.CreatedAt)}, {"language", t.Language}, {"title", t.Title}, {"text", t.Text},
 	}...)
 	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
 		sh.Fields([2]string{"parameter " + name, t.Parameters[name]})
+	}
+	for _, tag := range slices.Sorted(maps.Keys(t.Texts)) {
+		sh.Fields([2]string{"title " + tag, t.Texts[tag].Title}, [2]string{"text " + tag, t.Texts[tag].Text})
 	}
 }
 
 func templateSet(sh *shell.Shell) *cobra.Command {
 	var t posthouse.Template
 	var text string
+	var texts, titles map[string]string
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Store a template; a changed text makes a new version", Args: shell.Takes("NAME"),
 		Example: `  posthouse template set leave --title '请假审批' --text '${name} 申请请假 ${days} 天，请审批。'`,
@@ -81,6 +85,17 @@ func templateSet(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			t.Name, t.Text = args[0], strings.TrimRight(string(b), "\n")
+			for tag := range titles {
+				if _, has := texts[tag]; !has {
+					return shell.Usagef("--title-in %s has no --text-in %s", tag, tag)
+				}
+			}
+			for tag, text := range texts {
+				if t.Texts == nil {
+					t.Texts = map[string]posthouse.TemplateText{}
+				}
+				t.Texts[tag] = posthouse.TemplateText{Title: titles[tag], Text: text}
+			}
 			stored, err := c.Templates.Put(ctx, t)
 			if err != nil {
 				return err
@@ -94,6 +109,9 @@ func templateSet(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringVar(&text, "text", "", "the `TEXT` with ${name} or {name} for each value, @FILE, or -")
 	cmd.Flags().StringVar(&t.ExternalID, "external-id", "", "what the provider calls the template, an `ID`")
 	cmd.Flags().StringToStringVar(&t.Parameters, "parameter", nil, "a parameter of the provider's template and what fills it, `NAME=TEXT` such as 'thing1=${name}'; repeat it for more")
+	cmd.Flags().StringVar(&t.Language, "language", "", "the `LANGUAGE` of title and text, a tag such as zh or en")
+	cmd.Flags().StringToStringVar(&texts, "text-in", nil, "the text in another language, `LANGUAGE=TEXT` such as 'en=${name} is on duty'; repeat it for more")
+	cmd.Flags().StringToStringVar(&titles, "title-in", nil, "the title in another language, `LANGUAGE=TITLE`; repeat it for more")
 	cmd.Flags().BoolVar(&t.Disabled, "disabled", false, "refuse new messages with it")
 	cmd.Flags().BoolVar(&t.Lenient, "lenient", false, "leave a missing value's placeholder visible instead of refusing the message")
 	return cmd
@@ -137,13 +155,14 @@ func templatePreview(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringVar(&ask.Channel, "channel", "", "warn of what the provider of this channel, `NAME`, would cut or refuse")
 	cmd.Flags().StringVar(&ask.Title, "title", "", "try this `TITLE`")
 	cmd.Flags().StringVar(&text, "text", "", "try this `TEXT`, @FILE, or -")
+	cmd.Flags().StringVar(&ask.Language, "language", "", "what somebody gets who reads this `LANGUAGE`, such as en")
 	return cmd
 }
 
 func printPreview(sh *shell.Shell, out wire.Previewed) error {
 	err := sh.Show(out, func() {
 		sh.Fields([][2]string{
-			{"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(out.Disabled)},
+			{"language", out.Language}, {"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(out.Disabled)},
 			{"variables", shell.Words(out.Variables)},
 			{"length", fmt.Sprintf("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
 		}...)

@@ -67,7 +67,7 @@ func tenantShow(sh *shell.Shell) *cobra.Command {
 }
 
 func printTenant(sh *shell.Shell, t posthouse.Tenant, holds ...wire.Part) {
-	fields := [][2]string{{"tenant", t.Name}, {"note", t.Note}, {"quota", cmp.Or(quotaText(t.Quota), "none")}}
+	fields := [][2]string{{"tenant", t.Name}, {"note", t.Note}, {"quota", cmp.Or(quotaText(t.Quota), "none")}, {"language", t.Language}}
 	for _, q := range t.QuietHours {
 		fields = append(fields, [2]string{"quiet hours", quietText(q)})
 	}
@@ -136,14 +136,16 @@ func (f *quotaFlags) apply(flags *pflag.FlagSet, q *posthouse.Quota) (err error)
 
 // tenantFlags are what people decide about a tenant.
 type tenantFlags struct {
-	note  string
-	quota quotaFlags
-	quiet string
-	caps  string
+	note     string
+	quota    quotaFlags
+	quiet    string
+	language string
+	caps     string
 }
 
 func (f *tenantFlags) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.note, "note", "", "a `NOTE` for people")
+	flags.StringVar(&f.language, "language", "", "what its people read who have no language of their own, a `LANGUAGE` such as zh or en")
 	f.quota.describe(flags)
 	flags.StringVar(&f.quiet, "quiet-hours", "", `when nothing starts on any channel, a `+"`JSON`"+` list such as [{"from": "22:00", "to": "08:00", "spread": "30m"}]; [] for never`)
 	flags.StringVar(&f.caps, "caps", "", `how many messages a person may get by all channels together, a `+"`JSON`"+` list such as [{"max": 3, "per": "24h", "kinds": ["news"], "then": "suppress"}]; [] for any`)
@@ -154,13 +156,16 @@ func (f *tenantFlags) put(ctx context.Context, sh *shell.Shell, c *client.Client
 	if flags.Changed("note") {
 		t.Note = f.note
 	}
+	if flags.Changed("language") {
+		t.Language = f.language
+	}
 	if err := f.quota.apply(flags, &t.Quota); err != nil {
 		return err
 	}
 	if err := f.attend(flags, &t); err != nil {
 		return err
 	}
-	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota, QuietHours: t.QuietHours, Caps: t.Caps})
+	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota, Language: t.Language, QuietHours: t.QuietHours, Caps: t.Caps})
 	if err != nil {
 		return err
 	}
@@ -209,7 +214,7 @@ func tenantAdd(sh *shell.Shell) *cobra.Command {
 func tenantSet(sh *shell.Shell) *cobra.Command {
 	var f tenantFlags
 	cmd := &cobra.Command{
-		Use: "set TENANT", Short: "Change a tenant's note, quota, quiet hours and caps; what no flag names stays", Args: shell.Takes("TENANT"),
+		Use: "set TENANT", Short: "Change a tenant's note, quota, language, quiet hours and caps; what no flag names stays", Args: shell.Takes("TENANT"),
 		Example: `  posthouse tenant set branch-7 --open 100000
   posthouse tenant set branch-7 --requests none --open 0
   posthouse tenant set branch-7 --quiet-hours '[{"from": "22:00", "to": "08:00", "spread": "30m"}]' --caps '[{"max": 3, "per": "24h", "kinds": ["news"]}]'`,

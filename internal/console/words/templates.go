@@ -21,5 +21,11 @@ func templateWords() map[string]Word {
 		"tpl_characters": {"characters", "字符"},
 		"tpl_bytes":      {"bytes", "字节"},
 		"tpl_none":       {"none", "不检查"},
+
+		"tpl_language":       {"Language", "语言"},
+		"tpl_languages":      {"In other languages", "其他语言"},
+		"tpl_languages_help": {"A recipient gets the language that the directory has, or else the tenant's, or else the template's own. posthouse template set stores them.", "按通讯录中收件人的语言选用，没有则用租户的语言，再没有则用模板默认内容。可用 posthouse template set 保存。"},
+		"tpl_reads":          {"As read in", "按此语言预览"},
+		"tpl_typed":          {"as typed above", "上面填写的内容"},
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Templates are texts with placeholders, in versions.
 type Templates struct{ db *sqldb.DB }
 
-const templateColumns = "tenant, name, version, title, body, lenient, external_id, parameters, disabled, created_at"
+const templateColumns = "tenant, name, version, title, body, lenient, external_id, parameters, disabled, created_at, language, texts"
 
 // PutTemplate stores a new version of a template and returns it. One that equals the latest version
 // makes none: whether it is disabled is no part of that, and is changed in its place.
@@ -47,9 +47,13 @@ func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthous
 		if err != nil {
 			return err
 		}
+		texts, err := textsText(put.Texts)
+		if err != nil {
+			return err
+		}
 		put.Version, put.CreatedAt = latest.Version+1, sqldb.TimeOf(at)
-		_, err = t.Exec("INSERT INTO posthouse_templates ("+templateColumns+") VALUES ("+sqldb.Marks(10)+")",
-			put.Tenant, put.Name, put.Version, put.Title, put.Text, sqldb.Flag(put.Lenient), put.ExternalID, parameters, sqldb.Flag(put.Disabled), at)
+		_, err = t.Exec("INSERT INTO posthouse_templates ("+templateColumns+") VALUES ("+sqldb.Marks(12)+")",
+			put.Tenant, put.Name, put.Version, put.Title, put.Text, sqldb.Flag(put.Lenient), put.ExternalID, parameters, sqldb.Flag(put.Disabled), at, put.Language, texts)
 		return err
 	})
 	return put, err
@@ -57,7 +61,7 @@ func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthous
 
 // sameTemplate reports whether two templates make the same of a payload.
 func sameTemplate(a, b *posthouse.Template) bool {
-	return a.Title == b.Title && a.Text == b.Text && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID && maps.Equal(a.Parameters, b.Parameters)
+	return a.Title == b.Title && a.Text == b.Text && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID && maps.Equal(a.Parameters, b.Parameters) && a.Language == b.Language && maps.Equal(a.Texts, b.Texts)
 }
 
 // parametersText is how the parameters of a template are stored, empty for none.
@@ -66,6 +70,15 @@ func parametersText(p map[string]string) (string, error) {
 		return "", nil
 	}
 	text, err := json.Marshal(p)
+	return string(text), err
+}
+
+// textsText is how the texts in other languages are stored, empty for none.
+func textsText(texts map[string]posthouse.TemplateText) (string, error) {
+	if len(texts) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(texts)
 	return string(text), err
 }
 
@@ -78,8 +91,11 @@ func latestTemplate(from sqldb.Lookup, tenant, name string) (posthouse.Template,
 func readTemplate(scan sqldb.Scanner) (posthouse.Template, error) {
 	var t posthouse.Template
 	var lenient, disabled, created int64
-	var parameters string
-	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &t.ExternalID, &parameters, &disabled, &created)
+	var parameters, texts string
+	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &t.ExternalID, &parameters, &disabled, &created, &t.Language, &texts)
+	if err == nil && texts != "" {
+		err = json.Unmarshal([]byte(texts), &t.Texts)
+	}
 	if err == nil && parameters != "" {
 		err = json.Unmarshal([]byte(parameters), &t.Parameters)
 	}

@@ -1,0 +1,11 @@
+-- +goose Up
+-- works with: 1
+-- A template has texts in several languages: language is that of its title and text, texts are the others, as JSON. A tenant has a language.
+ALTER TABLE posthouse_templates ADD COLUMN language varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '';
+ALTER TABLE posthouse_templates ADD COLUMN texts mediumtext NOT NULL DEFAULT ('');
+ALTER TABLE posthouse_tenants ADD COLUMN language varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '';
+
+-- +goose Down
+ALTER TABLE posthouse_tenants DROP COLUMN language;
+ALTER TABLE posthouse_templates DROP COLUMN texts;
+ALTER TABLE posthouse_templates DROP COLUMN language;
