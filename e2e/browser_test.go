@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,6 +78,10 @@ type tab struct {
 	testing.TB
 	ctx      context.Context
 	language string
+
+	browser         *browser
+	width           int64 // of the window, where a test counts
+	clicks, refused int   // by a person: on links, buttons, what unfolds, entries of lists, boxes and files; forms that came back with what is wrong
 
 	mu     sync.Mutex
 	faults []string
@@ -189,12 +194,16 @@ func (t *tab) follows(actions ...action) int64 {
 // presses clicks on the button or link with a text, which leads to another page.
 func (t *tab) presses(text string) {
 	t.Helper()
-	t.follows(chromedp.Click(labelled("main", text), chromedp.NodeVisible))
+	t.clicks++
+	if status := t.follows(chromedp.Click(labelled("main", text), chromedp.NodeVisible)); status >= http.StatusBadRequest {
+		t.refused++
+	}
 }
 
 // opens clicks on what unfolds a part of the page.
 func (t *tab) opens(text string) {
 	t.Helper()
+	t.clicks++
 	t.do(chromedp.Click(labelled("main", text), chromedp.NodeVisible))
 }
 
@@ -206,6 +215,7 @@ func labelled(part, text string) chromedp.Search {
 // chooses clicks on a link of the menu or of the head of the page.
 func (t *tab) chooses(text string) {
 	t.Helper()
+	t.clicks++
 	t.follows(chromedp.Click(labelled(`*[@id="menu" or self::header]`, text), chromedp.NodeVisible))
 }
 
@@ -223,12 +233,14 @@ func (t *tab) chooseFile(field, name, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.clicks++
 	t.do(chromedp.SetUploadFiles(chromedp.CSS(fmt.Sprintf(`main [name=%q]`, field)), []string{path}))
 }
 
 // picks chooses an entry of a list.
 func (t *tab) picks(field, entry string) {
 	t.Helper()
+	t.clicks++
 	t.do(chromedp.SetValue(chromedp.CSS(fmt.Sprintf(`main [name=%q]`, field)), entry))
 }
 

@@ -102,7 +102,31 @@ func (d duty) wanted(ask *wish, before posthouse.Roster) (next posthouse.Roster,
 		return before, problems, err
 	}
 	next, problems = ask.apply(before)
+	if err := d.settle(ask, before, &next); err != nil {
+		return before, nil, err
+	}
 	return next, append(problems, rule.Validate(next)...), nil
+}
+
+// settle has the ids of those whom a form calls by their names. A calendar has said by itself who is meant.
+func (d duty) settle(ask *wish, before posthouse.Roster, next *posthouse.Roster) error {
+	if ask.Calendar() {
+		return nil
+	}
+	b, err := d.bookOf(usersOf(*next))
+	if err != nil {
+		return err
+	}
+	change := func(now, then map[string][]string) {
+		for day, users := range then {
+			if !slices.Equal(now[day], users) {
+				then[day] = b.settled(users)
+			}
+		}
+	}
+	change(before.Days, next.Days)
+	change(before.Overrides, next.Overrides)
+	return nil
 }
 
 // changedMeanwhile shows what a form would make of the roster as it is now.
@@ -247,12 +271,25 @@ func (d duty) again(r posthouse.Roster, ask wish, will *look, problems []posthou
 		return err
 	}
 	if will != nil && r.Name != "" {
-		if next, _ := ask.apply(r); len(rule.Validate(next)) == 0 {
+		next, _ := ask.apply(r)
+		if err := d.settle(&ask, r, &next); err != nil {
+			return err
+		}
+		if len(rule.Validate(next)) == 0 {
 			after, err := d.watchOf(next)
 			if err != nil {
 				return err
 			}
 			will.After = &after
+		}
+	}
+	if will != nil {
+		var users []string
+		for _, one := range will.Changed {
+			users = append(users, one.After...)
+		}
+		if c.Book, err = d.bookOf(users); err != nil {
+			return err
 		}
 	}
 	c.New, c.Asked, c.Look, c.Problems = r.Name == "", ask, will, problems
@@ -272,6 +309,9 @@ func wishOf(v *host.Visit) wish {
 	w := wish{
 		Do: v.Form("do"), Name: v.Form("name"), Date: v.Form("date"), Users: v.Form("users"), User: v.Form("user"), With: v.Form("with"),
 		WithDate: v.Form("with_date"), HandOver: v.Form("hand_over"), TimeZone: v.Form("time_zone"), CSV: v.Form("csv"), By: v.Form("by"), As: v.Form("as"), Keep: v.Form("keep"), View: v.Form("view"),
+	}
+	if picked := v.R.PostForm["on"]; len(picked) > 0 {
+		w.Users = strings.Join(append(picked, w.Users), "\n")
 	}
 	for i := range w.Days {
 		w.Days[i] = v.Form("day" + strconv.Itoa(i))

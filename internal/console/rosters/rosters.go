@@ -52,6 +52,9 @@ func showAll(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
+	if len(list) == 1 && v.Query("all") == "" { // who has one roster comes for it
+		return v.GoTo(v.At("rosters", list[0].Name))
+	}
 	watches := make([]watch, len(list))
 	for i, r := range list {
 		if watches[i], err = (duty{v}).watchOf(r); err != nil {
@@ -90,9 +93,13 @@ type calendar struct {
 	Earlier  string // the date of the page before
 	Later    string
 	Date     string // that the page is about
+	ahead    time.Time
 	Weeks    [][]square
 	Gaps     []string // dates on the page with nobody
 	Several  []rule.UserDays
+	Give     rule.Turn // a duty that is to be swapped, without a user for none
+	Day      string    // whose form is open, empty for none
+	Book     book
 	Asked    wish
 	Look     *look
 	Problems []posthouse.Problem
@@ -118,12 +125,19 @@ func show(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
+	c.Give, c.Day = giveOf(v.Query("give")), v.Query("day")
+	if _, err := time.Parse(time.DateOnly, c.Day); err != nil {
+		c.Day = ""
+	}
 	return v.Show("roster", "rosters", c)
 }
 
 // calendarOf is the month or week of a roster in which a date lies, today's without one.
 func (d duty) calendarOf(r posthouse.Roster, view, date string) (c calendar, err error) {
 	if c.watch, err = d.watchOf(r); err != nil {
+		return c, err
+	}
+	if c.Book, err = d.bookOf(usersOf(r)); err != nil {
 		return c, err
 	}
 	at, err := time.Parse(time.DateOnly, date)
@@ -134,6 +148,9 @@ func (d duty) calendarOf(r posthouse.Roster, view, date string) (c calendar, err
 		c.View = view
 	}
 	c.Date, c.Several = at.Format(time.DateOnly), rule.Report(r).Several
+	if date == "" { // the page that one comes to has the next two weeks, also at the end of a month
+		c.ahead = at.AddDate(0, 0, 14)
+	}
 	first, days := c.span(at)
 	shifts, err := rule.Days(r, inZone(first, c.Now.From.Location()), days)
 	if err != nil {
@@ -144,7 +161,7 @@ func (d duty) calendarOf(r posthouse.Roster, view, date string) (c calendar, err
 		return c, err
 	}
 	for i, day := range shifts {
-		s := square{Day: day, Today: day.Date == c.Now.Date, Outside: c.View == "month" && day.Date[:7] != c.Date[:7]}
+		s := square{Day: day, Today: day.Date == c.Now.Date, Outside: c.View == "month" && day.Date[:7] != c.Date[:7] && (day.Date < c.Date || day.Date > c.ahead.Format(time.DateOnly))}
 		for _, user := range day.Users {
 			for _, name := range others[day.Date][user] {
 				s.Also = append(s.Also, elsewhere{user, name})
@@ -176,6 +193,9 @@ func (c *calendar) span(at time.Time) (first time.Time, days int) {
 	c.Earlier, c.Later = month.AddDate(0, -1, 0).Format(time.DateOnly), next.Format(time.DateOnly)
 	first = monday(month)
 	last := monday(next.AddDate(0, 0, -1)).AddDate(0, 0, 7)
+	if !c.ahead.IsZero() && !last.After(c.ahead) {
+		last = monday(c.ahead).AddDate(0, 0, 7)
+	}
 	return first, int(last.Sub(first) / (24 * time.Hour))
 }
 

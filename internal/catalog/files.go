@@ -1,0 +1,42 @@
+package catalog
+
+// peopleFiles are what is wrong with files of people.
+func peopleFiles() []Sentence {
+	return []Sentence{
+		{"%s is no address of the channel: %s", "{1}：不是渠道的地址，{2!}"},
+		{"%s is empty: nobody can be reached", "{1}为空，无法送达"},
+		{"a quote opens here and is not closed before the file ends", "此处的引号到文件末尾也没有闭合"},
+		{"a quote opens here and is not closed within %d bytes", "此处的引号在 {1} 字节内没有闭合"},
+		{"a quote stands within a field that does not begin with one", "字段中间有引号，但字段开头没有"},
+		{"a quote opens here and is not closed", "此处的引号没有闭合"},
+		{"text follows a closing quote: a quote within a quoted field is written twice", "引号闭合后还有文字；引号内的引号要写两次"},
+		{"column %d of the header has no name: name the columns yourself, an empty name leaves one out", "表头第 {1} 列没有名称，请自行指定列名（空名称表示不要该列）"},
+		{"has %d fields: want %d, one for each column", "有 {1} 个字段，应有 {2} 个，每列一个"},
+		{"has no field for the address: want %s", "没有地址字段，应为 {1}"},
+		{"holds a NUL", "含有空字符（NUL）"},
+		{"is no JSON object", "不是 JSON 对象"},
+		{"is not GBK", "不是 GBK 编码"},
+		{"is not JSON: %s", "不是 JSON：{1}"},
+		{"is not UTF-8", "不是 UTF-8 编码"},
+		{"it holds a space or a control character", "含有空格或控制字符"},
+		{"it means everybody whom the channel reaches: a campaign is for people one by one", "它代表渠道能送达的所有人，群发任务只发给具体的人"},
+		{"its lines end with a carriage return alone: save it with line feeds", "行尾只有回车符，请另存为以换行符结尾的文件"},
+		{"line %d is not UTF-8 but reads as GBK: say that the encoding is gbk", "第 {1} 行不是 UTF-8，像是 GBK，请把编码选为 GBK"},
+		{"more than %d of its lines are empty, up to line %d: that is no list of people", "到第 {2} 行已有超过 {1} 个空行，这不是名单文件"},
+		{"nobody is in the file: nothing is imported", "文件中没有人，未导入任何内容"},
+		{"none of %d records up to line %d can be read: %s", "到第 {2} 行，连续 {1} 条记录都读不了：{3!}"},
+		{"the %s file cannot be read: %s", "{1} 文件无法读取：{2}"},
+		{"the %s file ends before its end: it was cut off", "{1} 文件不完整，被截断了"},
+		{"the %s file holds more than %d times its size: that is no list of people", "{1} 文件解压后超过自身大小的 {2} 倍，这不是名单文件"},
+		{"the channel %s is not open: it says which addresses are right", "渠道 {1} 未打开，无法判断地址是否正确"},
+		{"the column %s stands twice: name the columns yourself", "列 {1} 出现了两次，请自行指定列名"},
+		{"the file is a workbook of old Excel (.xls) or has a password: save it as .xlsx without one, or as CSV UTF-8", "这是旧版 Excel（.xls）文件，或设有密码；请另存为不带密码的 .xlsx，或 CSV UTF-8"},
+		{"the file is another: what is stored of it has a different hash", "这是另一个文件，与已导入部分的校验值不同"},
+		{"the header cannot be read: %s", "表头无法读取：{1!}"},
+		{"the line does not end within %d bytes", "该行超过 {1} 字节还没有结束"},
+		{"the workbook cannot be read: %s. Save the sheet as CSV UTF-8", "Excel 文件无法读取：{1}。请把工作表另存为 CSV UTF-8"},
+		{"the workbook is longer than %d MiB: save the sheet as CSV UTF-8, which has no such bound", "Excel 文件超过 {1} MiB；请把工作表另存为 CSV UTF-8，CSV 没有此限制"},
+		{"there is no column %s for the address: the columns are %s", "没有名为 {1} 的地址列；现有的列：{2}"},
+		{"which column has the address? The columns are %s", "哪一列是地址？现有的列：{1}"},
+	}
+}
