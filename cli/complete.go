@@ -17,7 +17,7 @@ import (
 func closedSets() map[string][]string {
 	forms := []string{"csv", "ndjson"}
 	sets := map[string][]string{
-		"log-level": {"debug", "info", "warn", "error"}, "log-format": {"json", "text"}, "sms-pending-format": {"list", "page"},
+		"log-level": {"debug", "info", "warn", "error"}, "log-format": {"json", "text"}, "after-promotion": {"wait", "new-epoch"}, "sms-pending-format": {"list", "page"},
 		"format": forms, "form": {"csv", "ndjson", "json", "limits"}, "encoding": {"utf-8", "gbk"},
 		"protocol": {"native", "sms"}, "lang": {"en", "zh"}, "missed": {"collapse", "expire"},
 		"profile": {"default", "duty", "flow", "wecom"}, "limit-by": {"recipients", "calls"}, "sticky": {"conversation"}, "language": {"en", "zh"},

@@ -46,11 +46,17 @@ const (
 	neverEnds    = "goes on until it is stopped: the tests of server read the same stream"
 	needsOpenSSL = "wants jq and openssl: TestAProofSaysWhatBecameOfAMessage runs the same commands"
 	isTheDemo    = "runs until it is ended: theDemo runs it once and compares what it prints"
+	needsTwo     = "wants two database servers: torture/failover promotes one of them"
 )
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
 
 var ofMailIn = map[string]string{"posthouse serve --front-hosts": needsAnEnd, "posthouse serve --smtp-listen": bySenders, "account default": bySenders, `echo "`: bySenders}
+
+// A database server is lost in torture/failover.
+var ofFailover = map[string]string{
+	"export POSTHOUSE_DSN": needsTwo, "ALTER SYSTEM": needsTwo, "posthouse doctor": needsTwo, "SELECT pg_": needsTwo, "posthouse migrate new-epoch": needsTwo,
+}
 
 var ofSMS = map[string]string{"name: sms": isAForm, `{"channel": "sms"`: isAForm}
 
@@ -73,6 +79,8 @@ var guides = []guide{
 	{file: "../docs/guide/api.zh-CN.md", before: map[string]func(*guideReader){"curl": channelsOf("desk")}},
 	{file: "../docs/guide/backup-and-restore.md", starts: true, untyped: ofBackups},
 	{file: "../docs/guide/backup-and-restore.zh-CN.md", starts: true, untyped: ofBackups},
+	{file: "../docs/guide/high-availability.md", untyped: ofFailover},
+	{file: "../docs/guide/high-availability.zh-CN.md", untyped: ofFailover},
 	{file: "../docs/guide/callbacks.md", untyped: map[string]string{`{"type": "callback`: isToldThere}},
 	{file: "../docs/guide/callbacks.zh-CN.md", untyped: map[string]string{`{"type": "callback`: isToldThere}},
 	{file: "../docs/guide/console.md", untyped: map[string]string{"oidc_issuer:": isAPart}},

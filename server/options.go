@@ -22,6 +22,12 @@ import (
 	"github.com/posthouse/posthouse/rule"
 )
 
+// What Options.AfterPromotion can be.
+const (
+	PromotionWait     = "wait"
+	PromotionNewEpoch = "new-epoch"
+)
+
 // Options makes a server. DSN is required; the zero value of everything else works.
 type Options struct {
 	// DSN is the database: sqlite:PATH, postgres://… or mysql://… (MariaDB too). Required.
@@ -69,6 +75,10 @@ type Options struct {
 	// AcceptOlder is the time of a database that went back, as the refused start named it: the server starts on it without
 	// a new epoch, and sends again what was sent since. Defaults to none.
 	AcceptOlder time.Time
+	// AfterPromotion is PromotionWait or PromotionNewEpoch: what becomes of a start, and of a process that works, when a standby of
+	// PostgreSQL was promoted that commits did not wait for. The latter holds what may have been sent and goes on; a process that
+	// works ends for it, with an error on Failed. Defaults to PromotionWait: for a person.
+	AfterPromotion string
 	// Drivers are the channel drivers there are. Defaults to those of channel/builtin.
 	Drivers []channel.Type
 	// Rules are the rules that channels can be given. Defaults to rule.Types().

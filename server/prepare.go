@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -126,8 +127,22 @@ func partition(ctx context.Context, st *store.Store, o *Options) error {
 
 // openTide refuses a database that went back since this process, or one before it in the same folder, saw it.
 func (s *Server) openTide(ctx context.Context) error {
-	s.tide = &tide{store: s.store.Tides, dir: s.o.StateDir, log: s.o.Log}
+	s.tide = &tide{store: s.store.Tides, dir: s.o.StateDir, log: s.o.Log, hold: s.o.AfterPromotion == PromotionNewEpoch, newEpoch: s.newEpoch}
 	return s.tide.begin(ctx, s.o.AcceptOlder)
+}
+
+// newEpoch begins one after a history. Of several processes that start at one moment, one does.
+func (s *Server) newEpoch(ctx context.Context, history string) (held int, begun bool, err error) {
+	err = s.store.DB.Alone(ctx, func(*sql.DB) error {
+		now, _, err := s.store.Tides.Watermark(ctx)
+		if err != nil || now.History != history {
+			return err
+		}
+		begun = true
+		held, err = s.store.Epochs.BumpEpoch(ctx, time.Now())
+		return err
+	})
+	return held, begun, err
 }
 
 // startCheck bounds the look at the structure of an SQLite file at the start.

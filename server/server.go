@@ -90,7 +90,7 @@ type Server struct {
 	closing closing // what New opened
 	follow  context.CancelFunc
 	done    sync.WaitGroup
-	failed  chan error // the listener's end, if it was not ours
+	failed  chan error // what ended the server, if it was not Stop
 	stopped sync.Once
 	stopErr error
 }
@@ -124,6 +124,9 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) checkOptions(context.Context) (err error) {
 	if err := s.o.SMS.check(); err != nil {
 		return err
+	}
+	if at := s.o.AfterPromotion; at != "" && at != PromotionWait && at != PromotionNewEpoch {
+		return fmt.Errorf("after_promotion is %q: want wait or new-epoch", at)
 	}
 	if s.zone, err = time.LoadLocation(s.o.TimeZone); err != nil {
 		return fmt.Errorf("the time zone %q is not an IANA time zone such as Asia/Shanghai", s.o.TimeZone)
@@ -304,7 +307,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { s.fronts.Run(following) })
 	s.done.Go(func() { s.media.Run(following) })
 	s.done.Go(func() { s.suppressed.Run(following, s.o.Log) })
-	s.done.Go(func() { s.tide.run(following, s.engine.Outlive) })
+	s.done.Go(func() { s.tide.run(following, s.engine.Outlive, s.fail) })
 	s.done.Go(func() {
 		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.store.People, s.store.Fronts, s.keyring, s.channels.Opener, s.o.Log}.run(following)
 	})
@@ -337,8 +340,16 @@ func (s *Server) begin(ctx context.Context) error {
 	return nil
 }
 
-// Failed receives the error that ended the listener, if it was not Stop.
+// Failed receives the error that ended the listener, or for which the server must end, if it was not Stop.
 func (s *Server) Failed() <-chan error { return s.failed }
+
+// fail ends the program that waits for Failed.
+func (s *Server) fail(err error) {
+	select {
+	case s.failed <- err:
+	default: // something else has failed already
+	}
+}
 
 // Stop ends the server: requests finish within a third of Options.Drain, sends under way within all of it or until
 // ctx ends, results are recorded. It is idempotent.

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,9 +27,17 @@ type tide struct {
 	dir   string
 	log   *slog.Logger
 
-	moved atomic.Bool      // something was accepted or started since the last raise
-	seen  schema.Watermark // of the goroutine that runs it
-	deaf  bool             // the file could not be written, which was said
+	// hold says that after a promotion the start begins a new epoch by itself; newEpoch does so, unless another process has
+	// done it to this history already.
+	hold     bool
+	newEpoch func(ctx context.Context, history string) (held int, begun bool, err error)
+
+	moved    atomic.Bool      // something was accepted or started since the last raise
+	seen     schema.Watermark // of the goroutine that runs it
+	deaf     bool             // the file could not be written, which was said
+	accepted recent           // messages, to name those that a promoted standby lacks
+	promoted <-chan struct{}
+	pending  bool // a promotion is to be decided about
 }
 
 const (
@@ -86,17 +97,50 @@ func (td *tide) begin(ctx context.Context, known time.Time) error {
 		}
 	}
 	if found && now.At.Before(seen.At) {
-		if !known.Equal(now.At) {
-			return fmt.Errorf("%w (%s). It was restored from a backup, copied, or promoted from a replica that lagged: what was sent since would be sent again. "+
-				"Run posthouse migrate new-epoch --yes, which holds all that may have been sent; or, if nothing was, start with --accept-older %s",
-				&schema.WentBack{Seen: seen, Found: now}, schema.MarkFile(td.dir, now.History), schema.Moment(now.At))
-		}
-		td.log.Warn("a person has decided to go on with a database that went back: what was sent since is sent again", "as_of", schema.Moment(now.At), "was_seen_at", schema.Moment(seen.At))
-		if err := td.store.PassWatermark(ctx, time.Now(), seen); err != nil {
-			return err
-		}
+		td.seen = seen
+	}
+	td.promoted = td.store.Promotions()
+	err = td.raise(ctx)
+	var back *schema.WentBack
+	if !errors.As(err, &back) {
+		return err
+	}
+	td.seen = schema.Watermark{}
+	switch {
+	case known.Equal(back.Found.At):
+		err = td.pass(ctx, back)
+	case td.hold && back.Promoted():
+		err = td.beginEpoch(ctx, back)
+	case back.Found.At.Before(back.Seen.At):
+		return fmt.Errorf("%w (%s). It was restored from a backup, copied, or promoted from a replica that lagged: what was sent since would be sent again. "+
+			"Run posthouse migrate new-epoch --yes, which holds all that may have been sent; or, if nothing was, start with --accept-older %s",
+			back, schema.MarkFile(td.dir, now.History), schema.Moment(back.Found.At))
+	default:
+		return fmt.Errorf("%w. What was sent since would be sent again. Run posthouse migrate new-epoch --yes, which holds all that may have been sent; or, if it lacks nothing, start with --accept-older %s",
+			back, schema.Moment(back.Found.At))
+	}
+	if err != nil {
+		return err
 	}
 	return td.raise(ctx)
+}
+
+// beginEpoch holds what may have been sent, as a setting has decided.
+func (td *tide) beginEpoch(ctx context.Context, back *schema.WentBack) error {
+	held, begun, err := td.newEpoch(ctx, back.Found.History)
+	if err != nil {
+		return fmt.Errorf("begin a new epoch after %w: %w", back, err)
+	}
+	if begun {
+		td.log.Warn("a new epoch was begun, since a standby of the database was promoted that may lack the last commits: what may have been sent is held for a person", "held", held, "why", back.Error())
+	}
+	return nil
+}
+
+// pass goes on with a database that went back, as a person has decided.
+func (td *tide) pass(ctx context.Context, back *schema.WentBack) error {
+	td.log.Warn("a person has decided to go on with a database that went back: what was sent since is sent again", "as_of", schema.Moment(back.Found.At), "was_seen_at", schema.Moment(back.Seen.At))
+	return td.store.PassWatermark(ctx, time.Now(), back.Seen)
 }
 
 // raise raises the database's watermark and remembers it.
@@ -104,7 +148,11 @@ func (td *tide) raise(ctx context.Context) error {
 	td.moved.Store(false)
 	w, err := td.store.RaiseWatermark(ctx, time.Now(), td.seen)
 	if err == nil {
+		if w.Stand.Promoted(td.seen.Stand) {
+			td.log.Warn("a standby of the database was promoted that commits waited for: nothing is missing, and this process goes on", "timeline", w.Stand.Timeline)
+		}
 		td.remember(w)
+		td.pending = !td.store.Decided(w)
 	}
 	return err
 }
@@ -119,8 +167,9 @@ func (td *tide) look(ctx context.Context) error {
 }
 
 // run raises the watermark while this process accepts or starts something, and looks now and then where it does not. Where
-// the database went back, outlive lets nothing more start.
-func (td *tide) run(ctx context.Context, outlive func() bool) {
+// the database went back, outlive lets nothing more start. Where that is for a promotion and an epoch is to begin by itself, ended
+// is told, and the next start begins it.
+func (td *tide) run(ctx context.Context, outlive func() bool, ended func(error)) {
 	tick := time.NewTicker(tideEvery)
 	defer tick.Stop()
 	for n := 1; ; n++ {
@@ -128,10 +177,12 @@ func (td *tide) run(ctx context.Context, outlive func() bool) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-td.promoted:
+			td.pending = true
 		}
 		var err error
 		switch {
-		case td.moved.Load():
+		case td.moved.Load(), td.pending:
 			err = td.raise(ctx)
 		case n%tideLook == 0:
 			err = td.look(ctx)
@@ -139,8 +190,33 @@ func (td *tide) run(ctx context.Context, outlive func() bool) {
 		var back *schema.WentBack
 		if errors.As(err, &back) && outlive() {
 			td.log.Error("the database went back under this process, which starts nothing more: run posthouse migrate new-epoch --yes, and restart it", "error", back.Error())
+			td.name(ctx)
+			if td.hold && back.Promoted() {
+				ended(fmt.Errorf("%w: this process ends, and its next start begins a new epoch", back))
+			}
+		}
+		if back != nil && td.pending { // what had passed the look before outlive has been refused by now
+			select {
+			case <-ctx.Done():
+			case <-time.After(tideEvery):
+			}
+			td.pending = !td.store.Decided(back.Found)
 		}
 	}
+}
+
+// name says which messages of those that this process has accepted of late the database does not have.
+func (td *tide) name(ctx context.Context) {
+	list := td.accepted.all()
+	missing, err := td.store.Missing(ctx, list)
+	if err != nil {
+		td.log.Warn("what the database lacks cannot be looked for", "error", err)
+		return
+	}
+	for part := range slices.Chunk(missing, 50) {
+		td.log.Error("accepted, and not in the database any more", "messages", strings.Join(part, " "))
+	}
+	td.log.Error("of the messages that this process accepted last, some are missing in the database", "missing", len(missing), "of", len(list))
 }
 
 // end remembers what came last. The process has done all it does.
@@ -166,7 +242,7 @@ type (
 	}
 	movingIntake struct {
 		intake.Store
-		moved *atomic.Bool
+		tide *tide
 	}
 )
 
@@ -192,6 +268,52 @@ func (m movingDesk) HandOut(ctx context.Context, now time.Time, h work.HandOut) 
 }
 
 func (m movingIntake) AcceptAndStart(ctx context.Context, now time.Time, subs []*work.Submission, seats work.Seats) ([]work.Outcome, []work.Start, error) {
-	m.moved.Store(true)
-	return m.Store.AcceptAndStart(ctx, now, subs, seats)
+	m.tide.moved.Store(true)
+	outcomes, starts, err := m.Store.AcceptAndStart(ctx, now, subs, seats)
+	if err == nil {
+		m.tide.accepted.add(outcomes)
+	}
+	return outcomes, starts, err
+}
+
+// recent are the last messages that a process has accepted.
+type recent struct {
+	mu   sync.Mutex
+	ids  []string
+	next int
+}
+
+// mostRecent is more than a process accepts while a standby lags by some seconds.
+const mostRecent = 20_000
+
+func (r *recent) add(outcomes []work.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range outcomes {
+		if outcomes[i].Err != nil {
+			continue
+		}
+		for j := range outcomes[i].Accepted {
+			a := &outcomes[i].Accepted[j]
+			if len(a.Deliveries) == 0 {
+				continue // a plan, or a duplicate: it is no row
+			}
+			if len(r.ids) < mostRecent {
+				r.ids = append(r.ids, a.ID)
+			} else {
+				r.ids[r.next] = a.ID
+			}
+			r.next = (r.next + 1) % mostRecent
+		}
+	}
+}
+
+// all are they, in the order of their acceptance.
+func (r *recent) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.ids) < mostRecent {
+		return slices.Clone(r.ids)
+	}
+	return append(slices.Clone(r.ids[r.next:]), r.ids[:r.next]...)
 }

@@ -123,6 +123,7 @@ func requests() []Sentence {
 		{"the campaign is %s now", "群发任务当前为 {1}"},
 		{"the database does not answer", "数据库没有应答"},
 		{"a pooler has come between this process and the database: restart, and it is found out", "进程和数据库之间多了一个连接池：请重启，启动时会自动识别"},
+		{"a standby of the database was promoted: it is being found out whether it lacks anything; try again", "数据库的备库已提升为主库：正在核对它是否缺少数据，请重试"},
 		{"the database has no room", "数据库空间已满"},
 	}
 }

@@ -122,6 +122,12 @@ var serverSettings = []setting[Config]{{
 	help:  "start on a database that went back to this `TIME`, as the refused start named it, without a new epoch: for when nothing was sent since",
 	parse: func(c *Config, v string) error { return moment(&c.Server.AcceptOlder, v) },
 }, {
+	name: "after_promotion", def: server.PromotionWait,
+	help: "the `WAY` after a standby of PostgreSQL was promoted that commits did not wait for: wait or new-epoch, which holds what may have been sent and goes on by itself",
+	parse: func(c *Config, v string) error {
+		return choice(&c.Server.AfterPromotion, v, server.PromotionWait, server.PromotionNewEpoch)
+	},
+}, {
 	name:  "public_url",
 	help:  "the `URL` at which browsers see the server, such as https://posthouse.example: where oidc_issuer sends them back to (default what each request says by its Host)",
 	parse: func(c *Config, v string) error { return address(&c.Server.PublicURL, v, "http", "https") },

@@ -224,12 +224,23 @@ func (s *Server) answer() error {
 // PID is the process id of the server, 0 while it is stopped or killed.
 func (s *Server) PID() int { return s.process.pid }
 
-// Freeze stops the server's process where it stands, as one that hangs, and returns when all its threads have stopped;
-// Thaw lets it go on. PostgreSQL has a process for each connection, and those go on: it is for the others.
-func (s *Server) Freeze() error { return s.process.freeze() }
+// Freeze stops the server's processes where they stand, as those of one that hangs, and returns when all threads of the first have
+// stopped; Thaw lets it go on. PostgreSQL has a process for each connection, which are stopped after it.
+func (s *Server) Freeze() error {
+	err := s.process.freeze()
+	for _, pid := range children(s.process.pid) {
+		err = errors.Join(err, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	return err
+}
 
 // Thaw lets a frozen server go on.
-func (s *Server) Thaw() error { return syscall.Kill(s.process.pid, syscall.SIGCONT) }
+func (s *Server) Thaw() error {
+	for _, pid := range children(s.process.pid) {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // one that has ended needs none
+	}
+	return syscall.Kill(s.process.pid, syscall.SIGCONT)
+}
 
 // Alive reports whether the server's process runs.
 func (s *Server) Alive() bool { return !s.process.exited() }

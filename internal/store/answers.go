@@ -24,7 +24,20 @@ func (s Answers) Answer(ctx context.Context, tenant, endpoint, key, hash string)
 	if k.hash != hash {
 		return nil, false, posthouse.Errorf(posthouse.CodeKeyReused, "the Idempotency-Key was used for another request: use a new key for a new request")
 	}
-	return []byte(k.answer), true, nil
+	return []byte(k.answer), true, s.confirm(ctx, tenant, endpoint, key)
+}
+
+// confirm makes sure that a key which was read is on the standbys too, where commits wait for them: what was committed on a primary
+// that died or was cut off meanwhile is there to be read, and is lost with it. A lock of its row waits as each commit does.
+func (s Answers) confirm(ctx context.Context, tenant, endpoint, key string) error {
+	if !s.db.Dialect.AtOnce {
+		return nil
+	}
+	return s.change(ctx, time.Now(), "confirm an idempotency key", func(t *tx) error {
+		_, _, err := sqldb.First(t.Query, sqldb.Word, "SELECT owner FROM posthouse_idempotency WHERE tenant = ? AND endpoint = ? AND idem_key = ?"+t.DB.Dialect.Lock,
+			tenant, endpoint, key)
+		return err
+	})
 }
 
 // KeepAnswer keeps what the first caller of an Idempotency-Key is told, and returns what is kept: that, or what

@@ -96,6 +96,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	}
 	out = append(out, examineMail(ctx, c.Server)...)
 	out = append(out, examineSettings(ctx, s)...)
+	out = append(out, examineStandbys(ctx, s)...)
 	out = append(out, examineFile(ctx, s, full)...)
 	schema, whole := examineSchema(ctx, s)
 	out = append(append(out, schema...), examineClock(ctx, s))

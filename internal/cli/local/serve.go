@@ -115,7 +115,7 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	debug.FreeOSMemory() // what the start took, which the collector would not look at for a long time
 	select {
 	case err := <-s.Failed():
-		return fmt.Errorf("the listener ended: %w", err)
+		return fmt.Errorf("the server ended: %w", err)
 	case <-ctx.Done():
 		log.Info("stopping: what is under way finishes", "at_most", cmp.Or(c.Server.Drain, 15*time.Second).String())
 		return nil

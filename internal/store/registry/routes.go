@@ -78,9 +78,9 @@ func (s Routes) Route(ctx context.Context, tenant, name string, version int) (po
 	var found bool
 	var err error
 	if version == 0 {
-		r, found, err = latestRoute(s.db.Reads(ctx), tenant, name)
+		r, found, err = latestRoute(s.db.Often(ctx), tenant, name)
 	} else {
-		r, found, err = sqldb.First(s.db.Reads(ctx), readRoute, "SELECT "+routeColumns+" FROM posthouse_routes WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
+		r, found, err = sqldb.First(s.db.Often(ctx), readRoute, "SELECT "+routeColumns+" FROM posthouse_routes WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
 	}
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -19,13 +20,23 @@ type Watermark struct {
 	History string
 	// At rises with each raise. It is about the time of the last one.
 	At time.Time
+	// Stand is where it was raised, of a database that has standbys.
+	Stand sqldb.Stand
 }
 
-// WentBack says that a database is behind what was seen of it, or has another history.
+// WentBack says that a database is behind what was seen of it, has another history, or may be behind: a standby of it was promoted
+// for which commits did not wait.
 type WentBack struct{ Seen, Found Watermark }
+
+// Promoted reports whether a standby was promoted. Where it was not, the database was restored.
+func (e *WentBack) Promoted() bool { return e.Found.Stand.Promoted(e.Seen.Stand) }
 
 // Error is for people.
 func (e *WentBack) Error() string {
+	if e.Promoted() && e.Seen.History == e.Found.History && !e.Found.At.Before(e.Seen.At) {
+		return fmt.Sprintf("a standby of the database was promoted (timeline %d, was %d) that commits did not wait for: it may lack the last ones. It is as of %s",
+			e.Found.Stand.Timeline, e.Seen.Stand.Timeline, Moment(e.Found.At))
+	}
 	if e.Seen.History != e.Found.History {
 		return "the database has begun a new epoch"
 	}
@@ -46,6 +57,34 @@ type Tides struct{ db *sqldb.DB }
 // TidesOf are those of a database.
 func TidesOf(db *sqldb.DB) Tides { return Tides{db} }
 
+// Promotions lets nothing work on a standby that is promoted from now on until Decided is called, and tells of each. Raises find out
+// whether it lacks anything.
+func (s Tides) Promotions() <-chan struct{} { return s.db.Gate() }
+
+// Decided lets everything work on the database as a raise has found it, and reports whether no later promotion is to be decided about.
+func (s Tides) Decided(w Watermark) bool { return s.db.Decided(w.Stand.Timeline) }
+
+// Missing returns those of some messages that the database does not have.
+func (s Tides) Missing(ctx context.Context, messages []string) (missing []string, err error) {
+	for part := range sqldb.Parts(messages, sqldb.BulkStep) {
+		clause, args := s.db.Dialect.Among("id", part)
+		there, err := sqldb.All(s.db.Reads(sqldb.Deciding(ctx)), sqldb.Word, "SELECT id FROM posthouse_messages WHERE "+clause, args...)
+		if err != nil {
+			return missing, s.db.Coded(err, "look for messages")
+		}
+		has := map[string]bool{}
+		for _, id := range there {
+			has[id] = true
+		}
+		for _, id := range part {
+			if !has[id] {
+				missing = append(missing, id)
+			}
+		}
+	}
+	return missing, nil
+}
+
 // Watermark reads how far the database has come; not found where no server has worked on it yet.
 func (s Tides) Watermark(ctx context.Context) (w Watermark, found bool, err error) {
 	text, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, watermarkOf)
@@ -64,7 +103,7 @@ func parseWatermark(text string) (Watermark, error) {
 	if err != nil || history == "" {
 		return Watermark{}, fmt.Errorf("the watermark %.60q in the database is none", text)
 	}
-	return Watermark{history, sqldb.TimeOf(n)}, nil
+	return Watermark{History: history, At: sqldb.TimeOf(n)}, nil
 }
 
 func (w Watermark) text() string { return w.History + " " + strconv.FormatInt(sqldb.Micros(w.At), 10) }
@@ -72,13 +111,18 @@ func (w Watermark) text() string { return w.History + " " + strconv.FormatInt(sq
 // RaiseWatermark raises it and returns what it is now. Where the database is behind what was seen of it, or has another
 // history, nothing changes and the error is a *WentBack. What was seen is empty in a process that has seen nothing yet.
 func (s Tides) RaiseWatermark(ctx context.Context, now time.Time, seen Watermark) (w Watermark, err error) {
-	err = s.db.Change(ctx, now, "raise the watermark", func(x *sqldb.Tx) (err error) {
+	err = s.db.Change(sqldb.Deciding(ctx), now, "raise the watermark", func(x *sqldb.Tx) error {
 		t := passing{x}
+		var err error
 		if w, err = t.watermark(); err != nil {
 			return err
 		}
-		if seen != (Watermark{}) && (w.History != seen.History || w.At.Before(seen.At)) {
-			return &WentBack{seen, w}
+		kept, _, err := sqldb.First(t.Query, sqldb.Word, standOf)
+		if err != nil {
+			return err
+		}
+		if err := behind(seen, w, sqldb.ParseStand(kept)); err != nil {
+			return err
 		}
 		w.At, err = t.later(w.At)
 		if err != nil {
@@ -88,6 +132,25 @@ func (s Tides) RaiseWatermark(ctx context.Context, now time.Time, seen Watermark
 	})
 	return w, err
 }
+
+// behind refuses a database that went back, and one whose promoted standby may lack commits: by what this process saw of the former
+// primary, or by what the standby was told before, which is kept in it. A new machine has seen nothing, and learns it from there.
+func behind(seen, now Watermark, kept sqldb.Stand) error {
+	if seen.Stand == (sqldb.Stand{}) {
+		seen.Stand = kept
+	}
+	if seen.History != "" && (now.History != seen.History || now.At.Before(seen.At)) {
+		return &WentBack{seen, now}
+	}
+	for _, before := range []sqldb.Stand{seen.Stand, kept} {
+		if now.Stand.Promoted(before) && !before.Sync {
+			return &WentBack{Watermark{now.History, cmp.Or(seen.At, now.At), before}, now}
+		}
+	}
+	return nil
+}
+
+const standOf = "SELECT value FROM posthouse_meta WHERE name = 'stand'"
 
 // PassWatermark raises it over what was seen before the database went back: a person has decided to go on.
 func (s Tides) PassWatermark(ctx context.Context, now time.Time, seen Watermark) error {
@@ -118,16 +181,33 @@ func (t passing) watermark() (Watermark, error) {
 	if err != nil {
 		return Watermark{}, err
 	}
-	if found {
-		return parseWatermark(text)
+	stand, err := t.Stand()
+	if err != nil {
+		return Watermark{}, err
 	}
-	w := Watermark{History: newHistory(), At: sqldb.TimeOf(1)}
+	if found {
+		w, err := parseWatermark(text)
+		w.Stand = stand
+		return w, err
+	}
+	w := Watermark{newHistory(), sqldb.TimeOf(1), stand}
 	_, err = t.Exec("INSERT INTO posthouse_meta (name, value) VALUES ('watermark', ?)", w.text())
 	return w, err
 }
 
 func (t passing) setWatermark(w Watermark) error {
-	_, err := t.Exec("UPDATE posthouse_meta SET value = ? WHERE name = 'watermark'", w.text())
+	if _, err := t.Exec("UPDATE posthouse_meta SET value = ? WHERE name = 'watermark'", w.text()); err != nil || w.Stand == (sqldb.Stand{}) {
+		return err
+	}
+	text, found, err := sqldb.First(t.Query, sqldb.Word, standOf)
+	if err != nil || text == w.Stand.Text() {
+		return err
+	}
+	if !found {
+		_, err = t.Exec("INSERT INTO posthouse_meta (name, value) VALUES ('stand', ?)", w.Stand.Text())
+		return err
+	}
+	_, err = t.Exec("UPDATE posthouse_meta SET value = ? WHERE name = 'stand'", w.Stand.Text())
 	return err
 }
 

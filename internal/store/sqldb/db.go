@@ -24,10 +24,12 @@ type DB struct {
 	Reader    *sql.DB
 	committer *committer     // SQLite's one writer; nil elsewhere
 	ground    *ground        // what SQLite's file stands on, where it is written; nil elsewhere
+	primary   *primary       // which of PostgreSQL's servers takes the writes; nil elsewhere
 	sole      *lockfile.Lock // keeps other servers off SQLite's file; nil elsewhere
+	stands    bool           // PostgreSQL tells on which timeline it stands
 	Log       *slog.Logger
 	lately    reading      // of the database's clock
-	prepared  prepared     // look-ups that stay prepared
+	often     often        // look-ups that stay prepared
 	way       Way          // how connections come to PostgreSQL; empty elsewhere
 	found     bool         // and nothing has said so
 	pins      string       // goes before a statement that is a transaction by itself, where no session holds what it needs
@@ -82,9 +84,13 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.Name, err)
 	}
-	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, Log: o.Log, way: p.way, found: p.found, pins: p.pins}
+	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, primary: p.primary, Log: o.Log, way: p.way, found: p.found, pins: p.pins}
 	if _, err := d.check(ctx, s.Writer); err != nil {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.Name, err), s.Close())
+	}
+	if d.stand != "" {
+		var text string
+		s.stands = s.Writer.QueryRowContext(ctx, d.stand).Scan(&text) == nil // else it is behind something that is not PostgreSQL's own
 	}
 	if d.OneWriter && !o.ReadOnly {
 		if o.Sole {

@@ -27,14 +27,17 @@ type Dialect struct {
 	Lock, Skip string
 	// Share follows a SELECT whose rows nobody may change before the transaction ends.
 	Share string
-	// Blind is a placeholder whose value the planner does not look at: a plain ?, but where it would plan anew for each value.
-	Blind string
+	// Limit is a number of a hot query, such as the bound after LIMIT: a plain ?, but where the planner would look at its
+	// value and plan anew for each.
+	Limit string
 	// StartsLock waits for all who are writing flights; empty where a row of posthouse_meta stands for them.
 	StartsLock string
 	// lockSchema waits for the one lock of migrations and reads true when it is held.
 	lockSchema, unlockSchema string
 	// trySchema takes that lock for its transaction, and reads false where another has it; empty where lockSchema takes it.
 	trySchema string
+	// stand reads a Stand as text; empty where there is none.
+	stand string
 	// dollar is set where placeholders are $1, $2, … instead of ?.
 	dollar bool
 	// Arrays is set where many values are passed as one array a column. Elsewhere they are passed one by one.
@@ -120,7 +123,8 @@ type Dialect struct {
 // pools are the connections to a database: write for transactions, read for look-ups.
 type pools struct {
 	write, read *sql.DB
-	ground      *ground // what SQLite's file stands on, where it is written; nil elsewhere
+	ground      *ground  // what SQLite's file stands on, where it is written; nil elsewhere
+	primary     *primary // which of PostgreSQL's servers takes the writes; nil elsewhere
 
 	way         Way
 	found       bool
@@ -178,12 +182,9 @@ func (d *Dialect) By(index string) string {
 
 // Rebind turns ? into the dialect's placeholders. The texts hold no question mark
 // outside of placeholders.
-//
-// SQLite's planner looks at the value after LIMIT, and plans a prepared statement anew each time it is bound: more than half of the
-// time of a look-up that finds nothing.
 func (d *Dialect) Rebind(query string) string {
 	if !d.dollar {
-		return strings.ReplaceAll(query, "LIMIT ?", "LIMIT "+d.Blind)
+		return query
 	}
 	var b strings.Builder
 	b.Grow(len(query) + 16)

@@ -23,7 +23,7 @@ var Postgres = &Dialect{
 	Schemes:    []string{"postgres", "postgresql"},
 	Pairs:      true,
 	Parted:     true,
-	Blind:      "?",
+	Limit:      "?",
 	Goose:      goose.DialectPostgres,
 	clock:      postgresClock,
 	instant:    postgresClock, // a sub-select is read once
@@ -67,6 +67,8 @@ WHERE p.datname = current_database() LIMIT 1`,
 	Schemas:   true,
 
 	trySchema: "SELECT pg_try_advisory_xact_lock(7077101, hashtext(current_schema()))",
+	stand: `SELECT (SELECT system_identifier FROM pg_control_system())::text || ' ' || ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint ||
+		CASE WHEN current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') IN ('on', 'remote_write', 'remote_apply') THEN ' sync' ELSE ' async' END`,
 }
 
 func postgresFault(err error) Fault {

@@ -52,12 +52,12 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (pools, err
 	if err != nil {
 		return pools{}, err
 	}
-	p, err := openBy(ctx, dsn, cmp.Or(said, Direct))
+	p, err := openBy(ctx, dsn, cmp.Or(said, Direct), log)
 	if said != "" || !betweenUs(err) {
 		return p, err
 	}
 	log.Info("a pooler stands before the database: nothing rests on a session; where it keeps a session for each client, pool=session in the DSN saves some time", "found", err)
-	p, err = openBy(ctx, dsn, ByTransaction)
+	p, err = openBy(ctx, dsn, ByTransaction, log)
 	p.found = true
 	return p, err
 }
@@ -88,8 +88,8 @@ func postgresConfig(dsn string) (*pgxpool.Config, error) {
 }
 
 // openBy opens both pools, and a first connection to see whether the way is as it is said.
-func openBy(ctx context.Context, dsn string, way Way) (p pools, err error) {
-	p.way = way
+func openBy(ctx context.Context, dsn string, way Way, log *slog.Logger) (p pools, err error) {
+	p.way, p.primary = way, newPrimary(log)
 	if way == ByTransaction {
 		plans := writePlans
 		if strings.Contains(dsn, ownMode+"cache_statement") {
@@ -97,11 +97,11 @@ func openBy(ctx context.Context, dsn string, way Way) (p pools, err error) {
 		}
 		p.begin, p.pins = beginWith(plans), pinning(plans)
 	}
-	write, err := openWrites(ctx, dsn, way, way != ByTransaction) // else no plan outlives its statement
+	write, err := openWrites(ctx, dsn, way, p.primary, way != ByTransaction) // else no plan outlives its statement
 	if err != nil {
 		return pools{}, err
 	}
-	read, err := postgresPool(ctx, dsn, way, readPlans)
+	read, err := postgresPool(ctx, dsn, way, p.primary, readPlans)
 	if err != nil {
 		write.Close()
 		return pools{}, err
@@ -112,12 +112,12 @@ func openBy(ctx context.Context, dsn string, way Way) (p pools, err error) {
 
 // openWrites opens the pool for writes and sees whether the way is as it is said. Prepared statements have one plan for all values;
 // a router of Citus cannot use such a one, since it sends each statement where its values belong.
-func openWrites(ctx context.Context, dsn string, way Way, generic bool) (*pgxpool.Pool, error) {
+func openWrites(ctx context.Context, dsn string, way Way, primary *primary, generic bool) (*pgxpool.Pool, error) {
 	settings := writePlans
 	if generic {
 		settings = generically(settings)
 	}
-	pool, err := postgresPool(ctx, dsn, way, settings)
+	pool, err := postgresPool(ctx, dsn, way, primary, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func openWrites(ctx context.Context, dsn string, way Way, generic bool) (*pgxpoo
 	if err != nil {
 		return nil, err
 	}
-	return openWrites(ctx, dsn, way, false)
+	return openWrites(ctx, dsn, way, primary, false)
 }
 
 // generically plans a prepared statement once for all values.
@@ -142,22 +142,18 @@ func generically(plans map[string]string) map[string]string {
 	return plans
 }
 
-// spare is how long a connection may be idle, and how often that is looked at: a process with nothing to do keeps those that it uses all
-// the time, and what stands between may cut the others after a minute.
-const spare = 20 * time.Second
-
 // ownMode is pgx's parameter of a DSN for how statements are run. A pooler that keeps prepared statements in transaction mode, such as
 // pgbouncer from 1.21 on, bears cache_statement.
 const ownMode = "default_query_exec_mode="
 
 // postgresPool is a pool of pgx whose connections are of a way.
-func postgresPool(ctx context.Context, dsn string, way Way, settings map[string]string) (*pgxpool.Pool, error) {
+func postgresPool(ctx context.Context, dsn string, way Way, primary *primary, settings map[string]string) (*pgxpool.Pool, error) {
 	config, err := postgresConfig(dsn)
 	if err != nil {
 		return nil, err
 	}
 	config.MaxConns = max(config.MaxConns, 8)
-	config.MaxConnIdleTime, config.HealthCheckPeriod = spare, spare
+	config.MaxConnIdleTime = 5 * time.Minute
 	config.PingTimeout = cmp.Or(config.PingTimeout, 5*time.Second) // a connection that nobody knows any more must not hold up those behind it
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	own := config.ConnConfig.RuntimeParams
@@ -189,6 +185,7 @@ func postgresPool(ctx context.Context, dsn string, way Way, settings map[string]
 	if err != nil {
 		return nil, err
 	}
+	primary.guard(config)
 	return pgxpool.NewWithConfig(ctx, config)
 }
 

@@ -36,7 +36,7 @@ var SQLite = &Dialect{
 	Upsert: onConflict,
 	Add:    addOnConflict,
 	Pairs:  true,
-	Blind:  "0 + ?",
+	Limit:  "0 + ?",
 
 	deleteByKey: "DELETE FROM %s",
 	GiveBack:    giveBackPages,

@@ -18,17 +18,13 @@ type session struct {
 	frozen atomic.Bool
 	mute   atomic.Bool // the server's answer is swallowed, and its end is that of the session
 	done   chan struct{}
-	began  time.Time
-	moved  atomic.Int64 // when something went either way, in Unix nanoseconds
 
 	mu    sync.Mutex // guards server until it is set, and ended
 	ended bool
 }
 
 func newSession(p *Proxy, client net.Conn) *session {
-	s := &session{proxy: p, client: client, watch: p.options.Protocol.watcher(), done: make(chan struct{}), began: time.Now()}
-	s.moved.Store(s.began.UnixNano())
-	return s
+	return &session{proxy: p, client: client, watch: p.options.Protocol.watcher(), done: make(chan struct{})}
 }
 
 // run connects to the server and carries bytes both ways until both have ended.
@@ -68,7 +64,6 @@ func (s *session) pump(up bool, from, to net.Conn) {
 	piece := make([]byte, pieceSize)
 	for {
 		n, err := from.Read(piece)
-		s.moved.Store(time.Now().UnixNano())
 		if n > 0 && !s.carry(up, to, piece[:n]) {
 			s.abort()
 			return
@@ -172,12 +167,11 @@ func (s *session) abort() { s.end(true) }
 // close ends a session that both sides have ended.
 func (s *session) close() { s.end(false) }
 
-// end ends the session, and reports whether it had not ended.
-func (s *session) end(reset bool) bool {
+func (s *session) end(reset bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return false
+		return
 	}
 	s.ended = true
 	close(s.done)
@@ -186,7 +180,6 @@ func (s *session) end(reset bool) bool {
 			shut(c, reset)
 		}
 	}
-	return true
 }
 
 // shut closes a connection; with reset, what is unsent is dropped and the peer is told.

@@ -1,0 +1,51 @@
+package sqldb
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Stand is on which timeline of which PostgreSQL cluster a transaction stands, and whether its commits wait for a standby. The
+// zero value is that of a database that tells none: another one, or one behind something that is not PostgreSQL's own.
+type Stand struct {
+	System   string // the identifier that a cluster has from its making on, and its standbys too
+	Timeline int64  // rises with each promotion, and each restore to a point in time
+	Sync     bool   // a commit is on a standby before it is answered
+}
+
+// Promoted reports whether a standby was promoted between two stands of one cluster.
+func (s Stand) Promoted(since Stand) bool {
+	return since.System != "" && s.System == since.System && s.Timeline > since.Timeline
+}
+
+// Text is how it is kept.
+func (s Stand) Text() string {
+	way := "async"
+	if s.Sync {
+		way = "sync"
+	}
+	return fmt.Sprintf("%s %d %s", s.System, s.Timeline, way)
+}
+
+// ParseStand reads what Text wrote, and the zero value from anything else.
+func ParseStand(text string) Stand {
+	words := strings.Fields(text)
+	if len(words) != 3 {
+		return Stand{}
+	}
+	timeline, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil {
+		return Stand{}
+	}
+	return Stand{words[0], timeline, words[2] == "sync"}
+}
+
+// Stand reads it.
+func (t *Tx) Stand() (Stand, error) {
+	if !t.DB.stands {
+		return Stand{}, nil
+	}
+	text, _, err := First(t.Query, Word, t.DB.Dialect.stand)
+	return ParseStand(text), err
+}
