@@ -99,6 +99,8 @@ func ChannelStates() []ChannelState {
 
 // ChannelSettings is what an operator decides about a channel, whatever its driver.
 type ChannelSettings struct {
+	// Title is what people call the channel, shown beside its name; at most 255 characters. Defaults to none.
+	Title string `json:"title,omitempty"`
 	// Profile names a set of defaults: "duty" for the bank's notices, "flow" for
 	// the notices of workflows, which repeats what may have arrived, "wecom",
 	// "default". Defaults to "default".

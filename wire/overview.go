@@ -15,6 +15,14 @@ type Overview struct {
 	Lanes     []OverviewLane     `json:"lanes" doc:"What is open, by channel and priority."`
 	Parked    []OverviewParked   `json:"parked" doc:"Accounts that providers refuse now, by channel, of channels that send by several."`
 	Trouble   []OverviewTrouble  `json:"trouble" doc:"What attempts ended badly by, the most frequent first, at most ten."`
+	Channels  []OverviewChannel  `json:"channels,omitempty" doc:"How each channel goes, by name, where by=channel asks for it. Those without any count and without a window are missing."`
+}
+
+// OverviewChannel says how the sending of one channel went, and how full the window is that will stop it first.
+type OverviewChannel struct {
+	Channel  string           `json:"channel" doc:"The channel."`
+	Minutes  []OverviewMinute `json:"minutes" doc:"What was accepted and how attempts ended, by five minutes, oldest first. Those without any are missing."`
+	Tightest *Window          `json:"tightest,omitempty" doc:"The fullest of the windows that bound all that it sends; missing where it has none, or is not open here."`
 }
 
 // OverviewMinute counts deliveries that were accepted and attempts that ended in a minute, or in an hour.

@@ -58,6 +58,7 @@ func channels() []Sentence {
 		{"is %q, as at %s: each account stands once", "为 {1}，与 {2} 重复，每个账号只能出现一次"},
 		{"is %q, which is everybody: want the addresses of those who expect tests", "为 {1}，即所有人；请填写接收测试消息的地址"},
 		{"is %q, which is not a driver: want one of %s", "为 {1}，没有这个驱动，可选 {2}"},
+		{"is one line of at most %d characters, such as 柜台短信", "应为一行，最多 {1} 个字符，例如 柜台短信"},
 		{"is %q, which is not an IANA time zone such as Asia/Shanghai", "为 {1}，不是 IANA 时区；例如 Asia/Shanghai"},
 		{"is %q: want 1 to 63 of a-z, 0-9, '-', '_' and '.', the first a letter or digit", "为 {1}；应为 1 至 63 个字符，可用 a-z、0-9、-、_ 和 .，以字母或数字开头"},
 		{"is %q: want conversation, or nothing", "为 {1}，应为 conversation 或留空"},

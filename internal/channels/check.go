@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -38,6 +40,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 	}
 	pulled := t.Pulled(ch.ChannelSettings)
 	f.ranges(ch.ChannelSettings, pulled)
+	f.title(ch.Title)
 	f = append(f, retry.Check(ch.ChannelSettings)...)
 	if ch.TimeZone != "" {
 		if _, err := time.LoadLocation(ch.TimeZone); err != nil {
@@ -119,6 +122,16 @@ func (f *finder) fleet(s posthouse.ChannelSettings, pulled bool) {
 	}
 	if s.ChannelMaxInflight != 0 && !s.Accounts {
 		f.add("channel_max_inflight", "bounds all accounts together: without accounts max_inflight is that bound")
+	}
+}
+
+// maxTitle bounds a title, in characters.
+const maxTitle = 255
+
+// title finds a title that fits no line of a page.
+func (f *finder) title(text string) {
+	if n := utf8.RuneCountInString(text); n > maxTitle || strings.ContainsFunc(text, unicode.IsControl) || !utf8.ValidString(text) {
+		f.add("title", "is one line of at most %d characters, such as 柜台短信", maxTitle)
 	}
 }
 

@@ -3,7 +3,6 @@ package console
 import (
 	"maps"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -11,24 +10,6 @@ import (
 	"github.com/posthouse/posthouse/internal/console/plot"
 	"github.com/posthouse/posthouse/wire"
 )
-
-func showChannels(v *visit) error {
-	list, err := v.call().Channels.List(v.ctx())
-	if err != nil {
-		return err
-	}
-	b := board{Halted: v.query("state") == "halted"}
-	if b.List = list; b.Halted {
-		b.List = slices.DeleteFunc(list, isOpen)
-	}
-	return v.show("channels", "channels", b)
-}
-
-// board is what the list of channels shows.
-type board struct {
-	List   []posthouse.Channel
-	Halted bool // only those that do not send
-}
 
 // line is what the page of a channel shows.
 type line struct {
@@ -208,7 +189,7 @@ func pauseChannel(v *visit) error {
 	if _, err := v.call().Channels.PauseUntil(withNote(v.ctx(), pause.Reason), name, pause); err != nil {
 		return err
 	}
-	return v.goTo(v.at("channels", name) + "?said=paused_said")
+	return v.goTo(afterPause(v, name) + "?said=paused_said")
 }
 
 func resumeChannel(v *visit) error {
@@ -216,5 +197,13 @@ func resumeChannel(v *visit) error {
 	if _, err := v.call().Channels.Resume(withNote(v.ctx(), v.form("reason")), name); err != nil {
 		return err
 	}
-	return v.goTo(v.at("channels", name) + "?said=resumed_said")
+	return v.goTo(afterPause(v, name) + "?said=resumed_said")
+}
+
+// afterPause is the page that is shown when a channel was paused or resumed: the one with the form.
+func afterPause(v *visit, name string) string {
+	if v.form("from") == "board" {
+		return v.at("channels")
+	}
+	return v.at("channels", name)
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/wire"
@@ -18,16 +19,26 @@ type table struct {
 }
 
 // cell is one of a table.
-type cell struct{ Text, Link, Word, Class string }
+type cell struct {
+	Text, Link, Word, Class string
+	At                      time.Time
+}
+
+// Long reports whether a text is one of sentences: its column may have several lines.
+func (c cell) Long() bool { return len(c.Text) > longText }
+
+// longText is the length in bytes from which a text is no name or number.
+const longText = 40
 
 func plain(text string) cell { return cell{Text: text} }
+
+func when(at time.Time) cell { return cell{At: at} }
 
 func showTemplates(v *visit) error {
 	list, err := v.call().Templates.List(v.ctx())
 	t := table{Columns: []string{"template", "version", "title", "content", "changed"}, Empty: "no_template", Only: true, Hints: []string{"posthouse template set duty --text 'Duty: ${name}'"}}
-	f := frame{v: v}
 	for _, one := range list {
-		t.Rows = append(t.Rows, []cell{{Text: one.Name, Link: v.at("templates", one.Name)}, plain(fmt.Sprint(one.Version)), plain(one.Title), plain(one.Text), plain(f.Clock(one.CreatedAt))})
+		t.Rows = append(t.Rows, []cell{{Text: one.Name, Link: v.at("templates", one.Name)}, plain(fmt.Sprint(one.Version)), plain(one.Title), plain(one.Text), when(one.CreatedAt)})
 	}
 	return v.table("templates", t, err)
 }
@@ -35,9 +46,8 @@ func showTemplates(v *visit) error {
 func showOutbox(v *visit) error {
 	page, err := v.call().Outbox.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
 	t := table{Columns: []string{"id", "channel", "problem", "failures", "changed"}, Next: page.Next, Empty: "outbox_fine", Only: true, Hints: []string{"posthouse outbox"}}
-	f := frame{v: v}
 	for _, one := range page.Items {
-		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Channel), plain(one.Problem), plain(fmt.Sprint(one.Failures)), plain(f.Clock(one.FailedAt))})
+		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Channel), plain(one.Problem), plain(fmt.Sprint(one.Failures)), when(one.FailedAt)})
 	}
 	return v.table("outbox", t, err)
 }
@@ -46,9 +56,8 @@ func showAudit(v *visit) error {
 	filter := client.AuditFilter{Key: v.query("key"), Action: v.query("action"), Target: v.query("target"), Cursor: v.query("cursor"), Limit: pageLength}
 	page, err := v.call().Audit.List(v.ctx(), filter)
 	t := table{Columns: []string{"at_time", "by", "action", "target", "affected", "note", "from"}, Next: page.Next, Empty: "no_audit", Hints: []string{"posthouse audit list --since 7d"}}
-	f := frame{v: v}
 	for _, e := range page.Items {
-		t.Rows = append(t.Rows, []cell{plain(f.Clock(e.At)), plain(whoOf(e)), plain(e.Action), plain(e.Target), plain(fmt.Sprint(e.Affected)), plain(e.Note), plain(e.Source)})
+		t.Rows = append(t.Rows, []cell{when(e.At), plain(whoOf(e)), plain(e.Action), plain(e.Target), plain(fmt.Sprint(e.Affected)), plain(e.Note), plain(e.Source)})
 	}
 	return v.table("audit", t, err)
 }

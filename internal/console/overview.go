@@ -1,10 +1,8 @@
 package console
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -97,15 +95,11 @@ func (o *overview) Spark(of string) string {
 	value := func(b *wire.OverviewMinute) int {
 		return map[string]int{"accepted": b.Accepted, "sent": b.Sent, "failed": b.Failed, "again": b.Again, "unknown": b.Unknown}[of]
 	}
-	most := 1
+	values := make([]int, len(o.Bars))
 	for i := range o.Bars {
-		most = max(most, value(&o.Bars[i].OverviewMinute))
+		values[i] = value(&o.Bars[i].OverviewMinute)
 	}
-	var b strings.Builder
-	for i := range o.Bars {
-		fmt.Fprintf(&b, "%.1f,%.1f ", 100*float64(i)/float64(max(len(o.Bars)-1, 1)), 23-22*float64(value(&o.Bars[i].OverviewMinute))/float64(most))
-	}
-	return b.String()
+	return sparkline(values, slices.Max(append([]int{1}, values...)))
 }
 
 // halted reads which channels do not send.

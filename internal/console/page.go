@@ -49,7 +49,7 @@ func (p pages) read(from fs.FS) error {
 	for _, name := range names {
 		p[strings.TrimSuffix(strings.TrimPrefix(name, "pages/"), ".html")] = sync.OnceValues(func() (*template.Template, error) {
 			// Of each form as it is drawn there is one click: whatever the form decides, it decides once.
-			t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID, "sh": shellWord, "path": segment}).ParseFS(files, "pages/parts/*.html")
+			t, err := template.New("frame").Funcs(template.FuncMap{"click": posthouse.NewID, "sh": shellWord, "path": segment, "idHead": idHead, "idTail": idTail}).ParseFS(files, "pages/parts/*.html")
 			if err != nil {
 				return nil, err
 			}

@@ -20,6 +20,7 @@ func doors() []door {
 		{"GET", "enter", false, showEnter},
 		{"POST", "enter", false, enterByLink},
 		{"GET", "lang/{lang}", false, chooseLanguage},
+		{"GET", "density/{density}", false, chooseDensity},
 		{"GET", "zone", false, showZone},
 		{"POST", "zone", false, chooseZone},
 		{"GET", "me", true, showMe},

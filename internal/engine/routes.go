@@ -331,6 +331,18 @@ func (rs *Routes) Windows(tenant, channel string, accounts []string) (list []sta
 	return r.admission.Windows(accounts), true
 }
 
+// Open are the names of a tenant's channels that are open in this process.
+func (rs *Routes) Open(tenant string) (names []string) {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	for k := range rs.routes {
+		if k.Tenant == tenant {
+			names = append(names, k.Channel)
+		}
+	}
+	return names
+}
+
 // worthMoving is how long an account cannot send before what waits for it moves: a short wait for a rate limit is no reason.
 const worthMoving = 5 * time.Second
 

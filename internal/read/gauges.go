@@ -18,6 +18,8 @@ import (
 // Tiers are the windows of channels that are open.
 type Tiers interface {
 	Windows(tenant, channel string, accounts []string) (list []state.Counted, open bool)
+	// Open are the names of a tenant's channels that are open.
+	Open(tenant string) []string
 }
 
 // Fills says how full windows are.
@@ -54,6 +56,33 @@ func (g Gauges) Windows(ctx context.Context, tenant, channel string, accounts []
 	}
 	list, next := cut(gaugesOf(tiers), cursor, limit)
 	return g.filled(ctx, tiers, list, next)
+}
+
+// Tightest is the fullest window of each channel of a tenant that is open here, of those that bound all that it sends: its own, its
+// tenant's, and those of its one account. It takes one look for all.
+func (g Gauges) Tightest(ctx context.Context, tenant string) (map[string]wire.Window, error) {
+	var tiers []state.Counted
+	var list []gauge
+	var of []string // the channel of each window
+	for _, channel := range g.Tiers.Open(tenant) {
+		own, _ := g.Tiers.Windows(tenant, channel, []string{})
+		for _, w := range gaugesOf(own) {
+			w.bound += len(tiers)
+			list, of = append(list, w), append(of, channel)
+		}
+		tiers = append(tiers, own...)
+	}
+	filled, _, err := g.filled(ctx, tiers, list, "")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]wire.Window{}
+	for i, w := range filled {
+		if full, some := out[of[i]]; !some || w.Used*full.Max > full.Used*w.Max {
+			out[of[i]] = w
+		}
+	}
+	return out, nil
 }
 
 // gaugesOf are the windows of tiers, by key.

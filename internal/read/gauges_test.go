@@ -26,6 +26,8 @@ func (g *gauged) Windows(_, channel string, _ []string) ([]state.Counted, bool) 
 	return g.tiers, channel == "c"
 }
 
+func (g *gauged) Open(string) []string { return []string{"c"} }
+
 func (g *gauged) Fills(_ context.Context, bounds []limit.Bound) ([][]limit.Fill, error) {
 	var keys []string
 	list := make([][]limit.Fill, len(bounds))
@@ -85,6 +87,11 @@ func TestWindowsAreListedByPages(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]string{{"kt", "kc"}, {"ka"}, {"kar", "kb"}}, g.looks); diff != "" {
 		t.Errorf("looked at (-want +got):\n%s", diff)
+	}
+	g.looks = nil
+	full, err := Gauges{g, g, g}.Tightest(t.Context(), "t")
+	if w := full["c"]; err != nil || len(full) != 1 || w.Max != 1 || w.Used != 2 || len(g.looks) != 1 {
+		t.Errorf("the fullest is %+v after %d looks, %v", full, len(g.looks), err)
 	}
 	if _, _, err := (Gauges{g, g, g}).Windows(t.Context(), "t", "elsewhere", nil, "", 2); posthouse.CodeOf(err) != posthouse.CodeConflict {
 		t.Errorf("of a channel that is not open: %v", err)

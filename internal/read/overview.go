@@ -3,6 +3,7 @@ package read
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,12 +36,18 @@ type Gates interface {
 	Gates(ctx context.Context, tenant string) ([]work.Gate, error)
 }
 
+// Fullness says which window is the fullest of each channel that is open here.
+type Fullness interface {
+	Tightest(ctx context.Context, tenant string) (map[string]wire.Window, error)
+}
+
 // Overviewer reads how the sending of tenants goes. All of its fields are required.
 type Overviewer struct {
 	Tallies Tallies
 	Depths  Depths
 	Lines   Lines
 	Gates   Gates
+	Fill    Fullness
 }
 
 // mostTrouble bounds the list of what went wrong.
@@ -61,16 +68,8 @@ func (o Overviewer) Overview(ctx context.Context, tenant, channel string, now, s
 		if channel != "" && c.Channel != channel {
 			continue
 		}
-		if n := len(out.Minutes); n == 0 || !out.Minutes[n-1].At.Equal(c.At) {
-			out.Minutes = append(out.Minutes, wire.OverviewMinute{At: c.At})
-		}
-		minute := &out.Minutes[len(out.Minutes)-1]
-		if c.Outcome == work.Accepted {
-			minute.Accepted += c.N
-			continue
-		}
-		add(minute, posthouse.Class(c.Outcome), c.N)
-		if class := posthouse.Class(c.Outcome); class != posthouse.ClassOK {
+		tell(&out.Minutes, c)
+		if class := posthouse.Class(c.Outcome); class != posthouse.ClassOK && c.Outcome != work.Accepted {
 			trouble[wire.OverviewTrouble{Channel: c.Channel, Class: class}] += c.N
 		}
 	}
@@ -85,6 +84,55 @@ func (o Overviewer) Overview(ctx context.Context, tenant, channel string, now, s
 	out.Lanes, out.CountedAt = o.lanes(tenant, channel, now)
 	out.Parked, err = o.parked(ctx, tenant, channel, now)
 	return out, err
+}
+
+// fiveMinutes is the step of what is told of each channel: a fleet has hundreds of them.
+const fiveMinutes = 5 * time.Minute
+
+// ByChannel is how the sending of each channel of a tenant went since a time, and how full the window is that will stop it first: from the
+// same counts, and from one look at all windows.
+func (o Overviewer) ByChannel(ctx context.Context, tenant string, now, since time.Time) ([]wire.OverviewChannel, error) {
+	var step posthouse.Duration
+	counts, err := o.counts(ctx, tenant, now, since, &step)
+	if err != nil {
+		return nil, err
+	}
+	tightest, err := o.Fill.Tightest(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]*wire.OverviewChannel{}
+	named := func(channel string) *wire.OverviewChannel {
+		if of[channel] == nil {
+			of[channel] = &wire.OverviewChannel{Channel: channel, Minutes: []wire.OverviewMinute{}}
+		}
+		return of[channel]
+	}
+	for _, c := range counts {
+		c.At = c.At.Truncate(fiveMinutes)
+		tell(&named(c.Channel).Minutes, c)
+	}
+	for channel, w := range tightest {
+		named(channel).Tightest = &w
+	}
+	list := make([]wire.OverviewChannel, 0, len(of))
+	for _, channel := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, *of[channel])
+	}
+	return list, nil
+}
+
+// tell adds a count to the last of some minutes, or to a new one.
+func tell(list *[]wire.OverviewMinute, c work.Minute) {
+	if n := len(*list); n == 0 || !(*list)[n-1].At.Equal(c.At) {
+		*list = append(*list, wire.OverviewMinute{At: c.At})
+	}
+	minute := &(*list)[len(*list)-1]
+	if c.Outcome == work.Accepted {
+		minute.Accepted += c.N
+		return
+	}
+	add(minute, posthouse.Class(c.Outcome), c.N)
 }
 
 // parked counts the accounts that providers refuse, by channel. A gate without an account is of the whole channel, whose state says it.

@@ -42,6 +42,11 @@ func (k kept) Channel(_, name string) *state.Channel {
 
 func (k kept) Gates(context.Context, string) ([]work.Gate, error) { return k.gates, nil }
 
+// Tightest is a full window of the channel c, of which nothing was counted.
+func (k kept) Tightest(context.Context, string) (map[string]wire.Window, error) {
+	return map[string]wire.Window{"c": {Of: "channel", Max: 5, Used: 5}}, nil
+}
+
 func (k kept) Depths() ([]work.Depth, time.Time) { return k.depths, time.Unix(60, 0).UTC() }
 
 func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
@@ -67,7 +72,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 		k.gates = append(k.gates, work.Gate{Tenant: "t1", Channel: "a", Account: account, Until: now.Add(until)})
 	}
 	k.gates = append(k.gates, work.Gate{Tenant: "t1", Channel: "b", Account: "1", Until: now.Add(time.Second)})
-	got, err := Overviewer{k, k, k, k}.Overview(t.Context(), "t1", "", now, first)
+	got, err := Overviewer{k, k, k, k, k}.Overview(t.Context(), "t1", "", now, first)
 	want := wire.Overview{
 		At:        now,
 		Step:      posthouse.Duration(time.Minute),
@@ -83,7 +88,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	got, err = Overviewer{k, k, k, k}.Overview(t.Context(), "t1", "b", now, first)
+	got, err = Overviewer{k, k, k, k, k}.Overview(t.Context(), "t1", "b", now, first)
 	want = wire.Overview{
 		At: now, Step: posthouse.Duration(time.Minute), Minutes: []wire.OverviewMinute{{At: first, Accepted: 2, Failed: 2}}, CountedAt: second,
 		Lanes: []wire.OverviewLane{}, Parked: []wire.OverviewParked{{Channel: "b", Accounts: 1, Until: now.Add(time.Second)}}, Trouble: []wire.OverviewTrouble{{Channel: "b", Class: posthouse.ClassRecipient, N: 2}},
@@ -91,7 +96,15 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v, of a channel (-want +got):\n%s", err, diff)
 	}
-	got, err = Overviewer{k, k, k, k}.Overview(t.Context(), "t1", "", now, now.Add(-24*time.Hour))
+	channels, err := Overviewer{k, k, k, k, k}.ByChannel(t.Context(), "t1", now, first)
+	if diff := cmp.Diff([]wire.OverviewChannel{
+		{Channel: "a", Minutes: []wire.OverviewMinute{{At: first, Accepted: 9, Sent: 5, Again: 3, Unknown: 3}}},
+		{Channel: "b", Minutes: []wire.OverviewMinute{{At: first, Accepted: 2, Failed: 2}}},
+		{Channel: "c", Minutes: []wire.OverviewMinute{}, Tightest: &wire.Window{Of: "channel", Max: 5, Used: 5}},
+	}, channels); err != nil || diff != "" {
+		t.Errorf("%v, by channel (-want +got):\n%s", err, diff)
+	}
+	got, err = Overviewer{k, k, k, k, k}.Overview(t.Context(), "t1", "", now, now.Add(-24*time.Hour))
 	if err != nil || got.Step.Std() != time.Hour || len(got.Minutes) != 1 {
 		t.Errorf("a day is told by %s: %+v, %v", got.Step, got.Minutes, err)
 	}

@@ -26,6 +26,7 @@ type channelFlag struct {
 
 // channelFlags are the settings that fit a flag; rules and what is longer goes in a file.
 var channelFlags = []channelFlag{
+	{"title", "what people call it, a `TEXT` that pages show beside its name", nil},
 	{"profile", "a set of defaults, a `NAME`: default, duty, flow or wecom", nil},
 	{"every", "send in runs, one each `DURATION`; 0s sends at once", duration},
 	{"job", "the `NAME` of the runs in logs and metrics", nil},

@@ -1,9 +1,24 @@
-// Says when the server does not answer what a page asks for by itself, leads to the search by a key, and ticks all of a list at once.
+// Says when the server does not answer what a page asks for by itself, leads to the search by a key, copies ids, and ticks all of a list at
+// once.
 "use strict";
 {
 	const stale = document.getElementById("stale");
 	document.addEventListener("htmx:sendError", () => { stale.hidden = false; });
 	document.addEventListener("htmx:afterOnLoad", () => { stale.hidden = true; });
+	// A list that refreshes itself waits while somebody fills in a form in it.
+	document.addEventListener("htmx:beforeRequest", (e) => { if (e.target.querySelector("details.pop[open]")) e.preventDefault(); });
+	const copies = () => { for (const b of document.querySelectorAll("button[data-copy]")) b.hidden = !navigator.clipboard; };
+	copies();
+	document.addEventListener("htmx:afterSettle", copies);
+	document.addEventListener("click", async (e) => {
+		const b = e.target.closest("button[data-copy]");
+		if (b) {
+			await navigator.clipboard.writeText(b.dataset.copy);
+			b.classList.add("done");
+			if (b.dataset.done) b.textContent = b.dataset.done;
+		}
+		for (const open of document.querySelectorAll("details.pop[open]")) if (!open.contains(e.target)) open.open = false;
+	});
 	for (const all of document.querySelectorAll("input[data-all]")) {
 		const each = () => [...all.form.elements].filter((e) => e.name === all.dataset.all);
 		all.hidden = false;
@@ -27,10 +42,6 @@
 			into.files = e.dataTransfer.files;
 			into.dispatchEvent(new Event("change", { bubbles: true }));
 		});
-	}
-	for (const copy of document.querySelectorAll("button[data-copy]")) {
-		copy.hidden = !navigator.clipboard;
-		copy.addEventListener("click", () => navigator.clipboard.writeText(copy.dataset.copy).then(() => { copy.textContent = copy.dataset.done; }));
 	}
 	document.addEventListener("keydown", (e) => {
 		const field = document.querySelector(".seek input");

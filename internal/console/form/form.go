@@ -110,6 +110,7 @@ func channelSettings(ch posthouse.Channel) []Field {
 		policies = append(policies, string(p))
 	}
 	return []Field{
+		{Field: wire.Field{Label: "Title", LabelZH: "显示名称", Help: "What people call it, shown beside its name.", HelpZH: "与渠道名一起显示，方便辨认。", Kind: wire.FieldKind(channel.KindString)}, Name: "title", Value: ch.Title},
 		{Field: wire.Field{Label: "Profile", LabelZH: "预设", Help: "A set of defaults, such as duty, flow or wecom.", HelpZH: "一组默认设置，例如 duty、flow、wecom。", Kind: "string"}, Name: "profile", Value: ch.Profile},
 		{Field: wire.Field{Label: "It sends by several accounts", LabelZH: "用多个账号发送", Kind: wire.FieldKind(channel.KindBool)}, Name: "accounts", Checked: ch.Accounts},
 		{Field: wire.Field{Label: "Tries", LabelZH: "最多失败次数", Help: "How many failures end a delivery. Without it the profile's, or 8.", HelpZH: "失败多少次后不再重试。不填则按预设，或 8 次。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "tries", Value: unlessZero(ch.Tries)},

@@ -24,6 +24,7 @@ type Reader struct {
 // Channel is a channel as the form says it.
 func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel {
 	ch.Config = r.config(ofChannel(d, ch), ch.Config)
+	ch.Title = strings.TrimSpace(r.Sent("title"))
 	ch.Profile, ch.OnUnknown, ch.Accounts = r.Sent("profile"), posthouse.Policy(r.Sent("on_unknown")), r.Sent("accounts") != ""
 	ch.Tries, ch.Limits = r.whole("tries"), r.windows("limits")
 	return ch
