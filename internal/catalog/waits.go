@@ -71,5 +71,7 @@ func reasons() []Sentence {
 		{"limit_template", "模板的限流窗口已满"}, {"operator_retry", "人工决定再发"}, {"operator_undo", "撤回了批量处理"}, {"operator_not_sent", "人工确认未送达"},
 		{"operator_sent", "人工确认已送达"}, {"given_back", "发送端退回，未发送"}, {"reassigned", "从发送端收回"}, {"no_retry", "发送端表示重试无用"},
 		{"caller_left", "调用方已离开"}, {"failover", "换账号"}, {"epoch_hold", "数据库恢复后挂起"}, {"told", "已由其他步骤通知到"}, {"channel_gone", "渠道已删除"},
+		{"NETWORK_ERROR", "网络错误"}, {"API_TIMEOUT", "平台超时未应答"}, {"CANCELLED", "调用已放弃"}, {"ADDRESS_BLOCKED", "不允许访问该地址"}, {"BAD_REQUEST", "请求无法发出"},
+		{"LOCAL_ERROR", "本机无法建立连接"}, {"NO_NAME_SERVER", "域名服务器没有应答"}, {"no_answer", "没有应答"},
 	}
 }

@@ -125,6 +125,14 @@ func eventWords() map[posthouse.EventType]word {
 	}
 }
 
+// Nth names an attempt by its number.
+func (f frame) Nth(n int) string {
+	if f.v.zh {
+		return fmt.Sprintf("第 %d 次发送", n)
+	}
+	return fmt.Sprintf("Attempt %d:", n)
+}
+
 // EventWord says what happened.
 func (f frame) EventWord(e posthouse.Event) string {
 	w, ok := eventWords()[e.Type]

@@ -1,0 +1,85 @@
+package console
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// What is written down of a delivery in four places is one list: an attempt and its result are one line of it, with the time since the one
+// before.
+func TestTheTimelineIsOneList(t *testing.T) {
+	t.Parallel()
+	at := func(s int) time.Time { return time.Date(2026, 3, 1, 8, 0, s, 0, time.UTC) }
+	l := life{Story: wire.Story{
+		Events: []posthouse.Event{
+			{Version: 1, At: at(0), Type: posthouse.EventAccept, To: posthouse.Pending},
+			{Version: 2, At: at(10), Type: posthouse.EventStart, To: posthouse.Sending, Attempt: 1},
+			{Version: 3, At: at(12), Type: posthouse.EventRetry, To: posthouse.Pending, Attempt: 1},
+			{Version: 4, At: at(60), Type: posthouse.EventStart, To: posthouse.Sending, Attempt: 2},
+		},
+		Attempts: []posthouse.Attempt{{Number: 1, StartedAt: at(10), FinishedAt: at(12), Class: posthouse.ClassRate}, {Number: 2, StartedAt: at(60)}, {Number: 7, StartedAt: at(90)}},
+		Reported: []wire.Line{{At: at(30), Agent: "phone-1"}},
+	}}
+	type line struct {
+		Kind  string
+		Event posthouse.EventType
+		Try   int
+		Began bool
+		Gap   time.Duration
+	}
+	var got []line
+	for _, m := range l.Timeline() {
+		one := line{Kind: m.Kind, Event: m.Event.Type, Began: m.Began, Gap: m.Gap}
+		if m.Try != nil {
+			one.Try = m.Try.Number
+		}
+		got = append(got, one)
+	}
+	want := []line{
+		{Kind: "step", Event: posthouse.EventAccept}, {Kind: "attempt", Event: posthouse.EventRetry, Try: 1, Gap: 10 * time.Second}, {Kind: "phone", Gap: 18 * time.Second},
+		{Kind: "attempt", Event: posthouse.EventStart, Try: 2, Began: true, Gap: 30 * time.Second}, {Kind: "attempt", Try: 7, Began: true, Gap: 30 * time.Second},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if list := (life{}).Timeline(); len(list) != 0 {
+		t.Errorf("of nothing there are %d lines", len(list))
+	}
+}
+
+// The page says what happens next and when: a delivery that waits is sent when the last of what holds it is over.
+func TestWhatHappensNext(t *testing.T) {
+	t.Parallel()
+	soon, late := time.Unix(60, 0), time.Unix(600, 0)
+	of := func(state posthouse.State, waits ...wire.Wait) life {
+		d := posthouse.Delivery{State: state, Attempts: 2, LeaseUntil: soon}
+		return life{Story: wire.Story{Delivery: d}, Why: wire.Explanation{Waits: waits}, Ready: readyFor(d)}
+	}
+	for name, c := range map[string]struct {
+		of   life
+		want next
+	}{
+		"due":                {of(posthouse.Pending), next{Word: "next_claim", Count: 3}},
+		"held for a time":    {of(posthouse.Pending, wire.Wait{Until: late}, wire.Wait{Until: soon}), next{Word: "next_send", At: late, Count: 3}},
+		"held by a person":   {of(posthouse.Pending, wire.Wait{Until: late}, wire.Wait{Cause: "paused"}), next{Word: "next_held", Count: 3}},
+		"under way":          {of(posthouse.Sending), next{Word: "next_lease", At: soon}},
+		"unknown, asked":     {of(posthouse.Unknown, wire.Wait{Cause: "query", Until: soon}), next{Word: "next_query", At: soon}},
+		"unknown for people": {of(posthouse.Unknown, wire.Wait{Cause: "operator"}), next{Word: "next_receipt_or_person"}},
+		"quarantined":        {of(posthouse.Quarantined), next{Word: "next_person"}},
+		"sent":               {of(posthouse.Sent), next{Word: "next_receipt"}},
+		"failed":             {of(posthouse.Failed), next{Word: "next_replay"}},
+		"cancelled":          {of(posthouse.Cancelled), next{Word: "next_nothing"}},
+	} {
+		if got := c.of.Next(); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+		if say(c.want.Word, true) == c.want.Word {
+			t.Errorf("%s has no word", c.want.Word)
+		}
+	}
+}
