@@ -2,7 +2,7 @@ package catalog
 
 // waits are what holds a delivery, as explain says it.
 func waits() []Sentence {
-	return []Sentence{
+	return append(calls(), []Sentence{
 		{"%d calls are under way, and the provider bears no more at once", "已有 {1} 个调用在进行，平台同时只能承受这么多"},
 		{"all %d slots of each account that may send it are in use in this process", "可用账号在本进程的 {1} 个并发位都已占用"},
 		{"all %d slots of the channel are in use in this process", "渠道在本进程的 {1} 个并发位都已占用"},
@@ -44,7 +44,7 @@ func waits() []Sentence {
 		{"it waits for those before it with the same ordering_key; the database does not say now which these are", "等待同一顺序键的前面几条；数据库此刻无法给出是哪几条"},
 		{"it waits for its turn among those with the same ordering_key", "等待同一顺序键的其他消息，轮到它时发送"},
 		{"the message %s, which has the same ordering_key, is not settled yet", "同一顺序键的消息 {1} 尚未结束"},
-	}
+	}...)
 }
 
 // words are arguments that are words of ours.

@@ -28,6 +28,7 @@ func routes() []route {
 		{"GET", "start", web.Use{Scope: admin, Action: "channels.put"}, showGuide},
 		acts("start", "channels.put", takeStep),
 		looks("search", "deliveries.read", showSearch),
+		{"POST", "search", web.Use{Scope: reads, Action: "deliveries.read"}, changeViews},
 		looks("search.csv", "deliveries.read", saveFound),
 		looks("messages/{id}", "messages.read", showMessage),
 		looks("messages/{id}/proof", "proofs.read", showProof),

@@ -17,6 +17,7 @@ type found struct {
 	Ranks  []posthouse.Priority
 	Older  string // the query of the next page
 	File   string // the query of the file of all pages
+	narrowing
 }
 
 // asked is what the query of a visit asks for.
@@ -33,7 +34,7 @@ type times struct{ From, To string }
 func questionOf(v *visit, value func(name string) string, q *seek.Question) (t times, err error) {
 	t = times{From: value("since"), To: value("until")}
 	*q = seek.Question{
-		Words: value("q"), Channel: value("channel"), Kind: value("kind"), Account: value("account"), State: value("state"), Reason: value("reason"),
+		Words: seek.Plain(value("q")), Channel: value("channel"), Kind: value("kind"), Account: value("account"), State: value("state"), Reason: value("reason"),
 		Priority: value("priority"), Known: value("known") != "", Ref: value("ref") != "",
 	}
 	var problems []posthouse.Problem
@@ -81,12 +82,18 @@ func showSearch(v *visit) error {
 		switch {
 		case f.Found.Known:
 			q.Set("known", "1")
+			if f.As != "" {
+				q.Set("q", f.As)
+			}
 		case f.Found.Ref:
 			q.Set("ref", "1")
 		case f.User != "":
 			q.Set("q", f.User)
 		}
 		f.Older = "?" + q.Encode()
+	}
+	if f.narrowing, err = narrowingOf(v, f.Question, f.List); err != nil {
+		return err
 	}
 	return v.show("search", "search", f)
 }

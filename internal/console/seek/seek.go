@@ -5,14 +5,18 @@
 package seek
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/phone"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -42,6 +46,7 @@ type Found struct {
 	Known bool   // List and Next are of deliveries by their address or provider's id
 	Ref   bool   // Next is of deliveries by their messages' kind and ref
 	User  string // Next is of the deliveries to this user, whom the words name otherwise
+	As    string // List and Next are of this form of the words, empty for the words themselves
 }
 
 // Met is a campaign of that name, or one that has the address among its members.
@@ -92,7 +97,50 @@ func (s Seeker) Find(ctx context.Context, q Question, cursor string) (f Found, e
 	if f.Met, err = s.campaigns(ctx, q, f.Users); err != nil || len(f.List)+len(f.Users) > 0 {
 		return f, err
 	}
-	return f, s.known(ctx, &f, q, filter)
+	if err := s.known(ctx, &f, q, filter); err != nil || len(f.List) > 0 {
+		return f, err
+	}
+	return f, s.otherwise(ctx, &f, q, filter)
+}
+
+// otherwise fills in the deliveries to a number that the words write in another form, where there are any.
+func (s Seeker) otherwise(ctx context.Context, f *Found, q Question, filter client.Filter) error {
+	for _, form := range forms(q.Words)[1:] {
+		filter.KnownAs = form
+		page, err := s.API.Deliveries.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		if len(page.Items) > 0 {
+			f.As, f.List, f.Next, f.Short = form, page.Items, page.Next, page.Next != "" && len(page.Items) < filter.Limit
+			return nil
+		}
+	}
+	return nil
+}
+
+// homeRegion is of the numbers that are written without a country.
+const homeRegion = "CN"
+
+// Plain is what somebody typed with what a keyboard or a table makes of it taken away: wide letters and digits, and spaces around and in a
+// row.
+func Plain(words string) string {
+	return strings.Join(strings.Fields(norm.NFKC.String(words)), " ")
+}
+
+// forms are the words, and where they are a number its other forms: that of all countries, and the digits at home.
+func forms(words string) []string {
+	list := []string{words}
+	n, err := phone.Parse(words, homeRegion)
+	if err != nil {
+		return list
+	}
+	for _, form := range []string{n.E164, n.National} {
+		if !slices.Contains(list, form) {
+			list = append(list, form)
+		}
+	}
+	return list
 }
 
 // Filter is what is asked for besides the words.
@@ -167,12 +215,20 @@ func (s Seeker) add(ctx context.Context, f *Found, filter client.Filter) (next s
 // byDirectory adds what users got whose name or address begins with the words. Behind the first page it goes on where that is one: of
 // several each is a link.
 func (s Seeker) byDirectory(ctx context.Context, f *Found, q Question, filter client.Filter) error {
-	page, err := s.API.Users.Find(ctx, q.Words, mostUsers+2)
-	if err != nil {
-		return err
+	var users []posthouse.User
+	for _, form := range forms(q.Words) {
+		page, err := s.API.Users.Find(ctx, form, mostUsers+2)
+		if err != nil {
+			return err
+		}
+		for _, u := range page.Items {
+			if !slices.ContainsFunc(users, func(have posthouse.User) bool { return have.ID == u.ID }) {
+				users = append(users, u)
+			}
+		}
 	}
-	next := ""
-	for _, u := range page.Items {
+	next, err := "", error(nil)
+	for _, u := range users {
 		if u.ID == q.Words {
 			continue
 		}
@@ -269,7 +325,7 @@ func (s Seeker) Every(ctx context.Context, q Question, first Found, each func(po
 	case q.Words == "":
 		return s.every(ctx, filter, each)
 	case first.Known:
-		filter.KnownAs = q.Words
+		filter.KnownAs = cmp.Or(first.As, q.Words)
 		return s.every(ctx, filter, each)
 	}
 	users := []string{q.Words}
