@@ -111,7 +111,7 @@ func TestVersionsSideBySideLoseNothing(t *testing.T) {
 			h.Settle(t)
 			h.Judge(t)
 			have, want, err := h.Store(t).Schema.Schema(t.Context())
-			if err != nil || have != want+2 {
+			if err != nil || have <= want {
 				t.Errorf("the schema has version %d, and this program's is %d, %v: want the later release's", have, want, err)
 			}
 			house.Report(t, house.Row{
