@@ -27,7 +27,7 @@ func openQuotas(ctx context.Context, o Options, tenants store.Tenants, daily quo
 
 // openQuiet makes the keeper of quiet hours and caps.
 func (s *Server) openQuiet(ctx context.Context) error {
-	s.quiet = &quiethours.Keeper{Tenants: s.store.Tenants, Rosters: s.store.Rosters, Log: s.o.Log}
+	s.quiet = &quiethours.Keeper{Tenants: s.store.Tenants, Rosters: s.store.Rosters, Directory: s.store.Users, Log: s.o.Log}
 	return s.quiet.Refresh(ctx)
 }
 

@@ -23,9 +23,9 @@ type Rosters interface {
 	Roster(ctx context.Context, tenant, name string) (roster posthouse.Roster, ok bool, err error)
 }
 
-// Zones are the IANA zones of people, by their ids; one that has none is missing.
-type Zones interface {
-	Zones(ctx context.Context, tenant string, users []string) (map[string]string, error)
+// Directory has the people that messages are for, by their ids; one that it does not know is missing.
+type Directory interface {
+	Profiles(ctx context.Context, tenant string, ids []string) (map[string]posthouse.User, error)
 }
 
 // Keeper knows the quiet hours and caps of tenants. One that is nil, or the zero value, knows none.
@@ -34,8 +34,8 @@ type Keeper struct {
 	Tenants Tenants
 	// Rosters defaults to none: the days off are those of weekends.
 	Rosters Rosters
-	// Zones defaults to none: nobody has one of their own.
-	Zones Zones
+	// Directory says in which zone a person lives. Defaults to none: no person has a zone.
+	Directory Directory
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 
@@ -197,7 +197,7 @@ func (k *Keeper) calendar(ctx context.Context, key calendarKey) (calendar, error
 
 // zones are those of people, by their ids.
 func (k *Keeper) zones(ctx context.Context, tenant string, people []Whom) (map[string]*time.Location, error) {
-	if k == nil || k.Zones == nil {
+	if k == nil || k.Directory == nil {
 		return nil, nil
 	}
 	var users []string
@@ -210,14 +210,14 @@ func (k *Keeper) zones(ctx context.Context, tenant string, people []Whom) (map[s
 	if users = slices.Compact(users); len(users) == 0 {
 		return nil, nil
 	}
-	names, err := k.Zones.Zones(ctx, tenant, users)
+	profiles, err := k.Directory.Profiles(ctx, tenant, users)
 	if err != nil {
 		return nil, fmt.Errorf("read the zones of recipients: %w", err)
 	}
-	zones := make(map[string]*time.Location, len(names))
-	for user, name := range names {
-		if zone, err := time.LoadLocation(name); err == nil && name != "" {
-			zones[user] = zone
+	zones := make(map[string]*time.Location, len(profiles))
+	for id, u := range profiles {
+		if zone, err := time.LoadLocation(u.TimeZone); err == nil && u.TimeZone != "" {
+			zones[id] = zone
 		}
 	}
 	return zones, nil
