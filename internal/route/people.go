@@ -13,7 +13,8 @@ import (
 // people are those whom a step means that has recipients of its own. missing says of what stands for nobody why.
 func (r *Router) people(ctx context.Context, n *notification, s *posthouse.RouteStep, now time.Time) (people []posthouse.Recipient, missing []string, err error) {
 	for _, to := range s.To {
-		found, wrong := []posthouse.Recipient(nil), []string(nil)
+		var found []posthouse.Recipient
+		var wrong []string
 		if to.Manager > 0 {
 			found, wrong, err = r.above(ctx, n, to)
 		} else {

@@ -227,7 +227,7 @@ func (s Seeker) byDirectory(ctx context.Context, f *Found, q Question, filter cl
 			}
 		}
 	}
-	next, err := "", error(nil)
+	var next string
 	for _, u := range users {
 		if u.ID == q.Words {
 			continue
@@ -237,6 +237,7 @@ func (s Seeker) byDirectory(ctx context.Context, f *Found, q Question, filter cl
 		}
 		f.Users = append(f.Users, u)
 		filter.User = u.ID
+		var err error
 		if next, err = s.add(ctx, f, filter); err != nil {
 			return err
 		}
