@@ -52,24 +52,6 @@ func showOutbox(v *visit) error {
 	return v.table("outbox", t, err)
 }
 
-func showAudit(v *visit) error {
-	filter := client.AuditFilter{Key: v.query("key"), Action: v.query("action"), Target: v.query("target"), Cursor: v.query("cursor"), Limit: pageLength}
-	page, err := v.call().Audit.List(v.ctx(), filter)
-	t := table{Columns: []string{"at_time", "by", "action", "target", "affected", "note", "from"}, Next: page.Next, Empty: "no_audit", Hints: []string{"posthouse audit list --since 7d"}}
-	for _, e := range page.Items {
-		t.Rows = append(t.Rows, []cell{when(e.At), plain(whoOf(e)), plain(e.Action), plain(e.Target), plain(fmt.Sprint(e.Affected)), plain(e.Note), plain(e.Source)})
-	}
-	return v.table("audit", t, err)
-}
-
-// whoOf is who made a change: a person by name, a key by name and id.
-func whoOf(e wire.AuditEntry) string {
-	if e.KeyName == "" {
-		return e.Key
-	}
-	return e.KeyName + " (" + e.Key + ")"
-}
-
 // table draws a simple list.
 func (v *visit) table(page string, t table, err error) error {
 	if err != nil {

@@ -1,0 +1,129 @@
+package console
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/difference"
+	"github.com/posthouse/posthouse/internal/console/seek"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// auditLog is what the page of the audit log shows.
+type auditLog struct {
+	times
+	Key, Action, Target, About string
+	Lines                      []auditLine
+	Next                       string // the query of the next page
+	Actions                    []string
+	Narrowed                   bool
+}
+
+// auditLine is a line of the log, with what it changed.
+type auditLine struct {
+	wire.AuditEntry
+	Who     string
+	Changes []difference.Value
+	Asked   string // what was asked for, where that is no change of a thing
+}
+
+// unchanging are members of things that each change moves, or that say how they stand.
+var unchanging = []string{"version", "updated_at", "created_at", "state", "state_reason", "state_until", "tenant"}
+
+// Few are the first changes of a line, which stand in it while it is folded.
+func (l auditLine) Few() []difference.Value { return l.Changes[:min(len(l.Changes), 2)] }
+
+// More reports whether there is more than stands in the folded line.
+func (l auditLine) More() int { return len(l.Changes) - min(len(l.Changes), 2) }
+
+func showAudit(v *visit) error {
+	a := auditLog{Key: v.query("key"), Action: v.query("action"), Target: v.query("target"), About: v.query("about"), Actions: auditActions()}
+	var q seek.Question
+	var err error
+	if a.times, err = questionOf(v, v.query, &q); err != nil {
+		return err
+	}
+	filter := client.AuditFilter{Key: a.Key, Action: a.Action, Target: a.Target, Since: q.Since, Until: q.Until, Cursor: v.query("cursor"), Limit: pageLength}
+	page, err := v.call().Audit.List(v.ctx(), filter)
+	if err != nil {
+		return err
+	}
+	a.Narrowed = a.Key+a.Action+a.Target+a.From+a.To != ""
+	for _, e := range page.Items {
+		if a.About == "" || strings.HasPrefix(e.Action, a.About+".") || a.About == "channels" && strings.HasPrefix(e.Action, "accounts.") {
+			a.Lines = append(a.Lines, auditLineOf(e))
+		}
+	}
+	if page.Next != "" {
+		next := v.r.URL.Query()
+		next.Set("cursor", page.Next)
+		a.Next = "?" + next.Encode()
+	}
+	return v.show("audit", "audit", a)
+}
+
+// auditLineOf reads what a line changed.
+func auditLineOf(e wire.AuditEntry) auditLine {
+	l := auditLine{AuditEntry: e, Who: whoOf(e)}
+	var detail struct{ Request, Before, After json.RawMessage }
+	if json.Unmarshal(e.Detail, &detail) != nil {
+		return l
+	}
+	l.Changes = slices.DeleteFunc(difference.Values(detail.Before, detail.After), func(c difference.Value) bool { return slices.Contains(unchanging, c.Path) })
+	if len(detail.Request) > 0 {
+		l.Asked = string(detail.Request)
+	}
+	return l
+}
+
+// auditActions are the actions that the log is asked for most.
+func auditActions() []string {
+	return []string{
+		"channels.put", "channels.delete", "channels.pause", "channels.resume", "channels.test", "accounts.put", "accounts.delete", "accounts.pause", "accounts.resume",
+		"templates.put", "routes.put", "routes.delete", "rosters.put", "users.put", "campaigns.create", "campaigns.start", "campaigns.pause", "campaigns.resume", "campaigns.cancel",
+		"deliveries.resolve", "deliveries.replay", "messages.cancel", "decisions.create", "decisions.undo", "contents.reveal", "keys.create", "keys.revoke", "people.put", "people.sign-in",
+	}
+}
+
+// With is the page narrowed to a value of one filter.
+func (a auditLog) With(name, value string) string { return "?" + url.Values{name: {value}}.Encode() }
+
+// ActionWord is an action in words, as it is where they are not known.
+func (f frame) ActionWord(action string) string {
+	of, done, _ := strings.Cut(action, ".")
+	thing, act := f.T("audit_of_"+of), f.T("audit_do_"+done)
+	if strings.HasPrefix(thing, "audit_of_") || strings.HasPrefix(act, "audit_do_") {
+		return action
+	}
+	if f.v.zh {
+		return act + thing
+	}
+	return act + " " + thing
+}
+
+// Member is a member of a thing in words, as it is where they are not known.
+func (f frame) Member(path string) string {
+	if word := f.T("audit_member_" + path); !strings.HasPrefix(word, "audit_member_") {
+		return word
+	}
+	return path
+}
+
+// History is the page of what was changed of a thing; empty where the person may not see it.
+func (f frame) History(about, target string) string {
+	if !f.May("audit.read") {
+		return ""
+	}
+	return f.At("audit") + "?" + url.Values{"about": {about}, "target": {target}}.Encode()
+}
+
+// whoOf is who made a change: a person by name, a key by name and id.
+func whoOf(e wire.AuditEntry) string {
+	if e.KeyName == "" {
+		return e.Key
+	}
+	return e.KeyName + " (" + e.Key + ")"
+}

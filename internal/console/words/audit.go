@@ -1,0 +1,41 @@
+package words
+
+// auditWords are the texts of the audit log: what was done, with what, and which of its members changed.
+func auditWords() map[string]Word {
+	all := map[string]Word{
+		"changes_of":    {"Changes", "变更记录"},
+		"audit_who":     {"Who: a key, or person:NAME", "操作者：密钥编号，或 person:用户名"},
+		"audit_since":   {"From", "从"},
+		"audit_until":   {"Before", "早于"},
+		"audit_changes": {"What changed", "变更内容"},
+		"audit_what":    {"What", "项目"},
+		"audit_before":  {"Before", "变更前"},
+		"audit_after":   {"After", "变更后"},
+		"audit_nothing": {"The log has no more of it.", "没有更多记录。"},
+	}
+	for name, w := range map[string]Word{
+		"channels": {"channel", "渠道"}, "accounts": {"account", "账号"}, "templates": {"template", "模板"}, "routes": {"route", "路由"}, "rosters": {"roster", "值班表"}, "users": {"directory", "通讯录"},
+		"campaigns": {"campaign", "群发任务"}, "deliveries": {"delivery", "投递"}, "messages": {"message", "消息"}, "decisions": {"bulk decision", "批量处理"}, "keys": {"key", "密钥"}, "people": {"person", "人员"},
+		"agents": {"phone", "发送端"}, "fronts": {"front", "接入端"}, "contents": {"content", "内容"}, "reminders": {"reminder", "提醒"}, "notifications": {"notification", "通知"}, "suppressions": {"suppression", "禁发名单"},
+		"outbox": {"outbox", "发件箱"}, "tenants": {"tenant", "租户"}, "presets": {"preset", "预设"},
+	} {
+		all["audit_of_"+name] = w
+	}
+	for name, w := range map[string]Word{
+		"put": {"Stored", "保存"}, "create": {"Made", "新建"}, "delete": {"Deleted", "删除"}, "pause": {"Paused", "暂停"}, "resume": {"Resumed", "恢复"}, "test": {"Tested", "测试"}, "change": {"Changed", "修改"},
+		"start": {"Started", "启动"}, "cancel": {"Cancelled", "取消"}, "resolve": {"Resolved", "人工确认"}, "replay": {"Sent again", "重发"}, "undo": {"Undid", "撤回"}, "stop": {"Stopped", "停止"}, "reveal": {"Revealed", "查看"},
+		"revoke": {"Revoked", "吊销"}, "sign-in": {"Signed in", "登录"}, "members": {"Put people into", "导入成员"}, "repair": {"Repaired", "补发"}, "unschedule": {"Unscheduled", "取消定时"}, "import": {"Imported", "导入"},
+		"drain": {"Drained", "排空"}, "reassign": {"Took back from", "收回"}, "ack": {"Acknowledged", "确认"}, "end": {"Ended", "结束"},
+	} {
+		all["audit_do_"+name] = w
+	}
+	for name, w := range map[string]Word{
+		"limits": {"limits", "限流"}, "account_limits": {"limits of accounts", "账号限流"}, "recipient_limits": {"limits of recipients", "收件人限流"}, "tries": {"tries", "最多失败次数"}, "on_unknown": {"if unknown", "结果未知时"},
+		"profile": {"profile", "预设参数"}, "paused": {"paused", "已暂停"}, "pause_reason": {"reason of the pause", "暂停原因"}, "paused_until": {"paused until", "暂停到"}, "weight": {"weight", "权重"}, "pools": {"pools", "账号池"},
+		"base_rate": {"base rate", "基准速率"}, "text": {"text", "正文"}, "days": {"days", "值班安排"}, "steps": {"steps", "步骤"}, "rules": {"rules", "规则"}, "driver": {"driver", "渠道驱动"}, "name": {"name", "名称"}, "title": {"title", "标题"},
+		"batch": {"batch", "批量"}, "timeout": {"time-out", "超时"}, "max_inflight": {"calls at once", "并发上限"}, "every": {"period", "发送间隔"}, "accounts": {"several accounts", "多账号"},
+	} {
+		all["audit_member_"+name] = w
+	}
+	return all
+}
