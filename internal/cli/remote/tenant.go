@@ -217,7 +217,8 @@ func tenantSet(sh *shell.Shell) *cobra.Command {
 		Use: "set TENANT", Short: "Change a tenant's note, quota, language, quiet hours and caps; what no flag names stays", Args: shell.Takes("TENANT"),
 		Example: `  posthouse tenant set branch-7 --open 100000
   posthouse tenant set branch-7 --requests none --open 0
-  posthouse tenant set branch-7 --quiet-hours '[{"from": "22:00", "to": "08:00", "spread": "30m"}]' --caps '[{"max": 3, "per": "24h", "kinds": ["news"]}]'`,
+  posthouse tenant set branch-7 --quiet-hours '[{"from": "22:00", "to": "08:00"}]'
+  posthouse tenant set branch-7 --caps '[{"max": 3, "per": "24h"}]'`,
 	}
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 		t, err := c.Tenants.Get(ctx, args[0])
