@@ -39,7 +39,7 @@ const (
 var elsewhere = map[string]string{
 	"streamEvents": "it does not end: TestWhatHappensIsTold reads it", "watchCampaign": wantsAFile, "resolveCampaign": wantsAFile,
 	"testAccount": asksOutside, "testSubscription": asksOutside,
-	"importMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
+	"importMembers": wantsAFile, "previewMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
 	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile, "deleteCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
 	"getDecision": onlyBegun, "stopDecision": onlyBegun, "undoDecision": onlyBegun,
