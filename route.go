@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -45,6 +46,13 @@ type RouteStep struct {
 	When string `json:"when,omitempty"`
 	// Template is what the step's messages are made of, in place of the draft's. Defaults to that.
 	Template string `json:"template,omitempty"`
+	// Templates are those of single channels, by the channel's name, in place of Template.
+	Templates map[string]string `json:"templates,omitempty"`
+}
+
+// TemplateOn is the template of the step's messages on a channel, empty where that is the draft's.
+func (s *RouteStep) TemplateOn(channel string) string {
+	return cmp.Or(s.Templates[channel], s.Template)
 }
 
 // RouteKind says how the steps of a route follow one another.

@@ -58,6 +58,18 @@ func (s *scripted) on(name string) (users []string) {
 	return users
 }
 
+// texts are what came on a channel, in their order.
+func (s *scripted) texts(name string) (list []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.came {
+		if s.came[i].Channel == name {
+			list = append(list, s.came[i].Content.Text)
+		}
+	}
+	return list
+}
+
 func (s *scripted) driver() channel.Type {
 	return channel.Type{
 		Name: "scripted", Title: "Scripted", TitleZH: "脚本", Doc: "Answers as the test says.", DocZH: "按测试应答。", MaxBatch: 1,
@@ -274,7 +286,13 @@ func TestNobodyIsLookedForTwiceAtOnce(t *testing.T) {
 func TestAllStepsBeginAtOnce(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		p.says("a", refusal)
-		h.way("all", posthouse.Route{Kind: posthouse.RouteAll, Steps: []posthouse.RouteStep{step("a"), step("b", "c")}})
+		for _, name := range []string{"short", "long"} {
+			_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: name, Text: name + " of step ${step}"})
+			h.must(err)
+		}
+		both := step("b", "c")
+		both.Template, both.Templates = "long", map[string]string{"c": "short"}
+		h.way("all", posthouse.Route{Kind: posthouse.RouteAll, Steps: []posthouse.RouteStep{step("a"), both}})
 		_, list := h.routes("all", "u1")
 		h.turns(list[0].ID, posthouse.NotificationTold)
 		h.eventually("all have ended", func() bool {
@@ -286,6 +304,16 @@ func TestAllStepsBeginAtOnce(t *testing.T) {
 			}
 			return cmp.Equal(states, map[posthouse.State]int{posthouse.Failed: 1, posthouse.Sent: 2})
 		})
+		for name, want := range map[string]string{"a": "hello", "b": "long of step 2", "c": "short of step 2"} {
+			if got := p.texts(name); !slices.Equal(got, []string{want}) {
+				t.Errorf("on %s came %q, want %q", name, got, want)
+			}
+		}
+		both.Templates = map[string]string{"d": "short"}
+		_, err := h.api.Routes.Put(h.Context(), posthouse.Route{Name: "all", Steps: []posthouse.RouteStep{both}})
+		if err == nil || !strings.Contains(err.Error(), `steps[0].templates["d"]: names a channel that is none of the step's`) {
+			t.Errorf("a template of a channel that the step does not have: got %v", err)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,6 +89,13 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 	}
 	checkTo(s.To, path, p)
 	p.Word(path+"template", s.Template, draft.MaxWord)
+	for _, name := range slices.Sorted(maps.Keys(s.Templates)) {
+		if at := fmt.Sprintf("%stemplates[%.80q]", path, name); !slices.Contains(s.Channels, name) {
+			p.Add(at, "names a channel that is none of the step's: want one of its channels")
+		} else {
+			p.Word(at, s.Templates[name], draft.MaxWord)
+		}
+	}
 	one(p, path+"until", s.Until, posthouse.ProofSent, posthouse.ProofDelivered, posthouse.ProofAcknowledged)
 	switch within := s.Within.Std(); {
 	case within != 0 && (within < leastWithin || within > mostWithin):

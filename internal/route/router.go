@@ -61,6 +61,8 @@ type Router struct {
 	Quiet func(ctx context.Context, tenant, channel, kind string, to posthouse.Recipient, deadline, now time.Time) (time.Time, error)
 	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
 	Location *time.Location
+	// NewID makes the ids of messages. Defaults to posthouse.NewID.
+	NewID func() string
 }
 
 // Begin is intake.Routing's: it makes the notifications of a draft. What no step could ever send is refused.
@@ -215,23 +217,24 @@ func (r *Router) rehearse(ctx context.Context, req intake.Request, n *notificati
 	answer, err = r.Intake.Accept(ctx, req)
 	_, invalid := problemsOf(err)
 	s := n.step(n.Step)
-	if !invalid || !n.BestEffort || n.Draft.Content == nil || s.Template == "" {
+	own := s.TemplateOn(d.Channel)
+	if !invalid || !n.BestEffort || n.Draft.Content == nil || own == "" {
 		return answer, "", err
 	}
 	payload, broken := n.payload()
 	plain := *s
-	plain.Template = ""
-	own, unmade := r.draft(n, &plain, d.To[0], d.Channel, payload)
+	plain.Template, plain.Templates = "", nil
+	text, unmade := r.draft(n, &plain, d.To[0], d.Channel, payload)
 	if cmp.Or(broken, unmade) != nil {
 		return answer, "", err
 	}
-	req.Drafts = []posthouse.Draft{own}
+	req.Drafts = []posthouse.Draft{text}
 	second, wrong := r.Intake.Accept(ctx, req)
 	if wrong != nil {
 		return answer, "", err
 	}
-	*d = own
-	return second, fmt.Sprintf("%s: the template %s does not fit, so the message's own text is told: %v", d.Channel, s.Template, err), nil
+	*d = text
+	return second, fmt.Sprintf("%s: the template %s does not fit, so the message's own text is told: %v", d.Channel, own, err), nil
 }
 
 // problemsOf are the problems of an error that says that something is invalid.
@@ -520,11 +523,15 @@ func (r *Router) channels(ctx context.Context, tenant string, s *posthouse.Route
 // draft is what somebody is sent on a channel by the current step.
 func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Recipient, channel string, payload map[string]any) (posthouse.Draft, error) {
 	d := n.Draft
-	d.ID, d.Channel, d.To = posthouse.NewID(), channel, []posthouse.Recipient{to}
+	newID := r.NewID
+	if newID == nil {
+		newID = posthouse.NewID
+	}
+	d.ID, d.Channel, d.To = newID(), channel, []posthouse.Recipient{to}
 	d.NotBefore = time.Time{}
 	d.Notification, d.Step, d.FallbackOf = n.ID, n.Step, n.before(cmp.Or(to.User, to.Address))
-	if s.Template != "" {
-		d.Template, d.Content = s.Template, nil
+	if own := s.TemplateOn(channel); own != "" {
+		d.Template, d.Content = own, nil
 	}
 	link := ""
 	if r.Link != nil {

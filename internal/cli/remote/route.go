@@ -76,9 +76,23 @@ func printRoute(sh *shell.Shell, r posthouse.Route) {
 		if s.Within > 0 {
 			within = s.Within.String()
 		}
-		rows = append(rows, []string{fmt.Sprint(i + 1), strings.Join(s.Channels, ", "), recipients(s.To), string(s.Until), within, s.When, s.Template})
+		rows = append(rows, []string{fmt.Sprint(i + 1), strings.Join(s.Channels, ", "), recipients(s.To), string(s.Until), within, s.When, templates(&s)})
 	}
 	sh.Table([]string{"Step", "Channels", "To", "Until", "Within", "When", "Template"}, rows)
+}
+
+// templates are those of a step: one for all of its channels, or one each.
+func templates(s *posthouse.RouteStep) string {
+	if len(s.Templates) == 0 {
+		return s.Template
+	}
+	var list []string
+	for _, name := range s.Channels {
+		if own := s.TemplateOn(name); own != "" {
+			list = append(list, name+" "+own)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 func routePut(sh *shell.Shell) *cobra.Command {
