@@ -97,16 +97,16 @@ func (d *driver) deliver(ctx context.Context, to []channel.Outgoing) []channel.R
 		return d.refused(to, channel.CodeRequest, err.Error())
 	}
 	results := make([]channel.Result, len(to))
+	t := text{cmp.Or(to[0].TemplateID, d.template), params}
 	if c := to[0].Content; c.Kind() == posthouse.VoiceContent {
 		if len(c.Media) != 1 || c.Media[0].ID == "" {
 			return d.refused(to, codeNoTemplate, "the call names no template: want its id as the content's media")
 		}
-		for i := range to {
-			results[i] = d.gateway.call(ctx, to[i], c.Media[0].ID, params)
-		}
-		return results
+		return d.call(ctx, to, c.Media[0].ID, params)
 	}
-	t := text{cmp.Or(to[0].TemplateID, d.template), params}
+	if strings.HasPrefix(t.template, spoken) { // no id of Tencent's does
+		return d.call(ctx, to, t.template, params)
+	}
 	if t.template == "" {
 		return d.refused(to, codeNoTemplate, "no template of the provider's is named: give the template an external_template_id, or the channel a template_id")
 	}
@@ -124,6 +124,15 @@ func (d *driver) deliver(ctx context.Context, to []channel.Outgoing) []channel.R
 		for i, r := range d.gateway.send(ctx, some, t) {
 			results[at[i]] = r
 		}
+	}
+	return results
+}
+
+// call calls each number.
+func (d *driver) call(ctx context.Context, to []channel.Outgoing, template string, params map[string]string) []channel.Result {
+	results := make([]channel.Result, len(to))
+	for i := range to {
+		results[i] = d.gateway.call(ctx, to[i], template, params)
 	}
 	return results
 }

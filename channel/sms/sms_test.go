@@ -221,12 +221,18 @@ func TestTencentTellsNumbersApart(t *testing.T) {
 func TestACallReadsATemplateAloud(t *testing.T) {
 	t.Parallel()
 	for media, want := range map[string]map[string]string{
-		"TTS_10001":  {"CalledNumber": "13800138000", "TtsCode": "TTS_10001", "TtsParam": `{"amount":"12.5","name":"王芳"}`, "CalledShowNumber": "05715678"},
-		"abc-12.wav": {"CalledNumber": "13800138000", "VoiceCode": "abc-12.wav", "CalledShowNumber": "05715678"},
+		"TTS_10001":       {"CalledNumber": "13800138000", "TtsCode": "TTS_10001", "TtsParam": `{"amount":"12.5","name":"王芳"}`, "CalledShowNumber": "05715678"},
+		"TTS_by_template": {"CalledNumber": "13800138000", "TtsCode": "TTS_by_template", "TtsParam": `{"amount":"12.5","name":"王芳"}`, "CalledShowNumber": "05715678"},
+		"abc-12.wav":      {"CalledNumber": "13800138000", "VoiceCode": "abc-12.wav", "CalledShowNumber": "05715678"},
 	} {
 		p := channeltest.NewProvider(t, channeltest.Reply(200, `{"Code":"OK","CallId":"call-7"}`))
 		out := to("+8613800138000")[0]
-		out.Content = posthouse.Content{Type: posthouse.VoiceContent, Media: []posthouse.Media{{ID: media}}}
+		switch media {
+		case "TTS_by_template": // as a step of a route has it, whose template says what is said
+			out.TemplateID = media
+		default:
+			out.Content = posthouse.Content{Type: posthouse.VoiceContent, Media: []posthouse.Media{{ID: media}}}
+		}
 		want["OutId"] = out.IdemKey
 		r := driver(t, aliyunAt(p.URL), map[string]any{"voice_number": "05715678"}).Send(t.Context(), out)
 		u, _ := url.Parse(p.Arrivals()[0].Target)

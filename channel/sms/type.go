@@ -84,8 +84,8 @@ func fields() []channel.Field {
 		Help: "The approved name in 【】 before the text, without these marks.", HelpZH: "审核通过的签名内容，不含【】。",
 	}, {
 		Name: "template_id", Kind: channel.KindString, Label: "Template ID", LabelZH: "模板 ID",
-		Help:   "Of messages whose template names none (external_template_id): SMS_… at Aliyun, a number at Tencent.",
-		HelpZH: "用于模板未指定 external_template_id 的消息：阿里云形如 SMS_…，腾讯云为数字。",
+		Help:   "Of messages whose template names none (external_template_id): SMS_… at Aliyun, or TTS_… for calls; a number at Tencent.",
+		HelpZH: "用于模板未指定 external_template_id 的消息：阿里云形如 SMS_…（打电话为 TTS_…），腾讯云为数字。",
 	}, {
 		Name: "parameters", Kind: channel.KindList, Label: "Parameters in order", LabelZH: "参数顺序",
 		Help:   "The names of a payload's members in the order of Tencent's {1}, {2}. Without it they are named 1, 2 and so on.",
