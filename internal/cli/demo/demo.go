@@ -53,6 +53,8 @@ type Report struct {
 	Duplicates int64 `json:"duplicates"`
 	// Campaign is what became of the people of the demo's campaign.
 	Campaign wire.CampaignProgress `json:"campaign"`
+	// Alarm is what became of a message that followed a route.
+	Alarm Alarm `json:"alarm"`
 	// SMS are those that the simulator's phones were told to send.
 	SMS []SMS `json:"sms"`
 	// Fleet is how fast the accounts of a channel went, as they found it out.
@@ -109,9 +111,18 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := hearsBack(ctx, c, h.simulator, h.places.API); err != nil {
 		return err
 	}
+	alarm, err := startAlarm(ctx, c, h.provided)
+	if err != nil {
+		return err
+	}
 	report, settleErr := play(ctx, &stage{client: c, api: h.places.API, door: h.door}, say)
 	if settleErr != nil && len(report.Rows) == 0 {
 		return settleErr
+	}
+	if settleErr == nil {
+		if report.Alarm, err = takeNote(ctx, c, h.simulator, alarm); err != nil {
+			return err
+		}
 	}
 	totals := h.simulator.Totals()
 	report.Arrivals, report.Refused, report.Duplicates = totals.Arrivals, totals.Refused, totals.Duplicates

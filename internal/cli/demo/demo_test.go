@@ -104,6 +104,9 @@ func TestOnceShowsEveryOutcome(t *testing.T) {
 	if p := report.Campaign; p.Members != 2000 || p.Delivered != 1998 || p.Undelivered != 2 || len(p.Reasons) != 1 || p.Reasons[0].Code != "USER_BLOCK" {
 		t.Errorf("of the campaign's people became %+v, want 1998 delivered and 2 who have blocked the account", p)
 	}
+	if n := report.Alarm.Notification; n.State != posthouse.NotificationAcknowledged || n.Ack == nil || n.Ack.By != onDuty || n.Ack.Via != posthouse.AckLink || len(n.Deliveries) != 3 {
+		t.Errorf("the alarm is %+v, want that it was acknowledged by the link that came after a post and a call", n)
+	}
 	sending := 0
 	for _, row := range report.Fleet {
 		if len(row.Rates) == fleetLooks && row.Why != "" {

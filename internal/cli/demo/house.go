@@ -50,10 +50,15 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 	if err := h.openSimulator(ctx, o, logger); err != nil {
 		return nil, err
 	}
+	addr, err := orVacant(o.Addr)
+	if err != nil {
+		return nil, err
+	}
 	key := secret.FormatKey(secret.NewKey())
 	s, err := server.New(ctx, server.Options{
 		DSN:           "sqlite:" + filepath.Join(h.dir, "posthouse.db"),
-		Addr:          orFree(o.Addr),
+		Addr:          addr,
+		PublicURL:     "http://" + addr, // of the links by which notifications are acknowledged
 		AdminKey:      key,
 		AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // the simulator's
 		RescueEvery:   300 * time.Millisecond,                               // short deadlines pass in sight
@@ -142,6 +147,18 @@ func (h *house) close(ctx context.Context) error {
 		errs = append(errs, os.RemoveAll(h.dir))
 	}
 	return errors.Join(errs...)
+}
+
+// orVacant is an address, or one of this machine's whose port is free. Unlike orFree it is known before anything listens there.
+func orVacant(addr string) (string, error) {
+	if addr != "" {
+		return addr, nil
+	}
+	l, err := net.Listen("tcp", orFree(""))
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // orFree is an address, or a free port where none is given.
