@@ -52,6 +52,20 @@ var rescueByMemory = []overlay.Edit{{
 	New: strings.ReplaceAll(rescueWithoutGuard[2].New, "t.DB.Overdue", "t.flights.overdue"),
 }}
 
+// stepOverLeft begins the next step and leaves what has not started of the one before.
+var stepOverLeft = []overlay.Edit{{
+	File: "internal/route/router.go",
+	Old:  "	if len(n.late(now)) > 0 {\n",
+	New:  "	if len(n.late(now)) > 99 {\n",
+}}
+
+// planOverwritten begins a step whatever has become of the plan since it was read.
+var planOverwritten = []overlay.Edit{{
+	File: "internal/store/plans.go",
+	Old:  "\" WHERE tenant = ? AND type = ? AND id = ? AND version = ?\",\n\t\t\tp.Kind",
+	New:  "\" WHERE tenant = ? AND type = ? AND id = ? AND ? > 0\",\n\t\t\tp.Kind",
+}}
+
 // repairByOldMap repairs a segment that its owner has changed since it was read. The exploration found it in the product.
 var repairByOldMap = []overlay.Edit{{
 	File: "internal/store/campaigns/claim.go",
@@ -193,6 +207,11 @@ var explored = []struct {
 	{"two owners of a flight", schedules + "accept$", "each delivery stands in exactly one place", dueAndStarted},
 	{"a repair issues anew who is done", schedules + "segment$", "the database never says less of a member", doneAreIssued},
 	{"a repair by the map of before", schedules + "owner$", "the database never says less of a member", repairByOldMap},
+	{"a step that begins when the one before is in doubt", schedules + "route$", "no two steps of a route tell one person", doubtIsFailure},
+	{"a step over that still may begin", schedules + "route$", "no two steps of a route tell one person", stepOverLeft},
+	{"both steps start", schedules + "route$", "a transaction succeeds", planOverwritten},
+	{"nothing withdrawn at an acknowledgement", schedules + "route$", "nothing of a notification that is over waits to begin", nothingWithdrawn},
+	{"a success that its notification does not hear of", schedules + "route$", "a notification says of its deliveries what their rows say", deafToSuccess},
 	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},
 }
 

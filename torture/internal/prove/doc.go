@@ -8,6 +8,7 @@
 //	normal.go    when two states are the same
 //	database.go  the store on SQLite: a state is loaded, a transaction run, the rows read back
 //	steps.go     what may happen next in a state
+//	routes.go    a notification beside them: its planner, what people and providers say of it, and its laws
 //	laws.go      what must hold in each state, and of each transaction
 //	search.go    breadth first, so that a violation comes with its shortest schedule
 //	report.go    tables and schedules in words

@@ -135,7 +135,7 @@ func (m *model) judge(before *world, mv *move) *violation {
 			return broken(lawPlace, "%s stands in %d places: %v", m.short(id), len(s.places), s.places)
 		case (s.state == posthouse.Sent || s.state == posthouse.Delivered) && !reached && !s.unconfirmed && !box.told:
 			return broken(lawTruth, "%s is %s, and the provider has never seen it", m.short(id), s.state)
-		case !s.state.Open() && s.state != posthouse.Sent && s.state != posthouse.Delivered && reached && !box.doubt:
+		case !s.state.Open() && s.state != posthouse.Sent && s.state != posthouse.Delivered && s.state != posthouse.Undelivered && reached && !box.doubt:
 			return broken(lawTruth, "%s is %s, and the provider has accepted it", m.short(id), s.state)
 		}
 	}
@@ -150,6 +150,9 @@ func (m *model) judge(before *world, mv *move) *violation {
 	}
 	if len(after.starts) > 1 {
 		return broken(lawWindow, "%d began within %s", len(after.starts), m.scene.every)
+	}
+	if v := m.judgeNotification(before, after, is); v != nil {
+		return v
 	}
 	return m.judgeLine(is)
 }
@@ -299,6 +302,11 @@ func (m *model) rests(w *world) bool {
 	}
 	if inLine && !person {
 		return false
+	}
+	for _, row := range w.rows[plans] {
+		if m.db.word(plans, row, "state") == string(posthouse.NotificationWaiting) && !person {
+			return false
+		}
 	}
 	for p := range w.procs {
 		if len(w.procs[p].attempts) > 0 {

@@ -21,6 +21,7 @@ func (m *model) normal(w *world) {
 	m.normalTimes(w)
 	m.normalNumbers(w)
 	m.normalFlights(w)
+	m.normalPlans(w)
 	if m.scene.members > 0 {
 		m.normalSegments(w)
 	}
@@ -272,6 +273,10 @@ func (m *model) pass(w *world, by int64) {
 	})
 	m.edit(w, flights, func(s setter) { s.clamp(back, "started_at", "lease_until") })
 	m.edit(w, segments, func(s setter) { s.clamp(back, "lease_until") })
+	m.edit(w, plans, func(s setter) {
+		s.clamp(back, "next_at")
+		s.set("doc", string(document([]byte(s.word("doc")), time.Duration(by)*time.Microsecond)))
+	})
 	for _, list := range [][]int64{w.permits, w.starts} {
 		for i := range list {
 			list[i] -= by
@@ -280,6 +285,10 @@ func (m *model) pass(w *world, by int64) {
 	for p := range w.procs {
 		w.procs[p].own()
 		w.procs[p].stretch.leaseEnd -= by
+		w.procs[p].due = slices.Clone(w.procs[p].due)
+		for i := range w.procs[p].due {
+			w.procs[p].due[i].Doc = document(w.procs[p].due[i].Doc, time.Duration(by)*time.Microsecond)
+		}
 		for i := range w.procs[p].stretch.members {
 			w.procs[p].stretch.members[i].end -= by
 		}

@@ -10,11 +10,12 @@ import (
 type scene struct {
 	name     string
 	about    string
-	members  int  // of a campaign with one segment, instead of messages
-	messages int  // each to one recipient, accepted at the beginning
-	accepts  bool // or by a process, with a seat or without one
-	slots    int  // how many deliveries a process has under way at most
-	line     bool // they have one ordering key
+	members  int             // of a campaign with one segment, instead of messages
+	messages int             // each to one recipient, accepted at the beginning
+	accepts  bool            // or by a process, with a seat or without one
+	slots    int             // how many deliveries a process has under way at most
+	line     bool            // they have one ordering key
+	route    posthouse.Route // that a notification follows, with a message for each step and round; instead of messages
 	policy   posthouse.Policy
 	window   time.Duration // how long the provider knows a key
 	wait     time.Duration // before another try
@@ -80,6 +81,11 @@ var shortScenes = []scene{{
 	name: "owner", about: "a segment of one member, whose owner may stand still",
 	members: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
 	left: budget{crashes: 1, freezes: 1},
+}, {
+	name: "route", about: "a route of two steps: the next where the one before failed or is too late; an unknown is left to people",
+	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{crashes: 1, acks: 1},
 }}
 
 // fullScenes are those of make prove: the same with more that goes wrong.
@@ -131,4 +137,24 @@ var fullScenes = []scene{{
 	name: "pair", about: "a segment of two members, sent to at once",
 	members: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{crashes: 1, freezes: 1},
+}, {
+	name: "route", about: "a route of two steps: the next where the one before failed or is too late; an unknown is left to people",
+	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{crashes: 1, freezes: 1, acks: 1},
+}, {
+	name: "route resolved", about: "the same, and a person says what became of an unknown",
+	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{crashes: 1, acks: 1, resolves: 1},
+}, {
+	name: "fall back", about: "the same, and what is in doubt does not wait",
+	messages: 2, slots: 2, policy: posthouse.Hold, wait: pause, tries: 1,
+	route: posthouse.Route{Name: "r", OnUnknown: posthouse.UnknownFallBack, Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{crashes: 1, freezes: 1, acks: 1},
+}, {
+	name: "delivered", about: "a route of two steps: the next where the first is not proven to have been delivered in time",
+	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofDelivered, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{crashes: 1, receipts: 2, acks: 1},
 }}

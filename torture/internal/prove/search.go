@@ -188,8 +188,11 @@ func (m *model) begin() error {
 
 // accept stores what a scene begins with.
 func (m *model) accept(sub *work.Submission) error {
-	if m.scene.members > 0 {
+	switch {
+	case m.scene.members > 0:
 		return m.beginCampaign()
+	case m.scene.routed():
+		return m.beginRoute()
 	}
 	out, err := m.db.Submissions.Accept(m.ctx, epoch0, []*work.Submission{sub})
 	if err == nil {

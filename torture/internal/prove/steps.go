@@ -89,6 +89,7 @@ func (m *model) moves(w *world) (list []move, err error) {
 		m.claims(w, p, add, write)
 		m.calls(w, p, add)
 		m.results(w, p, write)
+		m.plans(w, p, write)
 		m.dies(w, p, add)
 	}
 	for _, p := range m.hands(w) {
@@ -97,6 +98,7 @@ func (m *model) moves(w *world) (list []move, err error) {
 		}
 		m.rescues(w, p, write)
 		m.people(w, p, write)
+		m.hears(w, p, write)
 	}
 	m.passes(w, add)
 	return list, err
@@ -127,7 +129,7 @@ func (p *process) free() bool {
 			return false
 		}
 	}
-	return len(p.attempts) == 0 && p.permit == 0 && p.seats.Text() == "" && !p.stretch.held && len(p.stretch.left) == 0
+	return len(p.attempts) == 0 && p.permit == 0 && len(p.due) == 0 && p.seats.Text() == "" && !p.stretch.held && len(p.stretch.left) == 0
 }
 
 func name(p int) string { return fmt.Sprintf("process %c", 'A'+p) }
@@ -530,6 +532,9 @@ func (m *model) passes(w *world, add adder) {
 	}
 	for _, row := range w.rows[flights] {
 		moments = append(moments, m.db.number(flights, row, "lease_until"))
+	}
+	for _, row := range w.rows[plans] {
+		moments = append(moments, m.db.number(plans, row, "next_at"))
 	}
 	for _, row := range w.rows[segments] {
 		moments = append(moments, m.db.number(segments, row, "lease_until"))

@@ -30,7 +30,8 @@ type process struct {
 	memory   store.Memory
 	seats    admission.State // of the channel
 	stretch  stretch
-	permit   int64 // when it was granted what it has not used; 0 for none
+	permit   int64       // when it was granted what it has not used; 0 for none
+	due      []work.Plan // the notification as its planner has read it, until it has begun a step
 }
 
 // owner is the lease_owner of what a process claims.
@@ -85,6 +86,7 @@ type letterbox struct {
 type budget struct {
 	crashes, freezes, lies, lates int // a process dies; stands still beyond a lease; its clock is behind by a lease; bytes leave after the call's time
 	cancels, resolves, replays    int
+	acks, receipts                int // a person takes note; the provider says what became of what it accepted
 	restores                      int // of the database: the epoch is raised
 }
 
@@ -109,6 +111,9 @@ func (p *process) text(b []byte) []byte {
 		d := &a.item.Delivery
 		b = fmt.Appendf(b, ";%d %d %d %d %s %s %d %d %s %d %d %d %s %d %d %t %d %s", a.phase, a.leaseEnd, a.end, a.verdict, a.class,
 			d.ID, d.Version, d.Token, d.State, d.Attempts, d.Tries, d.ClaimLosses, d.Reason, d.FirstStartAt.UnixMicro(), d.LeaseUntil.UnixMicro(), d.CancelRequested, d.Epoch, d.LeaseOwner)
+	}
+	for _, plan := range p.due {
+		b = fmt.Appendf(b, ";%d %d %s", plan.Version, plan.NextAt.UnixMicro(), plan.Doc)
 	}
 	b = p.stretch.text(append(b, ';'))
 	return fmt.Appendf(b, ";%s;%v", p.seats.Text(), p.memory) // whatever it will hold one day
