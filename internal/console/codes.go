@@ -96,8 +96,8 @@ type qrCode struct {
 	Path string
 }
 
-// quiet is the empty border of a QR code, in modules (ISO/IEC 18004).
-const quiet = 4
+// border is the empty border of a QR code, in modules (ISO/IEC 18004).
+const border = 4
 
 // drawn is a text as a QR code.
 func drawn(text string) (qrCode, error) {
@@ -110,11 +110,11 @@ func drawn(text string) (qrCode, error) {
 	for y := range side {
 		for x := range side {
 			if r, _, _, _ := code.At(x, y).RGBA(); r == 0 {
-				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+quiet, y+quiet)
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+border, y+border)
 			}
 		}
 	}
-	return qrCode{side + 2*quiet, path.String()}, nil
+	return qrCode{side + 2*border, path.String()}, nil
 }
 
 func showCodes(v *visit) error { return drawCodes(v, http.StatusOK, codes{}) }

@@ -8,12 +8,13 @@ import (
 	"github.com/posthouse/posthouse/internal/console/gallery"
 	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/internal/console/notifications"
+	"github.com/posthouse/posthouse/internal/console/quiet"
 	"github.com/posthouse/posthouse/internal/console/rosters"
 )
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), quiet.Pages()}
 }
 
 // groupRoutes are their routes.

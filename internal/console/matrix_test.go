@@ -41,6 +41,7 @@ var least = map[string]posthouse.Role{
 	"GET presets": posthouse.RoleViewer, "GET presets/{name}": posthouse.RoleViewer, "POST presets/{name}": posthouse.RoleAdmin,
 	"GET fronts": posthouse.RoleViewer, "GET fronts/{name}": posthouse.RoleViewer, "POST fronts": posthouse.RoleAdmin, "POST fronts/{name}": posthouse.RoleAdmin,
 	"POST fronts/{name}/token": posthouse.RoleAdmin, "POST fronts/{name}/delete": posthouse.RoleAdmin, "POST fronts/{name}/calls/{id}/reveal": posthouse.RoleAdmin,
+	"GET quiet": posthouse.RoleAdmin, "POST quiet": posthouse.RoleAdmin, "GET channels/{name}/quiet": posthouse.RoleViewer, "POST channels/{name}/quiet": posthouse.RoleAdmin,
 	"GET rosters": posthouse.RoleViewer, "GET rosters/{name}": posthouse.RoleViewer, "GET rosters/{name}/file": posthouse.RoleViewer,
 	"POST deliveries/{id}/reveal":  posthouse.RoleAdmin,
 	"POST rosters/{name}/override": posthouse.RoleOperator,
