@@ -119,6 +119,7 @@ var floors = map[string]floor{
 	"outbox/*":                 {layer: 2, beside: []string{"outbox"}},
 	"internal/flow":            {layer: 2, never: []string{"internal/store"}},                                                          // events of tasks become messages
 	"internal/route":           {layer: 2, beside: []string{"internal/intake", "internal/state"}, never: []string{"internal/store"}},   // who is told by which step
+	"internal/digest":          {layer: 2, beside: []string{"internal/intake", "internal/state"}, never: []string{"internal/store"}},   // which messages become one
 	"internal/feed":            {layer: 2, never: []string{"internal/store"}},                                                          // tells others what happens to deliveries
 	"internal/chain":           {layer: 2, never: []string{"internal/store"}},                                                          // seals what is stored
 	"internal/state":           {layer: 2, never: []string{"internal/store"}},                                                          // what follows which result

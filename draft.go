@@ -23,6 +23,8 @@ type Draft struct {
 	Ref  string `json:"ref,omitempty"`
 	// Priority defaults to normal.
 	Priority Priority `json:"priority,omitempty"`
+	// Digest names a digest that gathers it with others: they leave as one. A critical message does not wait for that. Defaults to none.
+	Digest string `json:"digest,omitempty"`
 	// Account is the one account of the channel that is to send it; or Pool is the label of those that may. Defaults to the
 	// account that can send soonest.
 	Account string `json:"account,omitempty"`
@@ -59,6 +61,8 @@ type Draft struct {
 	Notification string `json:"-"`
 	Step         int    `json:"-"`
 	FallbackOf   string `json:"-"`
+	// Collection is as a Message's.
+	Collection string `json:"-"`
 }
 
 // Accepted is what a sender is told about one draft: it is committed.

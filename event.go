@@ -33,6 +33,7 @@ const (
 	EventEpochHold     EventType = "epoch_hold"     // T28
 	EventMove          EventType = "move"           // T29, from one account to another
 	EventAdmit         EventType = "admit"          // T30, those before it in line are settled
+	EventGather        EventType = "gather"         // T32, what became of its collection's delivery, or it leaves its collection
 )
 
 // Event is one line of the event log. Version numbers a delivery's events from 1

@@ -45,6 +45,9 @@ type Message struct {
 	Clock *Clock `json:"clock,omitempty"`
 	// Reminder is the reminder whose slot the message is.
 	Reminder string `json:"reminder,omitempty"`
+	// Digest gathers it with others, and Collection is the one whose text the message is.
+	Digest     string `json:"digest,omitempty"`
+	Collection string `json:"collection,omitempty"`
 	// Route is what the message follows, in place of a channel; its deliveries are those of its notifications' steps.
 	Route string `json:"route,omitempty"`
 	// Notification is the one whose step the message is, and Step the number of that, from 1. FallbackOf is the delivery of the
@@ -91,6 +94,8 @@ type Delivery struct {
 	// Line names the line of its ordering key, for as long as it waits there for those before it. Defaults to none.
 	Line     string   `json:"line,omitempty"`
 	Priority Priority `json:"priority"`
+	// Gathered is set while it waits in its collection, or leaves with it: it does not leave by itself.
+	Gathered bool `json:"gathered,omitempty"`
 	// Pulled is set where an agent fetches it: no worker of ours sends it.
 	Pulled bool `json:"pulled,omitempty"`
 
@@ -111,6 +116,7 @@ type Delivery struct {
 	CancelRequested bool   `json:"cancel_requested,omitempty"` // no further try will start
 	ReplayOf        string `json:"replay_of,omitempty"`
 	Notification    string `json:"notification,omitempty"` // whose step it is, where it is one
+	Collection      string `json:"collection,omitempty"`   // that gathered it, or whose delivery it is, where there is one
 	Epoch           int64  `json:"epoch"`
 
 	CreatedAt    time.Time `json:"created_at"`

@@ -21,6 +21,9 @@ func (t Template) Tag() string {
 // Tag names the latest version of a route.
 func (r Route) Tag() string { return fmt.Sprintf("%d-%d", r.Version, r.CreatedAt.UnixMicro()) }
 
+// Tag names the latest version of a digest.
+func (d Digest) Tag() string { return fmt.Sprintf("%d-%d", d.Version, d.CreatedAt.UnixMicro()) }
+
 // Tag names the state of a roster: when it was stored.
 func (r Roster) Tag() string { return fmt.Sprint(r.UpdatedAt.UnixMicro()) }
 

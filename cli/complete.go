@@ -26,6 +26,7 @@ func closedSets() map[string][]string {
 		"in": words(posthouse.CampaignStates()), "outcome": campaign.Outcomes(), "status": {"waiting", "success", "failed", "cancelled", "aborted"},
 		"sometimes":                         {"all", "none"},
 		"posthouse notification list state": {"waiting", "told", "acknowledged", "not_told"},
+		"posthouse digest gathered state":   words(posthouse.CollectionStates()),
 		"posthouse job enqueue channel":     {"oa", "dingtalk"}, "posthouse front add format": {"text", "markdown"}, "posthouse front add each": {"group", "alert"},
 	}
 	for _, s := range verify.SometimesList() {

@@ -126,6 +126,8 @@ var guides = []guide{
 	{file: "../docs/guide/reminders.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},
 	{file: "../docs/guide/routes.md", use: map[string]func(*guideReader, block){"{": routed}},
 	{file: "../docs/guide/routes.zh-CN.md", use: map[string]func(*guideReader, block){"{": routed}},
+	{file: "../docs/guide/digests.md", untyped: ofDigests},
+	{file: "../docs/guide/digests.zh-CN.md", untyped: ofDigests},
 	{file: "../docs/guide/schedules.md"},
 	{file: "../docs/guide/schedules.zh-CN.md"},
 	{file: "../docs/guide/sms.md", starts: true},
@@ -144,6 +146,8 @@ var guides = []guide{
 	{file: "../docs/guide/workflow.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 	{file: "../docs/guide/workflow.zh-CN.md", untyped: map[string]string{"POST /who": isAskedUs, `{"users"`: isAskedUs}},
 }
+
+var ofDigests = map[string]string{"posthouse channel set mail": takesLong, "alerts (20)": "what a robot posts: TestTwentyAlertsAreOnePost reads one"}
 
 var ofOutbox = map[string]string{
 	"your transaction:": isAPicture, "box, err :=": byGo, "err = box.": byGo, "outbox.Options": byGo, "try (": byOthers, "with connection": byOthers,

@@ -37,6 +37,8 @@ type Client struct {
 	Templates     Templates
 	Routes        Routes
 	Notifications Notifications
+	Digests       Digests
+	Collections   Collections
 	Rosters       Rosters
 	Users         Users
 	Accounts      Accounts
@@ -103,7 +105,7 @@ func (c *Client) URL() string { return c.api.base.String() }
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Decisions: Decisions{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Routes: Routes{api}, Notifications: Notifications{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Fronts: Fronts{api}, Presets: Presets{api}, Media: Media{api}, Suppressions: Suppressions{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, People: People{api}, Audit: Audit{api}, Processes: Processes{api},
+		Channels: Channels{api}, Templates: Templates{api}, Routes: Routes{api}, Notifications: Notifications{api}, Digests: Digests{api}, Collections: Collections{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Fronts: Fronts{api}, Presets: Presets{api}, Media: Media{api}, Suppressions: Suppressions{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, People: People{api}, Audit: Audit{api}, Processes: Processes{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, Campaigns: Campaigns{api}, Audiences: Audiences{api}, api: api,
 	}

@@ -93,6 +93,9 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("listFrontKinds putFront getFront listFronts listFrontCalls rotateFront deleteFront")
 	c.try("putRoster getRoster listRosters overrideRoster getDuty checkRoster getDutySchedule")
 	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery getProof listProofKeys resolveDeliveries")
+	c.try("putDigest getDigest listDigests")
+	c.gathered("listCollections getCollection leaveCollection")
+	c.try("deleteDigest")
 	c.try("putRoute getRoute listRoutes previewRoute")
 	c.routed()
 	c.try("listMessageNotifications listNotifications getNotification acknowledgeNotification acknowledgeMessage endNotification deleteRoute")
@@ -121,6 +124,17 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 			t.Errorf("%s is not tried", id)
 		}
 	}
+}
+
+// gathered hands in a message that the example's digest gathers, and tries operations of its collection.
+func (c *trier) gathered(names string) {
+	c.Helper()
+	sent, err := c.api.Messages.Send(c.Context(), posthouse.Draft{Channel: "desk", Digest: "evening", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "x"}})
+	c.must(err)
+	before := c.known[aMessage]
+	c.known[aMessage] = c.delivery(sent.Accepted[0].Deliveries[0].ID).Collection
+	c.try(names)
+	c.known[aMessage] = before
 }
 
 // routed hands in a message that follows the example's route.

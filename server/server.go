@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/channels"
+	"github.com/posthouse/posthouse/internal/digest"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/flow"
@@ -44,40 +45,42 @@ import (
 
 // Server is a running Posthouse: New, Start, Stop.
 type Server struct {
-	o          Options
-	zone       *time.Location
-	store      *store.Store
-	engine     *engine.Engine
-	tide       *tide
-	keyring    *secret.Keyring
-	network    channel.Network
-	limiter    *limit.Leased
-	redis      *limit.Redis // nil for none
-	quotas     *quota.Quotas
-	quiet      *quiethours.Keeper
-	channels   *channels.Set
-	presets    *preset.Gallery
-	flow       *flow.Flow
-	router     *route.Router
-	acks       *ack.Links
-	told       route.Book
-	events     *feed.Log
-	poster     *feed.Poster
-	callback   *callback.Desk
-	fronts     *inbound.Desk
-	media      *media.Library
-	suppressed *suppress.List
-	gate       *web.Gate
-	proxies    *web.Proxies
-	bodies     *web.Bodies
-	people     *people.Desk
-	handler    http.Handler
-	doors      doors
-	api        *address // nil with Options.NoListen
-	sms        *address // the SMS front door at an address of its own; nil without
-	mail       *address // where mail is taken; nil without
-	mailTLS    bool     // STARTTLS is answered there
-	scrapes    *address // the metrics at an address of their own; nil without
+	o           Options
+	zone        *time.Location
+	store       *store.Store
+	engine      *engine.Engine
+	tide        *tide
+	keyring     *secret.Keyring
+	network     channel.Network
+	limiter     *limit.Leased
+	redis       *limit.Redis // nil for none
+	quotas      *quota.Quotas
+	quiet       *quiethours.Keeper
+	channels    *channels.Set
+	presets     *preset.Gallery
+	flow        *flow.Flow
+	router      *route.Router
+	gatherer    *digest.Composer
+	collections digest.Book
+	acks        *ack.Links
+	told        route.Book
+	events      *feed.Log
+	poster      *feed.Poster
+	callback    *callback.Desk
+	fronts      *inbound.Desk
+	media       *media.Library
+	suppressed  *suppress.List
+	gate        *web.Gate
+	proxies     *web.Proxies
+	bodies      *web.Bodies
+	people      *people.Desk
+	handler     http.Handler
+	doors       doors
+	api         *address // nil with Options.NoListen
+	sms         *address // the SMS front door at an address of its own; nil without
+	mail        *address // where mail is taken; nil without
+	mailTLS     bool     // STARTTLS is answered there
+	scrapes     *address // the metrics at an address of their own; nil without
 
 	name  string    // of this process in leases
 	knows int64     // the newest version of the schema
@@ -145,8 +148,12 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Outgrown: s.outgrown,
 		Sealer:   s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
-		Composers:    map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router},
-		Routes:       s.router,
+		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router, work.PlanCollection: s.gatherer},
+		Routes:    s.router,
+		Gatherer:  s.gatherer,
+		Collection: func(ctx context.Context, tenant, id string) (posthouse.Collection, error) {
+			return s.collections.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, id)
+		},
 		Quotas:       s.quotas,
 		Quiet:        s.quiet,
 		Shapes:       o.Shapes,

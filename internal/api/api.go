@@ -34,14 +34,17 @@ type Options struct {
 	Ways          Ways
 	WayPreviews   WayPreviews
 	Notifications Notifications
-	Users         Users
-	Keys          Keys
-	Agents        Agents
-	Tally         Tally
-	Answers       Answers
-	Contents      Contents
-	Audit         Audit
-	Tenants       Tenants
+	// Digests gather messages into Collections.
+	Digests     Digests
+	Collections Collections
+	Users       Users
+	Keys        Keys
+	Agents      Agents
+	Tally       Tally
+	Answers     Answers
+	Contents    Contents
+	Audit       Audit
+	Tenants     Tenants
 
 	// Quotas are those that requests and messages are judged by.
 	Quotas Quotas
@@ -104,6 +107,7 @@ func Routes(o Options) []web.Route {
 		logs{o.Reader}.routes(),
 		templates{o.Templates, o.Filler, o.Channels, o.Tenants}.routes(),
 		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),
+		digests{o.Digests, o.Collections, o.Templates}.routes(),
 		rosters{o.Rosters, o.Users, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Zone}.overrideRoutes(),
 		users{o.Users}.routes(),
 		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Channels, o.Sender, streams, o.Events.Ending()}.routes(),

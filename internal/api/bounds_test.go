@@ -129,6 +129,17 @@ var many = map[string]func(h *house, id string){
 		h.must(200, "PUT", "/v1/routes/w", `{"steps":[{"channels":["out"]}]}`)
 		h.clone("posthouse_routes", "1", 120, map[string]string{"name": "'w' || k.n", "doc": `'{"note":"' || ` + long(50_000) + ` || '","steps":[]}'`})
 	},
+	"/v1/digests": func(h *house, _ string) {
+		h.must(200, "PUT", "/v1/digests/w", `{"window":"1h"}`)
+		h.clone("posthouse_digests", "1", 120, map[string]string{"name": "'w' || k.n", "doc": `'{"note":"' || ` + long(50_000) + ` || '"}'`})
+	},
+	"/v1/collections": func(h *house, id string) {
+		h.must(200, "PUT", "/v1/digests/w", `{"window":"1h"}`)
+		h.must(202, "POST", "/v1/messages", `{"channel":"later","digest":"w","to":[{"user":"a"}],"content":{"text":"x"}}`)
+		h.clone("posthouse_plans", "type = 'collection'", 120, map[string]string{
+			"id": "'" + posthouse.MessageID(id) + "' || printf('%04d', 1000 + k.n)", "next_at": "0", "doc": `'{"state":"settled","channel":"later","by":"' || ` + long(50_000) + ` || '"}'`,
+		})
+	},
 	"/v1/messages/{id}/notifications": func(h *house, id string) {
 		h.must(200, "PUT", "/v1/routes/w", `{"steps":[{"channels":["later"]}]}`)
 		h.must(202, "POST", "/v1/messages", `{"route":"w","to":[{"user":"a"}],"content":{"text":"x"}}`)

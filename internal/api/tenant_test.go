@@ -36,6 +36,8 @@ var bodies = map[string]string{
 	"DELETE /v1/channels/{name}/callbacks/{address}":     "",
 	"DELETE /v1/media/{id}":                              "",
 	"DELETE /v1/routes/{name}":                           "",
+	"DELETE /v1/digests/{name}":                          "",
+	"POST /v1/collections/{id}/leave":                    "",
 	"POST /v1/routes/{name}/preview":                     `{"to":[{"user":"u1"}],"content":{"text":"x"}}`,
 	"POST /v1/notifications/{id}/ack":                    `{}`,
 	"POST /v1/notifications/{id}/end":                    "",
@@ -105,6 +107,7 @@ var bodies = map[string]string{
 var creates = map[string]string{
 	"PUT /v1/channels/{name}":  `{"driver":"discard"}`,
 	"PUT /v1/templates/{name}": `{"text":"mine"}`,
+	"PUT /v1/digests/{name}":   `{"window":"1h"}`,
 	"PUT /v1/routes/{name}":    `{"steps":[{"channels":["later"]}]}`,
 	"PUT /v1/rosters/{name}":   `{"days":{"1":["mine"]}}`,
 	"PUT /v1/presets/{name}":   gatewayFile("1", "content"),
@@ -121,6 +124,9 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 	h.must(201, "PUT", "/v1/people/zhang", `{"roles":{"default":"viewer"}}`)
 	h.must(200, "PUT", "/v1/routes/night", `{"steps":[{"channels":["later"]}]}`)
 	routed := read[posthouse.Accepted](t, h.must(202, "POST", "/v1/messages", `{"route":"night","to":[{"user":"u1"}],"content":{"text":"x"}}`))
+	h.must(200, "PUT", "/v1/digests/evening", `{"window":"1h"}`)
+	gathered := read[posthouse.Accepted](t, h.must(202, "POST", "/v1/messages", `{"channel":"later","digest":"evening","to":[{"user":"u1"}],"content":{"text":"x"}}`))
+	collection := read[posthouse.Delivery](t, h.must(200, "GET", "/v1/deliveries/"+gathered.Deliveries[0].ID, "")).Collection
 	h.must(200, "PUT", "/v1/templates/hello", `{"text":"hello ${name}"}`)
 	h.must(200, "PUT", "/v1/users", `{"users":[{"id":"u1","addresses":{"out":"a1"}}]}`)
 	key := read[posthouse.Key](t, h.must(201, "POST", "/v1/keys", `{"name":"k","scope":"read"}`))
@@ -158,6 +164,8 @@ func furnished(t *testing.T) (*house, map[string][]string) {
 		"notify":        {job.JobID},
 		"messages":      {posthouse.MessageID(failed), posthouse.MessageID(waiting), routed.ID},
 		"routes":        {"night"},
+		"digests":       {"evening"},
+		"collections":   {collection},
 		"notifications": {posthouse.DeliveryID(routed.ID, 1)},
 		"deliveries":    {failed, lost, waiting},
 		"outbox":        {"held"},

@@ -103,6 +103,10 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	case d.Route != "":
 		checkRouted(d, p)
 	}
+	if d.Digest != "" {
+		checkGathered(d, p)
+	}
+	p.Word("digest", d.Digest, MaxWord)
 	p.Word("route", d.Route, MaxWord)
 	p.Word("channel", d.Channel, MaxWord)
 	p.Word("kind", d.Kind, MaxWord)
@@ -128,6 +132,21 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	checkClock(d, p)
 	checkRecipients(d, maxRecipients, p)
 	checkContent(d, p)
+}
+
+// checkGathered refuses what a message that leaves with others cannot keep.
+func checkGathered(d *posthouse.Draft, p *Problems) {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"route", d.Route != ""}, {"account", d.Account != ""}, {"pool", d.Pool != ""}, {"ordering_key", d.OrderingKey != ""}, {"clock", d.Clock != nil},
+		{"sensitive", d.Sensitive}, {"not_before", !d.NotBefore.IsZero()}, {"on_unknown", d.OnUnknown != ""}, {"content.media", d.Content != nil && len(d.Content.Media) > 0},
+	} {
+		if f.set {
+			p.Add(f.name, "stands beside a digest, which cannot keep it: leave one of them out")
+		}
+	}
 }
 
 // checkRouted refuses what is one channel's, beside a route.

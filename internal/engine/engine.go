@@ -131,6 +131,10 @@ type Options struct {
 	Quiet *quiet.Keeper
 	// Routes begin the notifications of messages that name a route. Defaults to none: each is refused.
 	Routes intake.Routing
+	// Gatherer gathers messages that name a digest. Defaults to none: each is refused.
+	Gatherer intake.Gatherer
+	// Collection is what has gathered a delivery, for explain. Defaults to none.
+	Collection func(ctx context.Context, tenant, id string) (posthouse.Collection, error)
 	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
 	// are kept, and nothing comes of them.
 	Composers map[work.PlanType]intake.Composer
@@ -249,7 +253,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Intake = intake.New(intake.Options{
 		Store: o.Stores.Intake, Contents: e.Contents, Channels: e.Routes, Life: l, Log: o.Log, Metrics: m, Tracer: o.tracer(),
 		KeyTTL: o.KeyTTL, MaxRecipients: o.MaxRecipients, Refresh: o.Refresh, Broken: o.Broken, Quotas: o.Quotas, Media: o.Media, Counted: e.rollup.Accepted,
-		Seats: e.seats, Rosters: o.Rosters, Roles: o.Roles, Location: o.Location, Routes: o.Routes,
+		Seats: e.seats, Rosters: o.Rosters, Roles: o.Roles, Location: o.Location, Routes: o.Routes, Gatherer: o.Gatherer,
 	})
 	e.usher = usher.New(o.Stores.Lines, e.Routes, l, o.Log)
 	e.queue = watched{o.Stores.Queue, e.usher.Settled}
@@ -261,7 +265,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 		Sieve: e.sieve(), Quiet: o.Quiet, Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
-	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l}
+	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l, collection: o.Collection}
 }
 
 // sendOut makes the roles that claim, send, record and rescue.

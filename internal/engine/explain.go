@@ -23,6 +23,8 @@ type Explainer struct {
 	depths  Depths
 	limiter Limiter
 	life    *life.Life
+	// collection is what has gathered a delivery. Nil where nothing gathers.
+	collection func(ctx context.Context, tenant, id string) (posthouse.Collection, error)
 }
 
 // Explanation says why a delivery is where it is.
@@ -61,7 +63,9 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 		x.Waits = append(x.Waits, Wait{Cause: "lease", Detail: "without a result by then its outcome is unknown", Until: d.LeaseUntil})
 	case d.State == posthouse.Unknown:
 		x.Summary = unknownSummary(&d)
-		x.Waits = append(x.Waits, unknownWait(d))
+		if x.Waits = append(x.Waits, unknownWait(d)); d.Gathered {
+			x.Waits = []Wait{ex.gathered(ctx, &d)}
+		}
 	case d.State == posthouse.Quarantined:
 		x.Summary = "It was quarantined: " + cmp.Or(d.Error, d.Reason) + "."
 		x.Waits = append(x.Waits, Wait{Cause: "operator", Detail: "a person lets it go on or discards it (resolve)"})
@@ -128,6 +132,9 @@ func unknownWait(d posthouse.Delivery) Wait {
 // waits lists what holds a pending delivery.
 func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	out := []Wait{}
+	if d.Gathered {
+		return append(out, ex.gathered(ctx, &d))
+	}
 	if d.DueAt.After(ex.life.Now()) {
 		cause, detail := "scheduled", "not_before has not come"
 		if d.Reason == state.ReasonQuietHours {
@@ -180,4 +187,21 @@ func (ex *Explainer) inLine(ctx context.Context, d *posthouse.Delivery) Wait {
 		return Wait{Cause: "order", Detail: "it waits for its turn among those with the same ordering_key"}
 	}
 	return Wait{Cause: "order", Detail: "the message " + holder + ", which has the same ordering_key, is not settled yet"}
+}
+
+// gathered says with what a delivery leaves, and when.
+func (ex *Explainer) gathered(ctx context.Context, d *posthouse.Delivery) Wait {
+	if ex.collection == nil {
+		return Wait{Cause: "digest", Detail: "its digest does not say now when it leaves"}
+	}
+	c, err := ex.collection(ctx, d.Tenant, d.Collection)
+	switch {
+	case err != nil:
+		return Wait{Cause: "digest", Detail: "its digest does not say now when it leaves"}
+	case c.State == posthouse.CollectionWaiting:
+		return Wait{Cause: "digest", Detail: fmt.Sprintf("the digest %s gathers it with others", c.Digest), Until: c.LeavesAt}
+	case d.State == posthouse.Unknown:
+		return Wait{Cause: "digest", Detail: fmt.Sprintf("it shares what becomes of the delivery %s, which the digest %s has made of it and others: decide of that one", c.Delivery, c.Digest)}
+	}
+	return Wait{Cause: "digest", Detail: fmt.Sprintf("it leaves with the delivery %s, which the digest %s has made of it and others", c.Delivery, c.Digest)}
 }

@@ -293,7 +293,7 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 	}
 	m := posthouse.Message{
 		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: cmp.Or(d.Priority, posthouse.Normal),
-		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, Critical: d.Critical, OnUnknown: d.OnUnknown, Reminder: d.Reminder, Notification: d.Notification, Step: d.Step, FallbackOf: d.FallbackOf, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
+		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, Critical: d.Critical, OnUnknown: d.OnUnknown, Reminder: d.Reminder, Notification: d.Notification, Step: d.Step, FallbackOf: d.FallbackOf, Collection: d.Collection, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
 	if d.Critical {
 		if err := by.MayCritical(p.Path + "critical"); err != nil {
@@ -301,7 +301,7 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 		}
 	}
 	checkAccount(r, d, p)
-	m.Account, m.Pool, m.OrderingKey = d.Account, d.Pool, d.OrderingKey
+	m.Account, m.Pool, m.OrderingKey, m.Digest = d.Account, d.Pool, d.OrderingKey, d.Digest
 	if d.OnUnknown == posthouse.Query && r.Settings.Policy != posthouse.Query && !r.Queries() {
 		p.Add("on_unknown", "the channel's driver cannot be asked: want retry, hold or assume_sent")
 	}
@@ -332,13 +332,13 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 		line(&m, &delivery)
 		entry.Deliveries = append(entry.Deliveries, delivery)
 	}
-	return entry, nil
+	return entry, in.gather(ctx, &entry, p)
 }
 
 // deliver makes the nth delivery, after asking the channel's rules about its recipient.
 func (in *Intake) deliver(ctx context.Context, r *state.Channel, m *posthouse.Message, to posthouse.Recipient, n int, now time.Time) (posthouse.Delivery, error) {
 	d := posthouse.Delivery{
-		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority, Pulled: r.Settings.Pulled, Notification: m.Notification,
+		ID: posthouse.DeliveryID(m.ID, n), Message: m.ID, Tenant: m.Tenant, Channel: m.Channel, Recipient: to, Priority: m.Priority, Pulled: r.Settings.Pulled, Notification: m.Notification, Collection: m.Collection,
 		State: posthouse.Pending, OnUnknown: cmp.Or(m.OnUnknown, r.Settings.Policy), Epoch: in.o.Life.Epoch(),
 		NotBefore: m.NotBefore, DueAt: m.NotBefore, Deadline: m.Deadline,
 	}

@@ -98,6 +98,8 @@ type Options struct {
 	Location *time.Location
 	// Routes begin the notifications of drafts that name a route. Defaults to none: each is refused.
 	Routes Routing
+	// Gatherer gathers drafts that name a digest. Defaults to none: each is refused.
+	Gatherer Gatherer
 	// Broken reports whether there is a channel of this name that cannot be opened: what is handed
 	// in for it is refused for now, not for good. Defaults to none.
 	Broken func(tenant, channel string) bool
@@ -109,6 +111,13 @@ type Routing interface {
 	Begin(ctx context.Context, req *Request, id string, d *posthouse.Draft, now time.Time, p *draft.Problems) (routed work.Routed, mentionAll bool, err error)
 	// End ends the notifications of a message, and withdraws what has not started of them.
 	End(ctx context.Context, tenant, message string) error
+}
+
+// Gatherer knows digests.
+type Gatherer interface {
+	// Gather is by what each delivery of a message is gathered by the digest of a name. An error of code not_found says that there is none, and
+	// one of code invalid what is wrong.
+	Gather(ctx context.Context, name string, m *posthouse.Message, list []posthouse.Delivery) ([]work.Gathered, error)
 }
 
 // Intake accepts drafts.

@@ -10,7 +10,7 @@ import (
 // zero makes the counters begin at 0 whose labels are known from the start: a rate over a counter that appears with its
 // first event misses that event.
 func (m *Metrics) zero() {
-	for _, kind := range []work.PlanType{work.PlanReminder, work.PlanTask, work.PlanDecision, work.PlanNotification} {
+	for _, kind := range []work.PlanType{work.PlanReminder, work.PlanTask, work.PlanDecision, work.PlanNotification, work.PlanCollection} {
 		for _, outcome := range []string{"composed", "stale", "failed"} {
 			m.Plans.WithLabelValues(string(kind), outcome)
 		}

@@ -105,3 +105,12 @@ func (c *cron) due(wall time.Time) bool {
 func wallOf(t time.Time, zone *time.Location) time.Time {
 	return t.UTC().Add(offset(t, zone))
 }
+
+// Cron reads a cron expression whose clock stands in a zone. next is the first of its moments after a time; false says that there is none.
+func Cron(expression string, zone *time.Location) (next func(after time.Time) (time.Time, bool), err error) {
+	c, err := newCron(expression, zone)
+	if err != nil {
+		return nil, err
+	}
+	return c.next, nil
+}

@@ -71,9 +71,14 @@ func (res *Rescuer) Run(ctx context.Context) {
 				return
 			}
 		}
+		var gathered []posthouse.Delivery
 		res.sweep(ctx, work.PastDeadline, &deadlines, Batch, func(d posthouse.Delivery, _ work.Failures, _ time.Time) (work.Change, bool) {
-			return state.AfterDeadline(d), true
+			if d.Gathered {
+				gathered = append(gathered, d)
+			}
+			return state.AfterDeadline(d), !d.Gathered
 		})
+		res.expireGathered(ctx, gathered)
 		res.sweep(ctx, work.HoldOver, &holds, Batch, func(d posthouse.Delivery, _ work.Failures, _ time.Time) (work.Change, bool) {
 			return state.AfterHold(d), true
 		})
@@ -218,4 +223,23 @@ func dueOf(d *posthouse.Delivery, due work.Due) time.Time {
 		return d.Deadline
 	}
 	return d.DueAt
+}
+
+// expireGathered expires members of collections, each by itself. The store leaves those in peace whose collection's delivery has begun: they share
+// what becomes of that.
+func (res *Rescuer) expireGathered(ctx context.Context, list []posthouse.Delivery) {
+	for i := range list {
+		_, err := res.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: list[i].Tenant, IDs: []string{list[i].ID}}, func(_ time.Time, found []posthouse.Delivery) (changes []work.Change) {
+			for _, d := range found {
+				if d.Gathered && d.State == posthouse.Pending {
+					changes = append(changes, state.AfterDeadline(d))
+				}
+			}
+			return changes
+		})
+		if err != nil {
+			res.Log.Warn("what a digest gathered cannot expire now", "tenant", list[i].Tenant, "delivery", list[i].ID, "error", err)
+			return
+		}
+	}
 }

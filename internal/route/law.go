@@ -31,13 +31,8 @@ func (Law) Heard(p work.Plan, after []posthouse.Delivery, now time.Time) (work.P
 }
 
 // Withdrawn is work.Notified's.
-func (Law) Withdrawn(d posthouse.Delivery, reason string) (work.Change, bool) {
-	c, ok := state.AfterCancel(d)
-	if ok && c.After.State == posthouse.Cancelled {
-		c.After.Reason = reason
-		c.Events[len(c.Events)-1].Reason = reason
-	}
-	return c, ok
+func (Law) Withdrawn(_ work.PlanType, d posthouse.Delivery, by work.Withdrawal, _ time.Time) (work.Change, bool) {
+	return state.Withdrawn(d, by.Reason)
 }
 
 // MaxEvidence bounds what is kept with an acknowledgement, in bytes.

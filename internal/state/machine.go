@@ -72,6 +72,7 @@ func (s *step) to(kind posthouse.EventType, state posthouse.State, reason string
 	if state != posthouse.Pending {
 		d.Line = "" // it stands nowhere any more, and goes at once where a person lets it
 	}
+	d.Gathered = d.Gathered && state.Open() && kind == posthouse.EventGather
 	s.change.Events = append(s.change.Events, posthouse.Event{
 		Type: kind, To: state, Token: d.Token, Reason: reason, Epoch: d.Epoch, Account: d.Account, Tries: d.Tries,
 	})

@@ -35,7 +35,7 @@ func (s Submissions) acceptBy(ctx context.Context, now time.Time, subs []*work.S
 
 // intricate reports whether a submission has keys or plans, which take statements of their own.
 func intricate(sub *work.Submission) bool {
-	return sub.Key != "" || len(sub.Plans) > 0 || len(sub.Routed) > 0 || hasDedup(sub)
+	return sub.Key != "" || len(sub.Plans) > 0 || len(sub.Routed) > 0 || hasDedup(sub) || gathers(sub)
 }
 
 // accept stores submissions, and returns what has begun by that where seats, which may be nil, gave it room.
@@ -58,6 +58,9 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 		return nil, nil, err
 	}
 	if err := t.beginRouted(now, subs, outcomes); err != nil {
+		return nil, nil, err
+	}
+	if err := t.gather(now, subs, outcomes); err != nil {
 		return nil, nil, err
 	}
 	var clean []arrival

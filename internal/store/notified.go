@@ -19,9 +19,12 @@ import (
 // SetNotified sets what decides of notifications, before anything is stored.
 func (s *Store) SetNotified(law work.Notified) { s.Plans.notified = law }
 
-// linked reports whether a change is of a notification's delivery.
+// SetGathering sets what decides of collections, before anything is stored.
+func (s *Store) SetGathering(law work.Gathering) { s.Plans.gathering = law }
+
+// linked reports whether a change is of a delivery that a plan knows: a notification's or a collection's.
 func linked(changes []work.Change) bool {
-	return slices.ContainsFunc(changes, func(c work.Change) bool { return c.After.Notification != "" })
+	return slices.ContainsFunc(changes, func(c work.Change) bool { return c.After.Notification != "" || c.After.Collection != "" })
 }
 
 // tellNotifications tells the plans of notifications what has become of their deliveries, and withdraws what is not needed any more.
@@ -31,9 +34,8 @@ func (t settling) tellNotifications(now int64, changes []work.Change) error {
 	}
 	heard := map[planKey][]posthouse.Delivery{}
 	for i := range changes {
-		if d := &changes[i].After; d.Notification != "" {
-			k := planKey{d.Tenant, d.Notification}
-			heard[k] = append(heard[k], *d)
+		if k, known := planOf(&changes[i].After); known {
+			heard[k] = append(heard[k], changes[i].After)
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(heard), planKey.compare) {
@@ -46,7 +48,7 @@ func (t settling) tellNotifications(now int64, changes []work.Change) error {
 		}
 		next, withdraw, changed, err := t.notified.Heard(p, heard[k], sqldb.TimeOf(now))
 		if err != nil {
-			t.DB.Log.Error("a notification cannot be read: its steps do not go on", "tenant", k.tenant, "notification", k.id, "error", err)
+			t.DB.Log.Error("a plan cannot be read: it does not go on", "type", k.kind, "tenant", k.tenant, "plan", k.id, "error", err)
 			continue
 		}
 		if !changed {
@@ -59,7 +61,7 @@ func (t settling) tellNotifications(now int64, changes []work.Change) error {
 	return nil
 }
 
-// suppressedOf are the deliveries of notifications that ended as they were accepted.
+// suppressedOf are the deliveries of plans that ended as they were accepted.
 func suppressedOf(subs []*work.Submission, outcomes []work.Outcome) (list []work.Change) {
 	for i, sub := range subs {
 		if outcomes[i].Err != nil || outcomes[i].Replayed {
@@ -67,7 +69,7 @@ func suppressedOf(subs []*work.Submission, outcomes []work.Outcome) (list []work
 		}
 		for j := range sub.Entries {
 			for _, d := range sub.Entries[j].Deliveries {
-				if d.Notification != "" && !d.State.Open() {
+				if (d.Notification != "" || d.Collection != "") && !d.State.Open() {
 					list = append(list, work.Change{After: d})
 				}
 			}
@@ -76,17 +78,32 @@ func suppressedOf(subs []*work.Submission, outcomes []work.Outcome) (list []work
 	return list
 }
 
-// planKey names the plan of a notification.
-type planKey struct{ tenant, id string }
-
-func (k planKey) compare(o planKey) int {
-	return slices.Compare([]string{k.tenant, k.id}, []string{o.tenant, o.id})
+// planKey names the plan of a notification or a collection.
+type planKey struct {
+	tenant string
+	kind   work.PlanType
+	id     string
 }
 
-// lockPlan reads the plan of a notification and keeps others from writing it until the transaction ends.
+func (k planKey) compare(o planKey) int {
+	return slices.Compare([]string{k.tenant, string(k.kind), k.id}, []string{o.tenant, string(o.kind), o.id})
+}
+
+// planOf is the plan that knows a delivery.
+func planOf(d *posthouse.Delivery) (k planKey, known bool) {
+	switch {
+	case d.Notification != "":
+		return planKey{d.Tenant, work.PlanNotification, d.Notification}, true
+	case d.Collection != "":
+		return planKey{d.Tenant, work.PlanCollection, d.Collection}, true
+	}
+	return k, false
+}
+
+// lockPlan reads a plan and keeps others from writing it until the transaction ends.
 func (t settling) lockPlan(k planKey) (work.Plan, bool, error) {
 	return sqldb.First(t.Query, readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND id = ?"+t.DB.Dialect.Lock,
-		k.tenant, string(work.PlanNotification), k.id)
+		k.tenant, string(k.kind), k.id)
 }
 
 // writeNotification writes a plan that is locked, after withdrawing deliveries. What the plan hears of those may change it again.
@@ -99,7 +116,7 @@ func (t settling) writeNotification(now int64, p work.Plan, withdraw work.Withdr
 		var changes []work.Change
 		var after []posthouse.Delivery
 		for _, d := range found {
-			if c, ok := t.notified.Withdrawn(d, withdraw.Reason); ok {
+			if c, ok := t.notified.Withdrawn(p.Type, d, withdraw, sqldb.TimeOf(now)); ok {
 				changes = append(changes, c)
 			}
 		}
@@ -123,15 +140,24 @@ func (t settling) writeNotification(now int64, p work.Plan, withdraw work.Withdr
 // Notification reads one notification's plan under a lock, and writes what decide makes of it, with the deliveries that it withdraws.
 // decide returns false where nothing is to be written.
 func (s Plans) Notification(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error) {
+	return s.decide(ctx, now, planKey{tenant, work.PlanNotification, id}, decide)
+}
+
+// Collection is Notification for a collection's plan.
+func (s Plans) Collection(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error) {
+	return s.decide(ctx, now, planKey{tenant, work.PlanCollection, id}, decide)
+}
+
+func (s Plans) decide(ctx context.Context, now time.Time, k planKey, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error) {
 	var stored work.Plan
-	err := s.change(ctx, now, "change a notification", func(t *tx) error {
+	err := s.change(ctx, now, "change a "+string(k.kind), func(t *tx) error {
 		own := settling{t}
-		p, found, err := own.lockPlan(planKey{tenant, id})
+		p, found, err := own.lockPlan(k)
 		if err != nil {
 			return err
 		}
 		if !found {
-			return posthouse.Errorf(posthouse.CodeNotFound, "there is no notification %.80q", id)
+			return posthouse.Errorf(posthouse.CodeNotFound, "there is no %s %.80q", k.kind, k.id)
 		}
 		at, err := t.Now()
 		if err != nil {
@@ -144,7 +170,7 @@ func (s Plans) Notification(ctx context.Context, now time.Time, tenant, id strin
 		if err := own.writeNotification(at, next, withdraw); err != nil {
 			return err
 		}
-		stored, _, err = own.lockPlan(planKey{tenant, id})
+		stored, _, err = own.lockPlan(k)
 		return err
 	})
 	return stored, err

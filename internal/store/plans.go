@@ -209,7 +209,7 @@ const endedTask = `%"end":{"at":"%","value":{"event":"task.%`
 
 // goingOn are the states of plans that are not over although no moment of theirs is to come: a notification goes on when something is
 // heard of it, and what is paused when a person says so.
-const goingOn = "'" + string(posthouse.NotificationWaiting) + "', '" + work.PlanPaused + "'"
+const goingOn = "'" + string(posthouse.NotificationWaiting) + "', '" + string(posthouse.CollectionLeaving) + "', '" + work.PlanPaused + "'"
 
 // prunePlans deletes up to max plans that will never be due again and were written long ago. It looks for them outside of the
 // transaction: those of tasks that go on are passed over, and each has to be read for that.

@@ -127,7 +127,8 @@ type shared struct {
 	walks     walks // of Prune over rows
 	messages  reading.Messages
 	history   reading.History
-	notified  work.Notified // nil where no routes are known
+	notified  work.Notified  // nil where no routes are known
+	gathering work.Gathering // nil where no digests are known
 }
 
 // tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.
@@ -140,6 +141,8 @@ type tx struct {
 	told    []reading.Tidings // what it has written into the feed
 	// notified decides of notifications; nil where nothing does.
 	notified work.Notified
+	// gathering decides of collections; nil where nothing does.
+	gathering work.Gathering
 }
 
 // within runs fn in a transaction that open begins, and says afterwards that the feed has grown, where it has.
@@ -148,7 +151,7 @@ func (s *shared) within(fn func(*tx) error, open func(func(*sqldb.Tx) error) err
 	var began time.Time
 	err := open(func(t *sqldb.Tx) error {
 		began = time.Now()
-		own := &tx{t, &s.flights, &s.fresh, s.parted, s.feed, nil, s.notified}
+		own := &tx{t, &s.flights, &s.fresh, s.parted, s.feed, nil, s.notified, s.gathering}
 		err := fn(own)
 		told = own.told
 		return err

@@ -42,8 +42,8 @@ func (s Queue) Record(ctx context.Context, now time.Time, decide func(now time.T
 	return refused, err
 }
 
-// errLinked says that changes are of a notification's deliveries: more is written with them than one statement can.
-var errLinked = errors.New("the deliveries are of notifications")
+// errLinked says that changes are of deliveries that plans know: more is written with them than one statement can.
+var errLinked = errors.New("the deliveries are of notifications or collections")
 
 // Revise locks the selected deliveries, lets decide say what becomes of each, and writes
 // that. decide may leave deliveries out. It returns the deliveries as they stand after.
@@ -63,7 +63,10 @@ func (s Queue) Revise(ctx context.Context, now time.Time, sel work.Selection,
 		if err != nil {
 			return err
 		}
-		changes := decide(sqldb.TimeOf(at), found)
+		changes, err := settling{t}.stay(decide(sqldb.TimeOf(at), found))
+		if err != nil {
+			return err
+		}
 		if err := (settling{t}).apply(at, changes); err != nil {
 			return err
 		}

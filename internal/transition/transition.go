@@ -36,6 +36,13 @@ var legal = map[posthouse.EventType][][2]posthouse.State{
 	posthouse.EventEpochHold:     {{posthouse.Pending, posthouse.Unknown}, {posthouse.Sending, posthouse.Unknown}, {posthouse.Unknown, posthouse.Unknown}},
 	posthouse.EventMove:          {{posthouse.Pending, posthouse.Pending}},
 	posthouse.EventAdmit:         {{posthouse.Pending, posthouse.Pending}},
+	posthouse.EventGather: {
+		{posthouse.Pending, posthouse.Pending}, {posthouse.Pending, posthouse.Unknown}, {posthouse.Pending, posthouse.Sent}, {posthouse.Pending, posthouse.Delivered},
+		{posthouse.Pending, posthouse.Failed}, {posthouse.Pending, posthouse.Suppressed}, {posthouse.Pending, posthouse.Cancelled}, {posthouse.Pending, posthouse.Expired},
+		{posthouse.Unknown, posthouse.Pending}, {posthouse.Unknown, posthouse.Sent}, {posthouse.Unknown, posthouse.Delivered}, {posthouse.Unknown, posthouse.Failed},
+		{posthouse.Unknown, posthouse.Suppressed}, {posthouse.Unknown, posthouse.Cancelled}, {posthouse.Unknown, posthouse.Expired},
+		{posthouse.Sent, posthouse.Delivered}, {posthouse.Sent, posthouse.Undelivered}, {posthouse.Failed, posthouse.Sent}, {posthouse.Failed, posthouse.Delivered},
+	},
 }
 
 // Legal reports whether the state machine allows an event to lead from one

@@ -31,17 +31,23 @@ func LineOwner(d *posthouse.Delivery) string {
 	return "line/" + d.Channel + "/" + d.Line
 }
 
-// AcceptOwner is what stands behind a delivery in its first event: the line that it stands in, or the notification whose step it is. Empty
+// AcceptOwner is what stands behind a delivery in its first event: the line that it stands in, the notification whose step it is, or its collection. Empty
 // for what a caller has handed in.
 func AcceptOwner(d *posthouse.Delivery) string {
-	if d.Notification != "" {
+	switch {
+	case d.Notification != "":
 		return NotificationOwner + d.Notification
+	case d.Collection != "":
+		return CollectionOwner + d.Collection
 	}
 	return LineOwner(d)
 }
 
 // NotificationOwner begins the owner of a notification's deliveries in their first events.
 const NotificationOwner = "notification/"
+
+// CollectionOwner begins the owner of what a collection has gathered, and of its own delivery.
+const CollectionOwner = "collection/"
 
 // LineOfMessage is the line of a message, and whether it has one.
 func LineOfMessage(m *posthouse.Message) (LineKey, bool) {

@@ -17,9 +17,13 @@ const (
 	accountSign = "="
 	poolSign    = "~"
 	lineSign    = "#"
+	gatherSign  = "+"
 )
 
-// FirstOfAccounts is the least pin of what certain accounts send: those of lines are less.
+// InCollection is the pin of what waits in a collection: no dispatcher and no agent asks for it.
+const InCollection = Pin(gatherSign)
+
+// FirstOfAccounts is the least pin of what certain accounts send: those of lines and collections are less.
 const FirstOfAccounts = Pin(accountSign)
 
 // ByAccount is the pin of what one account sends.
@@ -40,6 +44,8 @@ func LineOf(key string) string {
 // PinOf follows from the delivery alone: the writer of a row writes its pin.
 func PinOf(d *posthouse.Delivery) Pin {
 	switch {
+	case d.Gathered:
+		return InCollection
 	case d.Line != "":
 		return InLine(d.Line)
 	case d.Pinned:
@@ -83,6 +89,7 @@ func (p Pin) Read(d *posthouse.Delivery) {
 		d.Pinned, d.Account = true, name
 	}
 	d.Pool = p.Pool()
+	d.Gathered = p == InCollection
 	if d.Line = p.Line(); d.Line != "" {
 		d.Pinned = d.Account != "" // no attempt has written it
 	}

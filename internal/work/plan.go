@@ -43,6 +43,8 @@ const (
 	PlanDecision PlanType = "decision" // a decision about many deliveries, and how far it is
 	// PlanNotification is a posthouse.Notification with what it is made of.
 	PlanNotification PlanType = "notification"
+	// PlanCollection is a posthouse.Collection with the digest that it follows.
+	PlanCollection PlanType = "collection"
 )
 
 // PlanPaused is the State of a plan that is not over although no moment of it is to come: a person lets it go on.

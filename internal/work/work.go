@@ -19,6 +19,8 @@ type Entry struct {
 	DedupWindow time.Duration
 	// Shared says that others may hand in the same message, by its id: it is stored once.
 	Shared bool
+	// Gathered is by what each delivery is gathered, in their order. Nil where none is.
+	Gathered []Gathered
 	// Sealed is the content of a sensitive message, nil for others.
 	Sealed *Sealed
 	// MentionAll says that the message calls everybody in a group.

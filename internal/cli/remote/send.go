@@ -66,6 +66,7 @@ func sendCommand(sh *shell.Shell) *cobra.Command {
 func (m *message) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&m.draft.Channel, "channel", "", "the `NAME` of the channel")
 	flags.StringVar(&m.draft.Route, "route", "", "the `NAME` of a route, in place of the channel")
+	flags.StringVar(&m.draft.Digest, "digest", "", "the `NAME` of a digest that gathers it with others")
 	flags.StringSliceVar(&m.to, "to", nil, "the `RECIPIENTS`, with commas between: users, USER=ADDRESS, =ADDRESS, roster:NAME or role:NAME")
 	flags.StringVar(&m.recipientType, "type", "", "the recipients' `TYPE`, which rules look at, such as head_office")
 	flags.StringVar(&m.title, "title", "", "the `TITLE`")

@@ -19,6 +19,9 @@ type messageOptions struct {
 	Critical   bool             `json:"critical,omitempty"`
 	// Notified is set for the message of a step of a notification.
 	Notified notified `json:"notified,omitzero"`
+	// Digest is what gathers it, and Collection the one whose text it is.
+	Digest     string `json:"digest,omitempty"`
+	Collection string `json:"collection,omitempty"`
 }
 
 // notified is which step of which notification a message is, and the delivery before it that it stands for.
@@ -29,7 +32,7 @@ type notified struct {
 }
 
 func optionsOf(m *posthouse.Message) string {
-	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey, m.Critical, notified{m.Notification, m.Step, m.FallbackOf}}
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey, m.Critical, notified{m.Notification, m.Step, m.FallbackOf}, m.Digest, m.Collection}
 	if o == (messageOptions{}) {
 		return ""
 	}
@@ -48,5 +51,6 @@ func ReadOptions(text string, m *posthouse.Message) {
 	}
 	m.Clock, m.TemplateID, m.Reminder, m.Sensitive = o.Clock, o.TemplateID, o.Reminder, o.Sensitive
 	m.Account, m.Pool, m.OrderingKey, m.Critical = o.Account, o.Pool, o.Order, o.Critical
+	m.Digest, m.Collection = o.Digest, o.Collection
 	m.Notification, m.Step, m.FallbackOf = o.Notified.By, o.Notified.Step, o.Notified.FallbackOf
 }

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -64,7 +65,7 @@ func DeliveryValues(d *posthouse.Delivery) []any {
 	return []any{
 		d.ID, d.Tenant, d.Channel, d.Account, string(work.PinOf(d)), laneOf(d), d.User, d.Address, d.Type,
 		string(d.State), d.Reason, d.Error, d.Version, d.Token, int64(d.Attempts), int64(d.Tries), int64(d.ClaimLosses),
-		d.IdemKey, string(d.OnUnknown), d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.ReplayOf, d.Notification, d.Epoch,
+		d.IdemKey, string(d.OnUnknown), d.ProviderRef, sqldb.Flag(d.Unconfirmed), sqldb.Flag(d.CancelRequested), d.ReplayOf, cmp.Or(d.Notification, d.Collection), d.Epoch,
 		sqldb.Micros(d.CreatedAt), sqldb.Micros(d.UpdatedAt), sqldb.Micros(d.DueAt), sqldb.Micros(d.NotBefore), sqldb.Micros(d.Deadline),
 		sqldb.Micros(d.StartedAt), sqldb.Micros(d.FirstStartAt), sqldb.Micros(d.LeaseUntil), d.LeaseOwner,
 	}
@@ -84,6 +85,9 @@ func ScanDelivery(scan func(...any) error) (*posthouse.Delivery, error) {
 		return nil, err
 	}
 	d.Message = posthouse.MessageID(d.ID)
+	if d.Notification != "" && d.Notification == posthouse.MessageID(d.Notification) { // a notification has the id of a delivery
+		d.Notification, d.Collection = "", d.Notification
+	}
 	d.Priority, d.Pulled, _ = ReadLane(lane)
 	pin.Read(&d)
 	d.Unconfirmed, d.CancelRequested = unconfirmed != 0, cancel != 0

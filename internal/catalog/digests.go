@@ -1,0 +1,19 @@
+package catalog
+
+// digests are what is wrong with digests, and how what they gather waits.
+func digests() []Sentence {
+	return []Sentence{
+		{`is required: how long messages are gathered, such as "10m"; or a cron, such as "0 18 * * *"`, `必填：收集多长时间，例如 "10m"；或者填写 cron，例如 "0 18 * * *"`},
+		{"stands beside a window: give one of them", "不能与 window 同时填写"},
+		{"is %.80q: want a name such as Asia/Shanghai", "为 {1}，应为时区名称，例如 Asia/Shanghai"},
+		{"needs a cron, which it is for", "只能与 cron 一起填写"},
+		{"there is no template %.80q: store it first, such as one of the text ${count}: ${list}", "没有模板 {1}：请先保存一个，例如正文为 ${count}: ${list}"},
+		{"is %.60q: want waiting, leaving, settled, alone or empty", "为 {1}，应为 waiting、leaving、settled、alone 或 empty"},
+		{"there is no digest %.80q", "没有汇总 {1}"},
+		{"there is no collection %.80q", "没有这次汇总 {1}"},
+		{"the digest %s gathers it with others", "汇总 {1} 正在收集，到时合成一条发送"},
+		{"it leaves with the delivery %s, which the digest %s has made of it and others", "已与其他消息合成投递 {1}（汇总 {2}），随它一起发送"},
+		{"it shares what becomes of the delivery %s, which the digest %s has made of it and others: decide of that one", "它与投递 {1}（汇总 {2}）结果相同：请对那条投递做确认"},
+		{"its digest does not say now when it leaves", "暂时读不到它的汇总何时发送"},
+	}
+}

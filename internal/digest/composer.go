@@ -1,0 +1,172 @@
+package digest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Digests are the stored digests; version 0 is the latest.
+type Digests interface {
+	Digest(ctx context.Context, tenant, name string, version int) (posthouse.Digest, error)
+}
+
+// Messages are read to be told together.
+type Messages interface {
+	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
+	MessagesOf(ctx context.Context, tenant string, deliveries []posthouse.Delivery) (map[string]posthouse.Message, error)
+}
+
+// Plans change stored collections.
+type Plans interface {
+	Collection(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error)
+}
+
+// Composer says by what deliveries are gathered, and makes the one delivery of a collection whose moment has come. All fields but those that
+// name a default are required.
+type Composer struct {
+	Digests  Digests
+	Messages Messages
+	Plans    Plans
+	// Zone is where the clock of a cron stands that names none. Defaults to UTC.
+	Zone *time.Location
+}
+
+// Gather is intake.Gatherer's: by what each delivery of a message is gathered. One that does not wait is left out of it. An error of code
+// not_found says that there is no such digest, and one of code invalid what is wrong with its expression for this message.
+func (r *Composer) Gather(ctx context.Context, name string, m *posthouse.Message, list []posthouse.Delivery) ([]work.Gathered, error) {
+	d, err := r.Digests.Digest(ctx, m.Tenant, name, 0)
+	if err != nil {
+		return nil, err
+	}
+	if d.Cron != "" && d.TimeZone == "" && r.Zone != nil {
+		d.TimeZone = r.Zone.String()
+	}
+	out := make([]work.Gathered, len(list))
+	for i := range list {
+		to := &list[i]
+		if to.State != posthouse.Pending || to.Reason != "" || !to.DueAt.IsZero() {
+			continue // a rule has decided of it
+		}
+		by, err := valueOf(d.By, m, to.Recipient)
+		if err != nil {
+			return nil, posthouse.Errorf(posthouse.CodeInvalid, "%v", err)
+		}
+		out[i] = work.Gathered{ID: posthouse.NewID(), Digest: d, By: by, Key: keyOf(&d, to.Channel, to.Recipient, by)}
+	}
+	return out, nil
+}
+
+// Compose is intake.Composer's: the delivery of a collection whose moment has come.
+func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]posthouse.Draft, work.Plan, error) {
+	c, err := read(p)
+	if err != nil {
+		return nil, p, err
+	}
+	if c.State != posthouse.CollectionWaiting {
+		c.LeavesAt = time.Time{}
+		next, err := c.plan()
+		return nil, next, err
+	}
+	there, err := r.waiting(ctx, &c)
+	if err != nil {
+		return nil, p, err
+	}
+	switch {
+	case len(there) == 0:
+		c.end(posthouse.CollectionEmpty)
+		next, err := c.plan()
+		return nil, next, err
+	case len(there) == 1 && !c.Follows.Always:
+		return nil, p, r.alone(ctx, p)
+	}
+	found, err := r.Messages.MessagesOf(ctx, p.Tenant, there)
+	if err != nil {
+		return nil, p, err
+	}
+	messages := make([]posthouse.Message, len(there))
+	for i := range there {
+		messages[i] = found[there[i].Message]
+	}
+	d, err := c.draft(messages)
+	if err != nil {
+		return nil, p, err
+	}
+	c.State, c.LeavesAt, c.Closed = posthouse.CollectionLeaving, time.Time{}, true
+	c.Delivery, c.Outcome = posthouse.DeliveryID(d.ID, 1), posthouse.Pending
+	next, err := c.plan()
+	return []posthouse.Draft{d}, next, err
+}
+
+// waiting are the deliveries of a collection's members that still wait in it. What became of the others is written down.
+func (r *Composer) waiting(ctx context.Context, c *collection) (there []posthouse.Delivery, err error) {
+	for i := range c.Members {
+		m := &c.Members[i]
+		if m.Left {
+			continue
+		}
+		d, err := r.Messages.Delivery(ctx, c.Tenant, m.Delivery)
+		switch {
+		case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+			m.Left = true
+		case err != nil:
+			return nil, err
+		case d.State == posthouse.Pending && d.Gathered:
+			there = append(there, d)
+		default: // a restore holds it for a person
+			m.State, m.Left = seen(d.State), true
+		}
+	}
+	return there, nil
+}
+
+// alone lets the one member of a collection go by itself.
+func (r *Composer) alone(ctx context.Context, p work.Plan) error {
+	_, err := r.Plans.Collection(ctx, time.Now(), p.Tenant, p.ID, func(now work.Plan, _ time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		c, err := read(now)
+		if err != nil || now.Version != p.Version {
+			return now, work.Withdrawal{}, false, err
+		}
+		c.end(posthouse.CollectionAlone)
+		next, err := c.plan()
+		return next, work.Withdrawal{IDs: c.live(), Alone: true}, true, err
+	})
+	if err != nil {
+		return err
+	}
+	return posthouse.Errorf(posthouse.CodeConflict, "the one member of the collection goes by itself: look again")
+}
+
+// draft is what a collection sends.
+func (c *collection) draft(messages []posthouse.Message) (posthouse.Draft, error) {
+	list, err := listOf(c.Follows.Line, messages)
+	if err != nil {
+		return posthouse.Draft{}, err
+	}
+	d := posthouse.Draft{
+		ID: posthouse.NewID(), Channel: c.Channel, To: []posthouse.Recipient{c.To}, Kind: c.Kind, Collection: c.ID, Priority: posthouse.Low, Source: messages[0].Source,
+	}
+	for i := range messages {
+		m := &messages[i]
+		if rank(m.Priority) > rank(d.Priority) {
+			d.Priority = m.Priority
+		}
+		if m.Source != d.Source {
+			d.Source = ""
+		}
+	}
+	if c.Follows.Template == "" {
+		d.Content = c.contentOf(list, messages)
+		return d, nil
+	}
+	d.Template = c.Follows.Template
+	d.Payload, err = c.payloadOf(list, messages)
+	return d, err
+}
+
+func rank(p posthouse.Priority) int {
+	return -slices.Index(posthouse.Priorities(), p)
+}

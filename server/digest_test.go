@@ -1,0 +1,244 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/client"
+)
+
+// digests stores a digest.
+func (h *house) digests(d posthouse.Digest) {
+	h.Helper()
+	_, err := h.api.Digests.Put(h.Context(), d)
+	h.must(err)
+}
+
+// gathers hands in messages of a kind to a user that name a digest, and returns their deliveries.
+func (h *house) gathers(digest, kind, user string, texts ...string) (ids []string) {
+	h.Helper()
+	var drafts []posthouse.Draft
+	for _, text := range texts {
+		drafts = append(drafts, posthouse.Draft{Channel: "a", Digest: digest, Kind: kind, To: []posthouse.Recipient{{User: user}}, Content: &posthouse.Content{Text: text}})
+	}
+	sent, err := h.api.Messages.Send(h.Context(), drafts...)
+	h.must(err)
+	for _, a := range sent.Accepted {
+		ids = append(ids, a.Deliveries[0].ID)
+	}
+	return ids
+}
+
+// gatheredBy is the collection of a delivery.
+func (h *house) gatheredBy(delivery string) posthouse.Collection {
+	h.Helper()
+	c, err := h.api.Collections.Get(h.Context(), h.delivery(delivery).Collection)
+	h.must(err)
+	return c
+}
+
+// leaves has the collection of a delivery leave now.
+func (h *house) leaves(delivery string) {
+	h.Helper()
+	_, err := h.api.Collections.Leave(h.Context(), h.delivery(delivery).Collection)
+	h.must(err)
+}
+
+// become waits until deliveries are in a state.
+func (h *house) become(state posthouse.State, ids ...string) {
+	h.Helper()
+	for _, id := range ids {
+		h.eventually(id+" is "+string(state), func() bool { return h.delivery(id).State == state })
+	}
+}
+
+func TestTwentyAlertsAreOnePost(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.digests(posthouse.Digest{Name: "alerts", Window: hour, Max: 20})
+		var texts, want []string
+		for i := range 20 {
+			texts = append(texts, fmt.Sprintf("disk %d", i+1))
+			want = append(want, fmt.Sprintf("%d. disk %d", i+1, i+1))
+		}
+		members := h.gathers("alerts", "disk", "robot", texts...) // the 20th has them leave
+		other := h.gathers("alerts", "disk", "robot", "the next")
+		h.become(posthouse.Sent, members...)
+		if got := p.texts("a"); len(got) != 1 || got[0] != strings.Join(want, "\n") {
+			h.Errorf("what came: %q, want one post with all 20", got)
+		}
+		c := h.gatheredBy(members[0])
+		if c.State != posthouse.CollectionSettled || c.Outcome != posthouse.Sent || len(c.Members) != 20 || c.Digest != "alerts" || c.Kind != "disk" {
+			h.Errorf("the collection: %+v", c)
+		}
+		lead := h.delivery(c.Delivery)
+		if lead.Collection != c.ID || lead.Gathered || lead.Attempts != 1 {
+			h.Errorf("its delivery: %+v", lead)
+		}
+		if d := h.delivery(other[0]); d.State != posthouse.Pending || !d.Gathered || d.Collection == c.ID {
+			h.Errorf("the message after a full collection: %+v, want it in the next one", d)
+		}
+		page, err := h.api.Collections.List(h.Context(), posthouse.CollectionWaiting, client.Filter{})
+		if err != nil || len(page.Items) != 1 {
+			h.Errorf("those that wait: %+v, %v", page.Items, err)
+		}
+	})
+}
+
+// What has one key leaves together: one recipient, one channel, and the value of the expression.
+func TestAKeyIsThePersonTheChannelAndTheExpression(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.digests(posthouse.Digest{Name: "d", Window: hour})
+		h.digests(posthouse.Digest{Name: "all", Window: hour, By: `user == "u1" ? "one" : kind`, Line: "${kind}: ${text}"})
+		first := h.gathers("d", "k1", "u1", "x")
+		for name, other := range map[string]string{
+			"another kind":   h.gathers("d", "k2", "u1", "x")[0],
+			"another person": h.gathers("d", "k1", "u2", "x")[0],
+			"another digest": h.gathers("all", "k1", "u1", "x")[0],
+		} {
+			if h.delivery(other).Collection == h.delivery(first[0]).Collection {
+				h.Errorf("%s is in the same collection", name)
+			}
+		}
+		again := h.gathers("d", "k1", "u1", "y")
+		mixed := h.gathers("all", "k2", "u1", "y")
+		h.leaves(again[0])
+		h.leaves(mixed[0])
+		h.become(posthouse.Sent, first[0], again[0], mixed[0])
+		got := p.texts("a")
+		slices.Sort(got)
+		if want := []string{"1. x\n2. y", "k1: x\nk2: y"}; !slices.Equal(got, want) {
+			h.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// One that is alone leaves as it is, unless the digest says otherwise; a critical one does not wait at all, and a duplicate is in no text.
+func TestWhatIsAloneLeavesAsItIs(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.digests(posthouse.Digest{Name: "d", Window: hour})
+		h.digests(posthouse.Digest{Name: "always", Window: hour, Always: true})
+		draft := posthouse.Draft{Channel: "a", Digest: "d", DedupKey: "once", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "alone"}}
+		sent, err := h.api.Messages.Send(h.Context(), draft, draft)
+		h.must(err)
+		if sent.Accepted[1].DuplicateOf == "" {
+			h.Errorf("the second is no duplicate: %+v", sent.Accepted[1])
+		}
+		alone := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+		always := h.gathers("always", "k", "u2", "by the template")
+		draft.DedupKey, draft.Critical, draft.Content = "", true, &posthouse.Content{Text: "now"}
+		_, err = h.api.Messages.Send(h.Context(), draft)
+		h.must(err)
+		h.eventually("the critical one came", func() bool { return slices.Equal(p.texts("a"), []string{"now"}) })
+		h.leaves(alone)
+		h.leaves(always[0])
+		h.become(posthouse.Sent, alone, always[0])
+		got := p.texts("a")
+		slices.Sort(got)
+		if want := []string{"1. by the template", "alone", "now"}; !slices.Equal(got, want) {
+			h.Errorf("got %q, want %q", got, want)
+		}
+		if c := h.gatheredBy(alone); c.State != posthouse.CollectionAlone || c.Delivery != "" {
+			h.Errorf("its collection: %+v", c)
+		}
+	})
+}
+
+// What is cancelled before its digest leaves is not in the text, also where the text was made already. Once it has begun, no member leaves it.
+func TestAMemberLeavesUntilItsDigestBegins(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.digests(posthouse.Digest{Name: "d", Window: hour})
+		members := h.gathers("d", "k", "u1", "one", "two", "three", "four")
+		cancel := func(id string) {
+			h.Helper()
+			_, err := h.api.Messages.Cancel(h.Context(), posthouse.MessageID(id))
+			h.must(err)
+		}
+		cancel(members[0])
+		h.pauses("a")
+		h.leaves(members[1])
+		h.eventually("its delivery waits", func() bool { return h.gatheredBy(members[1]).Delivery != "" })
+		first := h.gatheredBy(members[1]).Delivery
+		cancel(members[1])
+		h.eventually("another delivery waits", func() bool { c := h.gatheredBy(members[1]); return c.Delivery != "" && c.Delivery != first })
+		if d := h.delivery(first); d.State != posthouse.Cancelled || d.Reason != "composed_anew" {
+			h.Errorf("the first text's delivery: %s (%s)", d.State, d.Reason)
+		}
+		p.says("a", channel.Result{Class: posthouse.ClassUnknown, Error: "no answer"})
+		h.resumes("a")
+		lead := h.gatheredBy(members[2]).Delivery
+		h.become(posthouse.Unknown, lead, members[2], members[3])
+		_, err := h.api.Messages.Cancel(h.Context(), posthouse.MessageID(members[2]))
+		if d := h.delivery(members[2]); d.State != posthouse.Unknown {
+			h.Errorf("a cancel of what may have arrived made it %s (%v)", d.State, err)
+		}
+		_, err = h.api.Deliveries.Resolve(h.Context(), lead, "sent")
+		h.must(err)
+		h.become(posthouse.Sent, members[2], members[3])
+		h.become(posthouse.Cancelled, members[0], members[1])
+		if got := p.texts("a"); len(got) != 1 || got[0] != "1. three\n2. four" {
+			h.Errorf("got %q, want the two that stayed", got)
+		}
+	})
+}
+
+// Members share what becomes of their digest: a failure, an end by a person, a retry that is one delivery.
+func TestMembersShareTheFateOfTheirDigest(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.digests(posthouse.Digest{Name: "d", Window: hour})
+		p.says("a", refusal)
+		failed := h.gathers("d", "failed", "u1", "one", "two")
+		h.leaves(failed[0])
+		h.become(posthouse.Failed, failed...)
+		if d := h.delivery(failed[1]); d.Reason != "recipient" || d.Error != "refused for good" || d.Attempts != 0 {
+			h.Errorf("a member of what failed: %+v", d)
+		}
+		h.pauses("a")
+		ended := h.gathers("d", "ended", "u1", "one", "two")
+		h.leaves(ended[0])
+		h.eventually("its delivery waits", func() bool { return h.gatheredBy(ended[0]).Delivery != "" })
+		_, err := h.api.Messages.Cancel(h.Context(), posthouse.MessageID(h.gatheredBy(ended[0]).Delivery))
+		h.must(err)
+		h.become(posthouse.Cancelled, ended...)
+		late := posthouse.Draft{Channel: "a", Digest: "d", Kind: "late", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "late"}, Deadline: time.Now().Add(3 * time.Second)}
+		sent, err := h.api.Messages.Send(h.Context(), late)
+		h.must(err)
+		stays := h.gathers("d", "late", "u1", "one", "two")
+		h.become(posthouse.Expired, posthouse.DeliveryID(sent.Accepted[0].ID, 1))
+		p.says("a", channel.Result{Class: posthouse.ClassOK})
+		h.resumes("a")
+		h.become(posthouse.Sent, stays...)
+		if got := p.texts("a"); got[len(got)-1] != "1. one\n2. two" {
+			h.Errorf("the last text is %q, want it without what has expired", got[len(got)-1])
+		}
+	})
+}
+
+func TestADigestIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
+	_ = p
+	h := open(t, databases[0].dsn(t))
+	for path, d := range map[string]posthouse.Digest{
+		"window":    {Name: "d"},
+		"cron":      {Name: "d", Window: hour, Cron: "0 18 * * *"},
+		"max":       {Name: "d", Window: hour, Max: 101},
+		"by":        {Name: "d", Window: hour, By: "map(payload, 1)"},
+		"template":  {Name: "d", Window: hour, Template: "none"},
+		"time_zone": {Name: "d", Cron: "0 18 * * *", TimeZone: "Nowhere"},
+		"line":      {Name: "d", Window: hour, Line: "${"},
+	} {
+		_, err := h.api.Digests.Put(h.Context(), d)
+		if got := paths(err); !slices.Contains(got, path) {
+			h.Errorf("%+v: problems of %v, want one of %s (%v)", d, got, path, err)
+		}
+	}
+	_, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "a", Digest: "none", Sensitive: true, To: []posthouse.Recipient{{User: "u"}}, Content: &posthouse.Content{Text: "x"}})
+	if got := paths(err); !slices.Contains(got, "messages[0].sensitive") {
+		h.Errorf("a sensitive message: %v (%v)", got, err)
+	}
+}
