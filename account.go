@@ -39,6 +39,8 @@ type AccountSettings struct {
 	// Limits are windows of this account, besides those of its channel: all of them must have room; an empty list is no limit.
 	// Defaults to the channel's account_limits.
 	Limits []Limit `json:"limits,omitzero"`
+	// Budget is how much the account may send in a day or a month of the calendar. Defaults to the channel's account_budget.
+	Budget *Budget `json:"budget,omitempty"`
 }
 
 // PausedAt reports whether a person has paused the account, and it has not gone on by itself by then.

@@ -140,6 +140,10 @@ type ChannelSettings struct {
 	// TemplateLimits are windows by the name of a template, of what the channel sends by it; "*" is each
 	// that is not named. Defaults to none.
 	TemplateLimits map[string][]Limit `json:"template_limits,omitempty"`
+	// Budget is how much the channel may send in a day or a month of the calendar, by all its accounts. Defaults to none.
+	Budget *Budget `json:"budget,omitempty"`
+	// AccountBudget is the budget of each of its accounts that names none of its own. Defaults to none.
+	AccountBudget *Budget `json:"account_budget,omitempty"`
 	// Rate has each account go as fast as its provider bears, within the limits. Defaults to none: as fast as
 	// the limits allow.
 	Rate *RateSettings `json:"rate,omitempty"`

@@ -69,13 +69,21 @@ type Tally struct {
 
 // Window says how full a window is that bounds the sends of a channel.
 type Window struct {
-	Of      WindowOf           `json:"of" doc:"Whose sends it counts: the tenant's, the channel's, an account's, or an account's by its base rate."`
+	Of      WindowOf           `json:"of" doc:"Whose sends it counts: the tenant's, the channel's, an account's, an account's by its base rate, or what is a budget's."`
 	Account string             `json:"account,omitempty" doc:"The account, of a channel that has several."`
 	Max     int                `json:"max" doc:"How many may start in it."`
 	Per     posthouse.Duration `json:"per" doc:"How long it is."`
 	Used    int                `json:"used" doc:"How many count in it now. What a process has reserved for the next two seconds is among them; after a limit was lowered there may be more than max."`
 	Left    int                `json:"left" doc:"How many may start now."`
 	OpensAt time.Time          `json:"opens_at,omitzero" doc:"When the next may start, where none may now."`
+
+	Budget   posthouse.BudgetPeriod `json:"budget,omitempty" doc:"The period of the calendar that it is the budget of; empty for a window that slides."`
+	Reserve  int                    `json:"reserve,omitempty" doc:"How many of max are kept for high priority."`
+	From     time.Time              `json:"from,omitzero" doc:"When the budget's period began, in its zone."`
+	To       time.Time              `json:"to,omitzero" doc:"When the next period begins."`
+	WarnAt   int                    `json:"warn_at,omitempty" doc:"How many are used when a warning is logged."`
+	Forecast int                    `json:"forecast,omitempty" doc:"How many will be used when the period ends, if it goes on as it has gone since its beginning."`
+	SpentAt  time.Time              `json:"spent_at,omitzero" doc:"When the budget will be spent at this rate, where that is before its period ends."`
 }
 
 // WindowOf says whose sends a window counts.

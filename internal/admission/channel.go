@@ -63,6 +63,7 @@ type Account struct {
 	place    int            // among those of its channel
 	is       *state.Account // nil for the one without a name
 	limits   []posthouse.Limit
+	budget   *posthouse.Budget       // nil for none
 	rate     *posthouse.RateSettings // nil for none
 	underWay int                     // attempts that have begun and whose results are not stored
 }
@@ -75,6 +76,8 @@ type Channel struct {
 	only     *Account            // the one without a name; where there are several, those that are gone
 	accounts map[string]*Account // those with a name, nil where the channel has none of its own; never changed
 	rated    bool                // some account has a rate
+	budgeted bool                // it has a budget, or some account has
+	moves    bool                // what is pinned to an account goes by another one when its budget is spent
 
 	mu      sync.Mutex
 	stages  [scopes][]Stage
@@ -84,6 +87,7 @@ type Channel struct {
 	gates   map[string]gate // by account
 	rates   *rates
 	limits  *windows
+	budgets *budgets
 	period  *period
 	sharing map[Lane]*sharing // of lanes whose messages share calls, or were found not to
 
@@ -98,7 +102,7 @@ func New(ch *state.Channel, o Options) *Channel {
 	o.defaults()
 	c := &Channel{Channel: ch, of: o, gates: map[string]gate{}, sharing: map[Lane]*sharing{}, idle: make(chan struct{})}
 	c.only = &Account{limits: ch.Settings.Tiers.Account, rate: ch.Settings.Rate}
-	c.rated = ch.Settings.Rate != nil
+	c.rated, c.budgeted = ch.Settings.Rate != nil, ch.Stored.Budget != nil
 	if ch.Stored.Accounts {
 		c.man()
 	} else {
@@ -116,16 +120,23 @@ func New(ch *state.Channel, o Options) *Channel {
 // man gives a channel its accounts.
 func (c *Channel) man() {
 	c.accounts = make(map[string]*Account, len(c.Opened.Accounts))
-	list := make([]*Account, len(c.Opened.Accounts))
+	list, split := make([]*Account, len(c.Opened.Accounts)), false
 	for i, is := range c.Opened.Accounts {
 		a := &Account{Name: is.Name, Pools: is.Pools, Weight: is.Weight, place: i + 1, is: is, limits: state.Jittered(is.Limits), rate: rateOf(c.Settings.Rate, is)}
 		if is.Limits == nil {
 			a.limits = c.Settings.Tiers.Account
 		}
+		if a.budget = cmp.Or(is.Budget, c.Stored.AccountBudget); a.budget != nil {
+			c.budgeted = true
+			split = split || a.budget.Reserved() > 0
+			c.moves = c.moves || a.budget.WhenSpent == posthouse.SpentNextAccount
+		}
 		c.rated = c.rated || a.rate != nil
 		c.accounts[a.Name], list[i] = a, a
 	}
-	c.lanes = newFleet(list)
+	f := newFleet(list)
+	f.split = split
+	c.lanes = f
 }
 
 // rateOf is the rate of an account: its own base goes before its channel's.
@@ -152,6 +163,8 @@ func (c *Channel) add(s Stage) {
 		c.rates = s
 	case *windows:
 		c.limits = s
+	case *budgets:
+		c.budgets = s
 	case *period:
 		c.period = s
 	}
@@ -345,7 +358,11 @@ func (c *Channel) Spares(now time.Time, account, pool string) bool {
 	return false
 }
 
-// Stranded are the lanes in which something may be due for an account that cannot send for so long, or is gone.
+// Moves reports whether what is pinned to an account may go by another one.
+func (c *Channel) Moves() bool { return c.Settings.Failover || c.moves }
+
+// Stranded are the lanes in which something may be due for an account that cannot send for so long, or is gone; without failover, for one
+// whose budget is spent and has what is pinned to it move.
 func (c *Channel) Stranded(now time.Time, least time.Duration) (list []Lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -354,7 +371,12 @@ func (c *Channel) Stranded(now time.Time, least time.Duration) (list []Lane) {
 		return nil
 	}
 	f.Asleep(func(l Lane) {
-		if a := c.accounts[l.Pin.Account()]; a == nil || c.opens(a, now).Sub(now) >= least {
+		a := c.accounts[l.Pin.Account()]
+		switch {
+		case a != nil && c.budgets.moved(now, a):
+			list = append(list, l)
+		case c.moves && !c.Settings.Failover:
+		case a == nil || c.opens(a, now).Sub(now) >= least:
 			list = append(list, l)
 		}
 	})

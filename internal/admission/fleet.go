@@ -19,17 +19,26 @@ import (
 // locked.
 type fleet struct {
 	accounts map[string]*Account
-	choices  map[work.Pin]*choice
-	pins     map[work.Pin]*pin
+	choices  map[way]*choice
+	pins     map[way]*pin
 	rings    map[posthouse.Priority][]*pin
 	sleepers timed[*pin]
 	turns    turns
 	spread   map[Lane]int // of those that several accounts may claim of at once
+	split    bool         // accounts may send what is of high priority when they may send nothing else
 }
+
+// way is a pin, and whether it is that of high priority alone, where accounts tell that apart from the rest.
+type way struct {
+	work.Pin
+	high bool
+}
+
+func (f *fleet) way(l Lane) way { return way{l.Pin, f.split && l.Priority == posthouse.High} }
 
 // pin is the lanes of one pin.
 type pin struct {
-	work.Pin
+	way
 	choice *choice
 	due    map[posthouse.Priority]bool // may hold something due
 	ringed map[posthouse.Priority]bool // stands in that ring
@@ -38,7 +47,7 @@ type pin struct {
 
 // newFleet is a fleet of accounts, none of which has anything to send.
 func newFleet(list []*Account) *fleet {
-	f := &fleet{accounts: map[string]*Account{}, pins: map[work.Pin]*pin{}, turns: newTurns(), spread: map[Lane]int{}}
+	f := &fleet{accounts: map[string]*Account{}, pins: map[way]*pin{}, turns: newTurns(), spread: map[Lane]int{}}
 	for _, a := range list {
 		f.accounts[a.Name] = a
 	}
@@ -48,9 +57,9 @@ func newFleet(list []*Account) *fleet {
 
 // gather makes the choices anew, and wakes all pins: some account can send that could not.
 func (f *fleet) gather() {
-	f.choices, f.rings, f.sleepers = map[work.Pin]*choice{}, map[posthouse.Priority][]*pin{}, nil
+	f.choices, f.rings, f.sleepers = map[way]*choice{}, map[posthouse.Priority][]*pin{}, nil
 	for _, p := range f.pins {
-		p.choice, p.asleep = f.choice(p.Pin), false
+		p.choice, p.asleep = f.choice(p.way), false
 		clear(p.ringed)
 		f.line(p)
 	}
@@ -67,11 +76,11 @@ func (f *fleet) line(p *pin) {
 }
 
 // choice are the accounts of a pin: none where it names one that is there no more.
-func (f *fleet) choice(of work.Pin) *choice {
+func (f *fleet) choice(of way) *choice {
 	if c := f.choices[of]; c != nil {
 		return c
 	}
-	c := newChoice(f.Of(of))
+	c := newChoice(f.Of(of.Pin))
 	f.choices[of] = c
 	return c
 }
@@ -96,10 +105,10 @@ func (f *fleet) Of(pin work.Pin) []*Account {
 
 // mark says that a lane may hold something due.
 func (f *fleet) mark(l Lane) {
-	p := f.pins[l.Pin]
+	p := f.pins[f.way(l)]
 	if p == nil {
-		p = &pin{Pin: l.Pin, choice: f.choice(l.Pin), due: map[posthouse.Priority]bool{}, ringed: map[posthouse.Priority]bool{}}
-		f.pins[l.Pin] = p
+		p = &pin{way: f.way(l), choice: f.choice(f.way(l)), due: map[posthouse.Priority]bool{}, ringed: map[posthouse.Priority]bool{}}
+		f.pins[p.way] = p
 	}
 	p.due[l.Priority] = true
 	f.turns.back(l.Priority)
@@ -109,7 +118,7 @@ func (f *fleet) mark(l Lane) {
 }
 
 func (f *fleet) marked(l Lane) bool {
-	p := f.pins[l.Pin]
+	p := f.pins[f.way(l)]
 	return p != nil && p.due[l.Priority]
 }
 
@@ -158,7 +167,7 @@ func (f *fleet) next(now time.Time, most Room, free asked) (got pick, wake time.
 }
 
 func (f *fleet) choose(now time.Time, l Lane, most Room, free asked) (*Account, Room, Stage, time.Time) {
-	return f.choice(l.Pin).pick(now, func(a *Account) (Room, Stage, time.Time) { return free.account(now, a, l, most) })
+	return f.choice(f.way(l)).pick(now, func(a *Account) (Room, Stage, time.Time) { return free.account(now, a, l, most) })
 }
 
 // widest bounds how many accounts claim of one lane at once.
@@ -208,7 +217,7 @@ func (f *fleet) tidy(p *pin) {
 			return
 		}
 	}
-	delete(f.pins, p.Pin)
+	delete(f.pins, p.way)
 }
 
 // sleep lets a pin be passed over, until a time where one is given.
@@ -221,7 +230,7 @@ func (f *fleet) sleep(p *pin, until time.Time) {
 
 // rise puts a pin that was asleep back into the rings.
 func (f *fleet) rise(p *pin) {
-	if p == nil || !p.asleep || f.pins[p.Pin] != p {
+	if p == nil || !p.asleep || f.pins[p.way] != p {
 		return
 	}
 	p.asleep = false
@@ -242,10 +251,12 @@ func (f *fleet) freed(a *Account) {
 		pins = append(pins, work.ByPool(label))
 	}
 	for _, of := range pins {
-		if c := f.choices[of]; c != nil {
-			c.free(a)
+		for _, high := range []bool{false, true} {
+			if c := f.choices[way{of, high}]; c != nil {
+				c.free(a)
+			}
+			f.rise(f.pins[way{of, high}])
 		}
-		f.rise(f.pins[of])
 	}
 }
 
@@ -258,7 +269,7 @@ func (f *fleet) Asleep(yield func(Lane)) {
 		}
 		for _, priority := range posthouse.Priorities() {
 			if p.due[priority] {
-				yield(Lane{of, priority})
+				yield(Lane{of.Pin, priority})
 			}
 		}
 	}

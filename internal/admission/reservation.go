@@ -13,9 +13,10 @@ import (
 // Reservation is what may begin: of some lanes, by some accounts. What of it does not begin goes back when it is closed.
 type Reservation struct {
 	c      *Channel
-	turn   pick    // the first of those that had their turn
-	lanes  []share // n is what is not used of it
-	over   []bool  // of lanes: what was found is noted
+	at     time.Time // when it was made: its budgets are those of that time
+	turn   pick      // the first of those that had their turn
+	lanes  []share   // n is what is not used of it
+	over   []bool    // of lanes: what was found is noted
 	parts  []part
 	turns  int  // of the scheduler that it is made of
 	given  int  // deliveries
@@ -68,7 +69,7 @@ func (r *Reservation) Asks() (list []limit.Ask) {
 	bounded := false
 	for i := range r.parts {
 		p := &r.parts[i]
-		list = append(list, limit.Ask{Bounds: r.c.bounds(p.account), Want: p.want})
+		list = append(list, limit.Ask{Bounds: r.bounds(p.account), Want: p.want})
 		bounded = bounded || len(list[i].Bounds) > 0
 	}
 	if !bounded {
@@ -134,6 +135,10 @@ func (r *Reservation) Grant(now time.Time, grants []limit.Grant) (wait time.Dura
 			continue
 		}
 		if p.want == 0 { // the others may have what there is
+			continue
+		}
+		if c.budgets.refused(now, r.budgets(p.account), p.account, r.priority(), g.Key) {
+			wait = 0 // what may go on is found at once
 			continue
 		}
 		until := min(max(g.Wait, time.Millisecond), longestHeld)

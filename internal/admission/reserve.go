@@ -25,7 +25,7 @@ func (c *Channel) Reserve(now time.Time) (list []*Reservation, next time.Time) {
 		}
 		r := places[p.lanes[0].Lane]
 		if r == nil {
-			r = c.reserved()
+			r = c.reserved(now)
 			places[p.lanes[0].Lane], list = r, append(list, r)
 		}
 		r.join(p, c.held == 0)
@@ -57,7 +57,7 @@ func (c *Channel) ReserveIn(now time.Time, l Lane, most int) *Reservation {
 			return r
 		}
 		if r == nil {
-			r = c.reserved()
+			r = c.reserved(now)
 			r.direct = true
 		}
 		r.join(p, c.held == 0)
@@ -67,9 +67,9 @@ func (c *Channel) ReserveIn(now time.Time, l Lane, most int) *Reservation {
 	return r
 }
 
-func (c *Channel) reserved() *Reservation {
+func (c *Channel) reserved(now time.Time) *Reservation {
 	c.open++
-	return &Reservation{c: c}
+	return &Reservation{c: c, at: now}
 }
 
 // turn is what has its turn, and is taken of all stages. The channel is locked.

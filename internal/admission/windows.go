@@ -89,9 +89,10 @@ func inWords(tiers []state.Tier, g limit.Grant, account string) (held posthouse.
 	return g.Held, "channel"
 }
 
-// bounds are all that must let a claim by an account through at once: the windows of the tenant, of the channel and of the account.
-func (c *Channel) bounds(a *Account) (list []limit.Bound) {
-	for _, t := range c.tiers(a) {
+// bounds are all that must let a claim by an account through at once: the windows of the tenant, of the channel and of the account, and
+// the budgets.
+func (r *Reservation) bounds(a *Account) (list []limit.Bound) {
+	for _, t := range append(r.c.tiers(a), r.budgets(a)...) {
 		list = append(list, t.Bound)
 	}
 	return list
@@ -128,14 +129,15 @@ func (c *Channel) ownTiers(list []state.Tier, a *Account) []state.Tier {
 
 func (c *Channel) accountKey(a *Account) string { return c.Key.LimitKey() + "/" + a.Name }
 
-// Windows are the tiers that hold for all that the channel sends, and then those of its accounts: of all, where none is named.
-func (c *Channel) Windows(accounts []string) (list []state.Counted) {
+// Windows are the tiers that hold for all that the channel sends, and then those of its accounts: of all, where none is named. Budgets are
+// those of now, with all that high priority may use.
+func (c *Channel) Windows(now time.Time, accounts []string) (list []state.Counted) {
 	add := func(account string, tiers []state.Tier) {
 		for _, t := range tiers {
 			list = append(list, state.Counted{Account: account, Tier: t})
 		}
 	}
-	add("", c.sharedTiers())
+	add("", append(c.sharedTiers(), c.budgetsOf(now, &Account{}, posthouse.High)...))
 	if c.accounts == nil {
 		add("", c.ownTiers(nil, c.only))
 		return list
@@ -146,6 +148,11 @@ func (c *Channel) Windows(accounts []string) (list []state.Counted) {
 	for _, name := range accounts {
 		if a := c.accounts[name]; a != nil {
 			add(name, c.ownTiers(nil, a))
+			for _, t := range c.budgetsOf(now, a, posthouse.High) {
+				if !t.Spends.Whole {
+					add(name, []state.Tier{t})
+				}
+			}
 		}
 	}
 	return list

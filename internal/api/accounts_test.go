@@ -122,7 +122,7 @@ func TestAccountsAreImportedAllOrNone(t *testing.T) {
 		t.Errorf("a bad import stored something: %s", got.body)
 	}
 	out := h.do(request{method: "GET", path: robots + "-export?format=csv"})
-	has(t, out, 200, "name,pools,weight,base_rate,limits,config.key\na,vip;night,3,,20/1s;1000/1m,********\nb,,,,,********\n")
+	has(t, out, 200, "name,pools,weight,base_rate,limits,budget,config.key\na,vip;night,3,,20/1s;1000/1m,,********\nb,,,,,,********\n")
 	has(t, h.accounts(csv, "", out.body), 200, `"stored":2`, `"created":0`)
 	all := h.do(request{method: "GET", path: robots + "-export"})
 	has(t, all, 200, `"key":"********"`)

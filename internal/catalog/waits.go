@@ -16,6 +16,9 @@ func waits() []Sentence {
 		{"the channel has no account yet", "渠道还没有账号"},
 		{"the database was restored or upgraded under this process: restart it", "数据库在本进程运行期间被恢复或升级，请重启本进程"},
 		{"the window of %d in %s of its %s is full", "{3!}的限流窗口已满：每 {2} 最多 {1} 条"},
+		{"the budget of its %s is spent: %d a %s", "{1!}的预算已用完：每{3!} {2} 条"},
+		{"the budget of its %s is spent: of %d a %s, the last %d are for high priority", "{1!}的预算已用完：每{3!} {2} 条，其中最后 {4} 条只发高优先级"},
+		{"%s has spent its budget", "{1!}的预算已用完"},
 		{"the windows of its %s are full", "{1!}的限流窗口已满"},
 		{"%s a second of priority %s may begin, and %s that are due stand before it", "优先级 {2!} 每秒可开始 {1} 条，前面还有 {3!} 条到期的"},
 		{"%s or more", "至少 {1}"},
@@ -50,7 +53,7 @@ func waits() []Sentence {
 // words are arguments that are words of ours.
 func words() []Sentence {
 	return []Sentence{
-		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
+		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"day", "日"}, {"month", "月"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
 		{"account %s", "账号 {1}"}, {"the account", "账号"}, {"the account %s", "账号 {1}"},
 		{"high", "高"}, {"normal", "普通"}, {"low", "低"},
 		{"climbs", "上升中"}, {"refused", "平台拒绝：过快"}, {"punished", "平台长时间拒绝"}, {"failing", "平台故障"}, {"slow", "平台响应慢"},

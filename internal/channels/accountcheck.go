@@ -38,6 +38,7 @@ func checkAccount(a *posthouse.Account) []posthouse.Problem {
 	if !(a.BaseRate >= 0 && a.BaseRate <= maxBaseRate) { // not a number is neither
 		f.add("base_rate", "is %g: want 0 to %d messages a second", a.BaseRate, maxBaseRate)
 	}
+	f.budget("budget", a.Budget)
 	for _, p := range limit.Check(a.Limits) {
 		f.add("limits"+p.Path, "%s", p.Message)
 	}

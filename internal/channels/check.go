@@ -52,6 +52,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 		f.add("limit_by", "is %.60q: want recipients or calls", ch.LimitBy)
 	}
 	f.rate(ch.ChannelSettings, pulled)
+	f.budgets(ch.ChannelSettings, pulled)
 	f = append(f, quiet.Check("quiet_hours", ch.QuietHours, nil)...)
 	f = append(f, quiet.CheckCaps("caps", ch.Caps)...)
 	f.tests(ch.TestTo)

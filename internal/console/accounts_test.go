@@ -179,7 +179,7 @@ func TestAccountsAreImportedAfterALook(t *testing.T) {
 	if saved.status != http.StatusOK || strings.Contains(saved.body, "s3cret") || !strings.HasPrefix(saved.header.Get("Content-Disposition"), "attachment; filename=fleet-accounts.csv") {
 		t.Errorf("saving: %d, %s", saved.status, saved.header)
 	}
-	h.shows(saved.body, "name,pools,weight,base_rate,limits,config.agent_id,config.secret", "a,,3,,20/1s,1000101,********")
+	h.shows(saved.body, "name,pools,weight,base_rate,limits,budget,config.agent_id,config.secret", "a,,3,,20/1s,,1000101,********")
 }
 
 // The page of a channel says by what attempts of the last day ended badly, from kept counts, and leads to the deliveries.

@@ -49,6 +49,7 @@ type Limiter interface {
 	Refund(ctx context.Context, grant limit.Grant, n int) error
 	RefundEach(ctx context.Context, list []limit.Back) error
 	Peek(ctx context.Context, bounds []limit.Bound) (limit.Grant, error)
+	Fills(ctx context.Context, bounds []limit.Bound) ([][]limit.Fill, error)
 }
 
 // DefaultKeep is how long settled deliveries are kept by default.
@@ -371,8 +372,10 @@ func (e *Engine) roles() []func(context.Context) {
 	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Failures: e.queue.Failures, Messages: o.Stores.Contents}
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
 	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
+	budgets := &upkeep.Budgets{Spending: e.Routes, Counts: o.Limiter, Life: l, Log: o.Log, Metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
 	list := []func(context.Context){
+		budgets.Run,
 		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, e.seats.look, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, e.Pruner.Run, e.Pruner.Forget, e.Pruner.Sweeping, e.measurer.Run,
 	}
 	if e.Campaigner != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/upkeep"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
 )
@@ -328,7 +329,19 @@ func (rs *Routes) Windows(tenant, channel string, accounts []string) (list []sta
 	if r == nil || r.Settings.Pulled {
 		return nil, false
 	}
-	return r.admission.Windows(accounts), true
+	return r.admission.Windows(time.Now(), accounts), true
+}
+
+// Budgets are those of the channels that are open in this process, and of their accounts.
+func (rs *Routes) Budgets(now time.Time) (list []upkeep.Budget) {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	for k, r := range rs.routes {
+		for _, t := range r.admission.Budgets(now) {
+			list = append(list, upkeep.Budget{Tenant: k.Tenant, Channel: k.Channel, Account: t.Account, Budget: t.Spends.Budget, Bound: t.Bound, To: t.Spends.To})
+		}
+	}
+	return list
 }
 
 // Open are the names of a tenant's channels that are open in this process.
@@ -352,7 +365,7 @@ func (rs *Routes) Stranded(now time.Time) (lanes []work.Lane) {
 	rs.mu.RLock()
 	defer rs.mu.RUnlock()
 	for _, r := range rs.routes {
-		if !r.Settings.Failover || r.Stored.PausedAt(now) {
+		if !r.admission.Moves() || r.Stored.PausedAt(now) {
 			continue
 		}
 		for _, l := range r.admission.Stranded(now, worthMoving) {

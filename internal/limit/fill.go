@@ -75,3 +75,17 @@ func (l *Leased) Fills(ctx context.Context, bounds []Bound) ([][]Fill, error) {
 	}
 	return list, err
 }
+
+// Fills are how full the windows of bounds are, in their order.
+func (m *Memory) Fills(_ context.Context, bounds []Bound) ([][]Fill, error) {
+	list := make([][]Fill, len(bounds))
+	if len(bounds) == 0 {
+		return list, nil
+	}
+	states, now, unlock := m.lock(keysOf(bounds))
+	defer unlock()
+	for i, s := range states {
+		list[i] = s.fill(now, bounds[i].Windows)
+	}
+	return list, nil
+}

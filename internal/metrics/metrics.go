@@ -23,6 +23,8 @@ type Metrics struct {
 	Senders       prometheus.Gauge
 	SenderChanges *prometheus.CounterVec
 	Tokens        *prometheus.GaugeVec
+	BudgetUsed    *prometheus.GaugeVec
+	BudgetLimit   *prometheus.GaugeVec
 	Refusals      *prometheus.CounterVec
 	Runs          *prometheus.CounterVec
 	RosterGaps    prometheus.Counter
@@ -58,6 +60,8 @@ func New(reg prometheus.Registerer) *Metrics {
 		Senders:       prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "posthouse", Name: "senders", Help: "Provider calls that may be under way at once in this process, as the load asks for."}),
 		SenderChanges: counter("sender_changes_total", "Times the number of senders of this process grew or shrank.", "direction"),
 		Tokens:        gauge("shaper_tokens", "Tokens of a tenant's priority in this process; below 0 by those that are promised or were taken in advance.", "tenant", "priority"),
+		BudgetUsed:    gauge("budget_used", "How much of a budget is used in its period, of all processes together: take the max over processes, not the sum. Without an account it is the channel's.", "tenant", "channel", "account", "per"),
+		BudgetLimit:   gauge("budget_limit", "How much a budget allows in its period. Every process says the same: take the max.", "tenant", "channel", "account", "per"),
 		Refusals:      counter("account_refusals_total", "Times a provider refused an account, by class.", "channel", "class"),
 		Receipts:      counter("receipts_total", "Questions to providers what became of a delivery, by channel and answer: delivered, undelivered, unknown or given_up.", "channel", "outcome"),
 		Plans:         counter("plans_total", "Plans whose moment came, by type and what became of it: composed, stale or failed.", "type", "outcome"),

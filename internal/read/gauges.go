@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -87,18 +88,42 @@ func (g Gauges) Tightest(ctx context.Context, tenant string) (map[string]wire.Wi
 
 // gaugesOf are the windows of tiers, by key.
 func gaugesOf(tiers []state.Counted) []gauge {
-	ranks := map[string]int{state.TierTenant: 0, state.TierChannel: 1, state.TierAccount: 2, state.TierRate: 2}
+	ranks := map[string]int{state.TierTenant: 0, state.TierChannel: 1, state.TierAccount: 2, state.TierRate: 2, state.TierBudget: 2}
 	var list []gauge
 	for i, t := range tiers {
 		for j, w := range t.Limits { // those that are derived of them come behind
 			list = append(list, gauge{
-				Window: wire.Window{Of: wire.WindowOf(t.Name), Account: t.Account, Max: w.Max, Per: w.Per},
+				Window: windowOf(&tiers[i], w),
 				key:    fmt.Sprintf("%d %s %s %02d", ranks[t.Name], t.Account, t.Name, j), bound: i, at: j,
 			})
 		}
 	}
 	slices.SortFunc(list, func(a, b gauge) int { return strings.Compare(a.key, b.key) })
 	return list
+}
+
+// windowOf is a window of a tier, of which it is not known yet how full it is.
+func windowOf(t *state.Counted, w posthouse.Limit) wire.Window {
+	out := wire.Window{Of: wire.WindowOf(t.Name), Account: t.Account, Max: w.Max, Per: w.Per}
+	if s := t.Spends; s != nil {
+		out.Budget, out.Reserve, out.From, out.To, out.WarnAt = s.Per, s.Reserved(), s.From, s.To, s.Warns()
+	}
+	return out
+}
+
+// leastForecast is how long a period must have gone on for a forecast: what was sent in its first minutes says little of the rest.
+const leastForecast = time.Hour
+
+// foresee says what is left of a budget at the end of its period, if it goes on as it has gone since its beginning.
+func foresee(w *wire.Window, now time.Time) {
+	gone, all := now.Sub(w.From), w.To.Sub(w.From)
+	if w.Budget == "" || w.Used == 0 || gone < leastForecast {
+		return
+	}
+	w.Forecast = int(math.Ceil(float64(w.Used) * float64(all) / float64(gone)))
+	if w.Left > 0 && w.Forecast > w.Max {
+		w.SpentAt = w.From.Add(time.Duration(float64(gone) * float64(w.Max) / float64(w.Used))).UTC().Truncate(time.Second)
+	}
 }
 
 // cut is the part behind a cursor, and the cursor of the next one.
@@ -132,6 +157,10 @@ func (g Gauges) filled(ctx context.Context, tiers []state.Counted, list []gauge,
 		if out[i].Left == 0 {
 			out[i].OpensAt = now.Add(f.Opens).UTC()
 		}
+		if out[i].Budget != "" && out[i].Left == 0 {
+			out[i].OpensAt = out[i].To
+		}
+		foresee(&out[i], now)
 	}
 	return out, next, nil
 }

@@ -31,6 +31,8 @@ type Tier struct {
 	limit.Bound
 	// Limits are the windows as they are set. The first of the bound's windows are those, in their order.
 	Limits []posthouse.Limit
+	// Spends is the budget that it counts, nil for none.
+	Spends *Spends
 	// Ends says that what is beyond it is not sent. Else it waits.
 	Ends bool
 }
@@ -81,6 +83,7 @@ const (
 	TierTemplate  = "template"
 	TierRate      = "rate"
 	TierCap       = "cap"
+	TierBudget    = "budget"
 )
 
 // limit fills in the windows of all tiers.

@@ -19,7 +19,7 @@ import (
 // The columns of accounts. What is an account's of the driver's fields follows as config.<field>, and as
 // config.<field>.<name> where the field holds names.
 const (
-	accountsHeader = "name,pools,weight,base_rate,limits"
+	accountsHeader = "name,pools,weight,base_rate,limits,budget"
 	configColumn   = "config."
 )
 
@@ -68,6 +68,8 @@ func (r accountRow) account(header, row []string) (a posthouse.Account) {
 			a.BaseRate, err = strconv.ParseFloat(text, 64)
 		case "limits":
 			a.Limits, err = limittext.Read(text)
+		case "budget":
+			a.Budget, err = limittext.Budget(text)
 		default:
 			r.config(&a, strings.TrimPrefix(column, configColumn), text)
 		}
@@ -81,6 +83,7 @@ func (r accountRow) account(header, row []string) (a posthouse.Account) {
 // accountCells say what a cell holds.
 var accountCells = map[string]string{
 	"weight": "a whole number", "base_rate": "a number of messages a second", "limits": "windows such as 20/1s;1000/1m, or unlimited",
+	"budget": "a budget such as 20000/month@Asia/Shanghai",
 }
 
 // config puts a cell into the driver's configuration, as the kind of its field wants it. What it cannot be stays a text:
@@ -177,7 +180,7 @@ func WriteAccounts(w io.Writer, columns []string, each Each) error {
 	err := out.Write(header)
 	if err == nil {
 		err = each(func(a *posthouse.Account) error {
-			row := []string{a.Name, strings.Join(a.Pools, ";"), set(float64(a.Weight)), set(a.BaseRate), limittext.Text(a.Limits, ";")}
+			row := []string{a.Name, strings.Join(a.Pools, ";"), set(float64(a.Weight)), set(a.BaseRate), limittext.Text(a.Limits, ";"), limittext.BudgetText(a.Budget)}
 			cells := flat(a.Config)
 			for _, name := range columns {
 				row = append(row, cells[name])

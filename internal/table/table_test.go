@@ -52,7 +52,7 @@ func TestAccountsComeBackAsTheyWere(t *testing.T) {
 	if err := WriteAccounts(&text, columns, each); err != nil {
 		t.Fatal(err)
 	}
-	want := "name,pools,weight,base_rate,limits,config.agent_id,config.templates.code,config.users\n'=a,p;q,2,1.5,,7,,x;y\nb,,,,20/1s;5/1m,,SMS_1,\nc,,,,unlimited,,,\n"
+	want := "name,pools,weight,base_rate,limits,budget,config.agent_id,config.templates.code,config.users\n'=a,p;q,2,1.5,,,7,,x;y\nb,,,,20/1s;5/1m,,,SMS_1,\nc,,,,unlimited,,,,\n"
 	if text.String() != want {
 		t.Errorf("written as %q, want %q", &text, want)
 	}
@@ -73,9 +73,9 @@ func TestAccountsComeBackAsTheyWere(t *testing.T) {
 func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]refused{
-		"":                             {"line 1 cannot be read: want a header such as name,pools,weight,base_rate,limits,config.secret"},
-		"pools\nx\n":                   {"line 1 has no column name: want a header such as name,pools,weight,base_rate,limits,config.secret"},
-		"name,name,colour\na,b,c\n":    {`line 1 has the column "name" twice`, `line 1 has a column "colour": want name, pools, weight, base_rate, limits, and config.<field> for the driver's`},
+		"":                             {"line 1 cannot be read: want a header such as name,pools,weight,base_rate,limits,budget,config.secret"},
+		"pools\nx\n":                   {"line 1 has no column name: want a header such as name,pools,weight,base_rate,limits,budget,config.secret"},
+		"name,name,colour\na,b,c\n":    {`line 1 has the column "name" twice`, `line 1 has a column "colour": want name, pools, weight, base_rate, limits, budget, and config.<field> for the driver's`},
 		"name,weight\na,two\nb,1\n":    {`line 2.weight is "two": want a whole number`},
 		"name,limits\na,20 a second\n": {`line 2.limits is "20 a second": want windows such as 20/1s;1000/1m, or unlimited`},
 		"name,weight\na\nb,1\n":        {"line 2 wrong number of fields"},

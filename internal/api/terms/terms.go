@@ -92,6 +92,8 @@ func words() map[reflect.Type][]any {
 		reflect.TypeFor[posthouse.State]():             web.Any(posthouse.States()...),
 		reflect.TypeFor[posthouse.Policy]():            web.Any(posthouse.Policies()...),
 		reflect.TypeFor[posthouse.Priority]():          web.Any(posthouse.Priorities()...),
+		reflect.TypeFor[posthouse.BudgetPeriod]():      web.Any(posthouse.PerDay, posthouse.PerMonth),
+		reflect.TypeFor[posthouse.WhenSpent]():         web.Any(posthouse.SpentWait, posthouse.SpentHighPriority, posthouse.SpentNextAccount),
 		reflect.TypeFor[posthouse.LimitBy]():           web.Any(posthouse.LimitByRecipients, posthouse.LimitByCalls),
 		reflect.TypeFor[posthouse.Class]():             web.Any(posthouse.Classes()...),
 		reflect.TypeFor[posthouse.ContentType]():       web.Any(posthouse.ContentTypes()...),

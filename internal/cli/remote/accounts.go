@@ -90,6 +90,7 @@ var accountFlags = []channelFlag{
 	{"weight", "its share of what is pinned to no account, a `NUMBER` from 1 to 1000", number},
 	{"base-rate", "how many calls a second it makes at most, when all is well, a `NUMBER`", fraction},
 	{"limits", "windows that hold together, a `LIST` such as 20/1s,1000/1m, or unlimited; empty for the channel's account limits", windows},
+	{"budget", "how much it may send in a day or a month of the calendar, a `TEXT` such as 20000/month@Asia/Shanghai; empty for the channel's account budget", budget},
 }
 
 func labels(s string) (any, error) { return append([]string{}, shell.List(s)...), nil }

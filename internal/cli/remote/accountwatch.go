@@ -83,7 +83,10 @@ func (l *listed) heldBy(sh *shell.Shell, account string) string {
 	perSecond := func(w wire.Window) float64 { return float64(w.Max) / w.Per.Std().Seconds() }
 	for _, w := range slices.Concat(l.windows[account], l.windows[""]) {
 		if w.Left <= 0 {
-			return "its limit " + posthouse.Limit{Max: w.Max, Per: w.Per}.String() + ", until " + sh.At(w.OpensAt)
+			return "its limit " + windowText(w) + ", until " + sh.At(w.OpensAt)
+		}
+		if w.Budget != "" { // which says nothing of a second
+			continue
 		}
 		if tightest.Per == 0 || perSecond(w) < perSecond(tightest) {
 			tightest = w

@@ -39,6 +39,8 @@ var channelFlags = []channelFlag{
 	{"limit-by", "what the limits count, a `WORD`: recipients or calls", nil},
 	{"account-limits", "windows of each account that names none of its own, a `LIST` such as 18/1m, or unlimited", windows},
 	{"recipient-limits", "windows of each recipient, a `LIST` such as 25/1m,900/1h, or unlimited", windows},
+	{"budget", "how much it may send in a day or a month of the calendar, a `TEXT` such as 20000/month@Asia/Shanghai; empty for none", budget},
+	{"account-budget", "the budget of each account that names none of its own, a `TEXT` such as 500/day/when_spent=high_priority", budget},
 	{"rate", "lets each account find how fast it may go, a `JSON` object such as {} or {\"base\": 20}; null ends that", object},
 	{"max-inflight", "how many attempts may be under way in one process, by each account, a `NUMBER`", number},
 	{"channel-max-inflight", "how many by all accounts together, a `NUMBER`", number},
@@ -384,6 +386,15 @@ func needs(s string) (any, error) {
 		out[name] = value
 	}
 	return out, nil
+}
+
+// budget reads a budget such as 20000/month.
+func budget(s string) (any, error) {
+	b, err := limittext.Budget(s)
+	if b == nil { // not a nil that is a pointer
+		return nil, err
+	}
+	return b, err
 }
 
 // windows reads limits such as 20/1s.

@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/wire"
 )
 
 func channelWindows(sh *shell.Shell) *cobra.Command {
@@ -18,23 +20,50 @@ func channelWindows(sh *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "windows NAME", Short: "Show how full a channel's windows are, and when those open that are full", Args: shell.Takes("NAME"),
 		Long: `Show how full the windows are that bound a channel's sends, and when those open that are full: of its tenant, its own,
-and those of its accounts. What a process has reserved for the next two seconds counts as used.`,
+and those of its accounts, with budgets and what is foreseen of them. What a process has reserved for the next two seconds counts as used.`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			list, err := c.Channels.Windows(ctx, args[0], shell.List(accounts)...)
 			if err != nil {
 				return err
 			}
 			return sh.Show(list, func() {
+				head, budgets := []string{"Of", "Account", "Window", "Used", "Left", "Opens"}, slices.ContainsFunc(list, func(w wire.Window) bool { return w.Budget != "" })
+				if budgets {
+					head = append(head, "Forecast")
+				}
 				var rows [][]string
 				for _, w := range list {
-					rows = append(rows, []string{string(w.Of), cmp.Or(w.Account, "-"), posthouse.Limit{Max: w.Max, Per: w.Per}.String(), strconv.Itoa(w.Used), strconv.Itoa(w.Left), sh.At(w.OpensAt)})
+					row := []string{string(w.Of), cmp.Or(w.Account, "-"), windowText(w), strconv.Itoa(w.Used), strconv.Itoa(w.Left), sh.At(w.OpensAt)}
+					if budgets {
+						row = append(row, forecast(sh, w))
+					}
+					rows = append(rows, row)
 				}
-				sh.Table([]string{"Of", "Account", "Window", "Used", "Left", "Opens"}, rows)
+				sh.Table(head, rows)
 			})
 		}),
 	}
 	cmd.Flags().StringVar(&accounts, "account", "", "beside the channel's only those of these accounts, a `LIST` with commas between")
 	return cmd
+}
+
+// windowText is a window as limits are written, or a budget.
+func windowText(w wire.Window) string {
+	if w.Budget != "" {
+		return posthouse.Budget{Max: w.Max, Per: w.Budget}.String()
+	}
+	return posthouse.Limit{Max: w.Max, Per: w.Per}.String()
+}
+
+// forecast is what is foreseen of a budget.
+func forecast(sh *shell.Shell, w wire.Window) string {
+	switch {
+	case !w.SpentAt.IsZero():
+		return "spent " + sh.At(w.SpentAt)
+	case w.Forecast > 0 && w.Left > 0:
+		return strconv.Itoa(w.Forecast)
+	}
+	return ""
 }
 
 func channelRate(sh *shell.Shell) *cobra.Command {

@@ -116,6 +116,7 @@ func channelSettings(ch posthouse.Channel) []Field {
 		{Field: wire.Field{Label: "Tries", LabelZH: "最多失败次数", Help: "How many failures end a delivery. Without it the profile's, or 8.", HelpZH: "失败多少次后不再重试。不填则按预设，或 8 次。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "tries", Value: unlessZero(ch.Tries)},
 		{Field: wire.Field{Label: "If it is unknown whether it arrived", LabelZH: "结果未知时", Help: "Try again, hold for a person, ask the provider, or count as sent.", HelpZH: "retry 重试，hold 等人处理，query 查询平台，assume_sent 视为已发。", Kind: wire.FieldKind(channel.KindChoice), Choices: policies}, Name: "on_unknown", Value: string(ch.OnUnknown)},
 		{Field: windowsField("Without it the driver's.", "不填则按渠道驱动的默认值。"), Name: "limits", Value: limittext.Text(ch.Limits, "\n")},
+		{Field: budgetField("", ""), Name: "budget", Value: limittext.BudgetText(ch.Budget)},
 	}
 }
 
@@ -130,7 +131,12 @@ func accountSettings(a posthouse.Account) []Field {
 		{Field: wire.Field{Label: "Pools", LabelZH: "账号池", Help: "Labels that messages may ask for instead of one account.", HelpZH: "消息可以指定账号池，由池中任一账号发送。", Kind: wire.FieldKind(channel.KindList)}, Name: "pools", Value: strings.Join(a.Pools, "\n")},
 		{Field: wire.Field{Label: "Base rate", LabelZH: "基准速率", Help: "How many calls a second it makes at most. Without it the channel's.", HelpZH: "每秒最多调用几次。不填则按渠道的设置。", Kind: wire.FieldKind(channel.KindString)}, Name: "base_rate", Value: base},
 		{Field: windowsField("Without it those that the channel gives its accounts.", "不填则按渠道为账号设的窗口。"), Name: "limits", Value: limittext.Text(a.Limits, "\n")},
+		{Field: budgetField(" Without it the one that the channel gives its accounts.", "不填则按渠道为账号设的预算。"), Name: "budget", Value: limittext.BudgetText(a.Budget)},
 	}
+}
+
+func budgetField(without, withoutZH string) wire.Field {
+	return wire.Field{Label: "Budget", LabelZH: "预算", Help: "How much may be sent in a day or a month of the calendar, such as 20000/month@Asia/Shanghai or 500/day/when_spent=high_priority." + without, HelpZH: "每个自然日或自然月最多发送多少，例如 20000/month@Asia/Shanghai、500/day/when_spent=high_priority（用完后只发高优先级）。" + withoutZH, Kind: wire.FieldKind(channel.KindString)}
 }
 
 func windowsField(without, withoutZH string) wire.Field {

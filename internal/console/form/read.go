@@ -26,7 +26,7 @@ func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel 
 	ch.Config = r.config(ofChannel(d, ch), ch.Config)
 	ch.Title = strings.TrimSpace(r.Sent("title"))
 	ch.Profile, ch.OnUnknown, ch.Accounts = r.Sent("profile"), posthouse.Policy(r.Sent("on_unknown")), r.Sent("accounts") != ""
-	ch.Tries, ch.Limits = r.whole("tries"), r.windows("limits")
+	ch.Tries, ch.Limits, ch.Budget = r.whole("tries"), r.windows("limits"), r.budget("budget")
 	return ch
 }
 
@@ -34,7 +34,7 @@ func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel 
 func (r *Reader) Account(d wire.Driver, a posthouse.Account) posthouse.Account {
 	a.Config = r.config(ofAccount(d), a.Config)
 	a.Weight, a.Pools = r.whole("weight"), strings.Fields(r.Sent("pools"))
-	a.BaseRate, a.Limits = r.number("base_rate"), r.windows("limits")
+	a.BaseRate, a.Limits, a.Budget = r.number("base_rate"), r.windows("limits"), r.budget("budget")
 	return a
 }
 
@@ -68,6 +68,14 @@ func (r *Reader) number(name string) float64 {
 		return 0
 	}
 	return v
+}
+
+func (r *Reader) budget(name string) *posthouse.Budget {
+	b, err := limittext.Budget(r.Sent(name))
+	if err != nil {
+		r.refuse(name, fmt.Sprintf("%.80q: %s", r.Sent(name), r.Say("want_budget")))
+	}
+	return b
 }
 
 func (r *Reader) windows(name string) []posthouse.Limit {
