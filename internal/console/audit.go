@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -46,16 +47,14 @@ func showAudit(v *visit) error {
 	if a.times, err = questionOf(v, v.query, &q); err != nil {
 		return err
 	}
-	filter := client.AuditFilter{Key: a.Key, Action: a.Action, Target: a.Target, Since: q.Since, Until: q.Until, Cursor: v.query("cursor"), Limit: pageLength}
+	filter := client.AuditFilter{Key: a.Key, Action: cmp.Or(a.Action, actionsAbout(a.About)), Target: a.Target, Since: q.Since, Until: q.Until, Cursor: v.query("cursor"), Limit: pageLength}
 	page, err := v.call().Audit.List(v.ctx(), filter)
 	if err != nil {
 		return err
 	}
 	a.Narrowed = a.Key+a.Action+a.Target+a.From+a.To != ""
 	for _, e := range page.Items {
-		if a.About == "" || strings.HasPrefix(e.Action, a.About+".") || a.About == "channels" && strings.HasPrefix(e.Action, "accounts.") {
-			a.Lines = append(a.Lines, auditLineOf(e))
-		}
+		a.Lines = append(a.Lines, auditLineOf(e))
 	}
 	if page.Next != "" {
 		next := v.r.URL.Query()
@@ -110,6 +109,17 @@ func (f frame) Member(path string) string {
 		return word
 	}
 	return path
+}
+
+// actionsAbout are the actions on a kind of thing. Accounts belong to their channel.
+func actionsAbout(kind string) string {
+	switch kind {
+	case "":
+		return ""
+	case "channels":
+		return "channels.*,accounts.*"
+	}
+	return kind + ".*"
 }
 
 // History is the page of what was changed of a thing; empty where the person may not see it.

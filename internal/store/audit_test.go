@@ -37,6 +37,11 @@ func TestTheAuditLogIsReadFromTheEndAndPrunedInTheEnd(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil || err2 != nil || end != "" {
 			t.Errorf("%v %v %q (-want +got):\n%s", err, err2, end, diff)
 		}
+		for action, n := range map[string]int{"channels.*": 3, "accounts.*": 0, "accounts.*,channels.put": 3, "channels.delete": 0, "channels": 0, "channels.put": 3} {
+			if only, _, err := s.Audit.AuditLog(t.Context(), work.AuditFilter{Tenant: "t1", Action: action}); len(only) != n || err != nil {
+				t.Errorf("of the action %s: %d entries, %v; want %d", action, len(only), err, n)
+			}
+		}
 		tamper(t, s, "UPDATE posthouse_audit SET keep_until = 1 WHERE keep_until < 9000000000000000000")
 		if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(24*time.Hour), 100); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ type auditFlags struct {
 
 func (f *auditFlags) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Key, "key", "", "only what the key with this `ID` did")
-	flags.StringVar(&f.Action, "action", "", "only this `ACTION`, such as channels.put or deliveries.replay")
+	flags.StringVar(&f.Action, "action", "", "only this `ACTION`, such as channels.put, or all of a thing, such as 'accounts.*'; several by commas")
 	flags.StringVar(&f.Target, "target", "", "only what was done to this `NAME` or id")
 	flags.StringVar(&f.since, "since", "", "only from this `TIME`: \"2026-10-01 08:30\", or 2h ago")
 	flags.StringVar(&f.until, "until", "", "only before this `TIME`")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/store/page"
@@ -53,10 +54,14 @@ func (s Audit) AuditLog(ctx context.Context, f work.AuditFilter) ([]wire.AuditEn
 		return nil, "", err
 	}
 	where := sqldb.Where("tenant = ?", f.Tenant)
-	for column, value := range map[string]string{"key_id": f.Key, "action": f.Action, "target": f.Target} {
+	for column, value := range map[string]string{"key_id": f.Key, "target": f.Target} {
 		if value != "" {
 			where.And(column+" = ?", value)
 		}
+	}
+	if f.Action != "" {
+		text, args := ofActions(strings.SplitN(f.Action, ",", mostActions))
+		where.And(text, args...)
 	}
 	if !f.Since.IsZero() {
 		where.And("at >= ?", sqldb.Micros(f.Since))
@@ -74,4 +79,20 @@ func (s Audit) AuditLog(ctx context.Context, f work.AuditFilter) ([]wire.AuditEn
 	}
 	list, next := page.Cut(list, size, "audit", func(e wire.AuditEntry) string { return e.ID })
 	return list, next, nil
+}
+
+// mostActions bounds the actions that the log is asked for at once: an address has room for more than a condition.
+const mostActions = 20
+
+// ofActions is the condition that an action is one of some. One that ends with a star is all of a thing, such as accounts.*.
+func ofActions(list []string) (text string, args []any) {
+	var each []string
+	for _, a := range list {
+		if of, all := strings.CutSuffix(a, "*"); all {
+			each, args = append(each, "action LIKE ?"), append(args, of+"%")
+		} else {
+			each, args = append(each, "action = ?"), append(args, a)
+		}
+	}
+	return "(" + strings.Join(each, " OR ") + ")", args
 }
