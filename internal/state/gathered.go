@@ -47,7 +47,9 @@ func Shared(d, lead posthouse.Delivery) (work.Change, bool) {
 	if to == posthouse.Pending {
 		a.DueAt = lead.DueAt
 	}
-	e.Owner, e.Due, e.Error = work.CollectionOwner+d.Collection, a.DueAt, lead.Error
+	if e.Owner, e.Error = work.CollectionOwner+d.Collection, lead.Error; to.Open() {
+		e.Due = a.DueAt
+	}
 	return step.change, true
 }
 

@@ -37,7 +37,7 @@ func (c accepting) judgeAcceptance(id string, list []history) {
 	}
 	told := sends[from:c.told] // repeats, and such as have the same dedup key
 	if !slices.ContainsFunc(told, func(l call) bool { return l.acknowledged() }) {
-		if strings.HasPrefix(list[0].events[0].Owner, notificationOwner) {
+		if first := &list[0].events[0]; strings.HasPrefix(first.Owner, notificationOwner) || strings.HasPrefix(first.Owner, collectionOwner) && first.Reason != reasonGathered {
 			return // a route has made it: its caller was told of another id
 		}
 		c.totals.Recovered++

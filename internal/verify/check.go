@@ -44,6 +44,8 @@ type Inputs struct {
 	Suppressed func(tenant, channel, kind, address string) (Barred, bool)
 	// Notifications are those of a database with their routes, for I38 and for messages that follow routes in I1. Defaults to none.
 	Notifications iter.Seq2[Notified, error]
+	// Collections are those of a database, for I39. Defaults to none.
+	Collections iter.Seq2[posthouse.Collection, error]
 	// Epoch is that of the database. It is looked at with Rows.
 	Epoch int64
 	// AtRest says that the run had ended and come to rest: nothing that is due may wait.
@@ -69,6 +71,7 @@ type Count struct{ Kept, There int }
 type checker struct {
 	rulings
 	routing
+	gatherings
 	in     Inputs
 	slack  time.Duration
 	want   map[string]bool // what must have been seen, nil for all
@@ -140,6 +143,9 @@ func Check(ctx context.Context, in Inputs) (Report, error) {
 	}
 	if err == nil {
 		err = c.judgeNotifications()
+	}
+	if err == nil {
+		err = c.judgeCollections()
 	}
 	if err != nil {
 		return Report{}, err
@@ -282,6 +288,7 @@ func (c *checker) message(events []posthouse.Event) error {
 		c.delivery(h)
 	}
 	c.noteSteps(list)
+	c.noteGathered(list)
 	id := posthouse.MessageID(list[0].id)
 	accepting{c}.judgeAcceptance(id, list)
 	if err := (keeping{c}).judgeRows(id, list); err != nil {
@@ -425,7 +432,7 @@ func (c *checker) given() []string {
 		{c.calls != nil, needClient}, {c.sink != nil, needSink}, {c.grants != nil, needLimiter}, {c.faults != nil, needFaults},
 		{c.pulled, needPull},
 		{c.in.AtRest, needRest}, {c.in.KeyWindow > 0, needWindow}, {c.in.Stored != nil, needStored}, {c.rows != nil, needRows}, {c.in.Seals != nil, needSeals}, {c.in.Campaigns != nil, needCampaigns},
-		{c.in.Suppressed != nil, needSuppressed}, {c.in.Notifications != nil, needNotified},
+		{c.in.Suppressed != nil, needSuppressed}, {c.in.Notifications != nil, needNotified}, {c.in.Collections != nil, needGathered},
 	} {
 		if g.there {
 			out = append(out, g.need)

@@ -183,7 +183,7 @@ func (c coursing) judgeFinal(h history) {
 	settled := -1
 	for i := range h.events {
 		e := &h.events[i]
-		if settled >= 0 && e.Type != posthouse.EventEvidence && e.Type != posthouse.EventReceipt {
+		if settled >= 0 && e.Type != posthouse.EventEvidence && e.Type != posthouse.EventReceipt && e.Type != posthouse.EventGather {
 			c.fail(finalIsFinal, h.id, h.show(settled, i), "it was %s, and then %s came", h.events[settled].To, e.Type)
 			return
 		}
@@ -197,7 +197,7 @@ func (c coursing) judgeSuccess(h history) {
 	first := -1
 	for i := range h.events {
 		e := &h.events[i]
-		if !happy(e.To) || e.Type == posthouse.EventReceipt || (e.Type == posthouse.EventEvidence && happy(e.From)) {
+		if !happy(e.To) || e.Type == posthouse.EventReceipt || (e.Type == posthouse.EventEvidence || e.Type == posthouse.EventGather) && happy(e.From) {
 			continue
 		}
 		if first >= 0 {
@@ -450,6 +450,9 @@ func (c coursing) judgeRest(h history) {
 	case posthouse.Sending:
 		c.fail(liveness, h.id, h.show(len(h.events)-1), "it is still being sent")
 	case posthouse.Pending:
+		if e.Reason == reasonGathered { // I39 judges whether its collection has left
+			return
+		}
 		id, _ := c.packer.ID(h.id)
 		w := waiting{due: e.Due, id: id}
 		if of, in := h.inLine(); in && h.admitted() < 0 {

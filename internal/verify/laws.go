@@ -51,6 +51,7 @@ const (
 	seals
 	account
 	told
+	gathered
 	afterLast
 )
 
@@ -78,6 +79,7 @@ const (
 	needCampaigns  = "a database with campaigns"
 	needSuppressed = "a database with suppressions"
 	needNotified   = "a database with notifications"
+	needGathered   = "a database with collections"
 	needNoCanary   = "planted canaries are looked for in logs and pages, which are no input here"
 )
 
@@ -122,6 +124,7 @@ func Laws() []Law {
 		{"I36", "seals", "what the hash chain has sealed is as it was, and the chain is whole", []string{needSeals}, ""},
 		{"I37", "account", "what is pinned to an account starts by that account until it moves to another one, and what may have arrived starts again by the same account alone", nil, ""},
 		{"I38", "told", "a notification says of its deliveries what the log says, is in the state that follows, and no step of a route begins or starts beside one that has told", []string{needNotified}, ""},
+		{"I39", "gathered", "what a digest has gathered is a member of its collection, waits or has left it, or shares what became of the collection's delivery, and starts nothing of its own meanwhile", []string{needGathered}, ""},
 	}
 }
 

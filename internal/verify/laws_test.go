@@ -750,6 +750,9 @@ func (h *hand) journals() verify.Inputs {
 			return inOrder(h.members)
 		}
 	}
+	if len(h.gathered) > 0 {
+		in.Collections = inOrder(h.gathered)
+	}
 	if len(h.notified) > 0 {
 		in.Notifications = inOrder(h.notified)
 	}
@@ -862,7 +865,7 @@ func TestWhatWasAppliedToNothingIsNotSaidToHold(t *testing.T) {
 func TestEachLawHoldsAndIsViolatedAlone(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, c := range slices.Concat(lawCases, toldCases()) {
+	for _, c := range slices.Concat(lawCases, toldCases(), gatheredCases()) {
 		seen[c.law] = true
 		t.Run(c.law, func(t *testing.T) {
 			t.Parallel()

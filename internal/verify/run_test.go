@@ -38,6 +38,7 @@ type run struct {
 	seals    []verify.Seal
 	members  []verify.CampaignFinding
 	notified []verify.Notified
+	gathered []posthouse.Collection
 	barred   *verify.Barred // whose address is suppressed
 	epoch    int64          // of the database
 }

@@ -184,7 +184,7 @@ func (f *verifying) fromStore(ctx context.Context, s *store.Store, in *verify.In
 		return err
 	}
 	in.Events, in.Rows, in.References = counted(f.Shell, eventsOf(ctx, s, "")), rowsOf(ctx, s), keysOf(ctx, s)
-	in.Campaigns, in.Notifications = judgedCampaigns(ctx, s, in), notificationsOf(ctx, s)
+	in.Campaigns, in.Notifications, in.Collections = judgedCampaigns(ctx, s, in), notificationsOf(ctx, s), collectionsOf(ctx, s)
 	if in.Suppressed, err = suppressedIn(ctx, s, in.Channels); err != nil {
 		return err
 	}

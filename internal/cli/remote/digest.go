@@ -14,7 +14,7 @@ import (
 
 func digestGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("digest", "Which messages become one, and what was gathered by that",
-		digestList(sh), digestShow(sh), digestSet(sh), digestDelete(sh), digestGathered(sh), digestLeave(sh)))
+		digestList(sh), digestShow(sh), digestSet(sh), digestDelete(sh), digestGathered(sh), digestCollection(sh), digestLeave(sh)))
 }
 
 func digestList(sh *shell.Shell) *cobra.Command {
@@ -121,15 +121,8 @@ func digestGathered(sh *shell.Shell) *cobra.Command {
 	var state string
 	var f client.Filter
 	cmd := &cobra.Command{
-		Use: "gathered [ID]", Short: "List what digests gather, newest first, or show one collection", Args: shell.Takes("[ID]"),
-		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			if len(args) > 0 {
-				one, err := c.Collections.Get(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return sh.Show(one, func() { printCollection(sh, &one) })
-			}
+		Use: "gathered", Short: "List what digests gather, newest first", Args: shell.Takes(),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
 			page, err := c.Collections.List(ctx, posthouse.CollectionState(state), f)
 			if err != nil {
 				return err
@@ -152,6 +145,19 @@ func digestGathered(sh *shell.Shell) *cobra.Command {
 	flags.IntVar(&f.Limit, "limit", 0, "at most so `MANY` (default 50)")
 	flags.StringVar(&f.Cursor, "cursor", "", "the `CURSOR` of the page before")
 	return cmd
+}
+
+func digestCollection(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "collection ID", Short: "Show what a digest has gathered, with its members", Args: shell.Takes("ID"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			one, err := c.Collections.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Show(one, func() { printCollection(sh, &one) })
+		}),
+	}
 }
 
 func printCollection(sh *shell.Shell, c *posthouse.Collection) {

@@ -150,7 +150,7 @@ func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) err
 }
 
 // routedHolders calls each for keys whose messages are not in the table of messages: where one follows a route, its first notification is
-// there.
+// there, and where it is a collection, its plan is.
 func (s History) routedHolders(ctx context.Context, list []KeyHolder, each func(KeyHolder) error) error {
 	for part := range sqldb.Parts(list, sqldb.BulkStep) {
 		ids := make([]string, len(part))
@@ -165,6 +165,16 @@ func (s History) routedHolders(ctx context.Context, list []KeyHolder, each func(
 		there := map[string]bool{}
 		for _, id := range found {
 			there[posthouse.MessageID(id)] = true
+		}
+		for i := range part {
+			ids[i] = part[i].Message
+		}
+		clause, args = s.db.Dialect.Among("id", ids) // the key of a digest stands for its open collection
+		if found, err = sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT id FROM posthouse_plans WHERE type = ? AND "+clause, append([]any{string(work.PlanCollection)}, args...)...); err != nil {
+			return err
+		}
+		for _, id := range found {
+			there[id] = true
 		}
 		for i := range part {
 			part[i].Found = there[part[i].Message]

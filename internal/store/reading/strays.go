@@ -14,7 +14,7 @@ import (
 func (s History) cleanHolders(ctx context.Context, each func(KeyHolder) error) error {
 	var list []KeyHolder
 	of := " q LEFT JOIN posthouse_messages m ON m.id = " + layout.SoleMessage(s.db.Dialect, "q.id") + " WHERE m.id IS NULL OR m.sole <> 1 OR m.tenant <> q.tenant OR m.channel <> q.channel"
-	pinned := " q WHERE q.pin <> '' AND q.pin <> " + s.db.Dialect.Concat("'='", "q.account") + " AND substr(q.pin, 1, 1) NOT IN ('~', '#')"
+	pinned := " q WHERE q.pin <> '' AND q.pin <> " + s.db.Dialect.Concat("'='", "q.account") + " AND substr(q.pin, 1, 1) NOT IN ('~', '#', '+')"
 	for _, q := range []struct{ table, which, wrong string }{
 		{"posthouse_messages", " q WHERE q.sole = 1 AND q.recipients <> 1", "it carries a delivery, and was not for one recipient"},
 		{"posthouse_sent", of, "it is not as its message says"},
