@@ -55,6 +55,8 @@ type Report struct {
 	Campaign wire.CampaignProgress `json:"campaign"`
 	// Alarm is what became of a message that followed a route.
 	Alarm Alarm `json:"alarm"`
+	// Digest is what became of many alerts that left as one post.
+	Digest posthouse.Collection `json:"digest"`
 	// SMS are those that the simulator's phones were told to send.
 	SMS []SMS `json:"sms"`
 	// Fleet is how fast the accounts of a channel went, as they found it out.
@@ -115,12 +117,18 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := startDigest(ctx, c); err != nil {
+		return err
+	}
 	report, settleErr := play(ctx, &stage{client: c, api: h.places.API, door: h.door}, say)
 	if settleErr != nil && len(report.Rows) == 0 {
 		return settleErr
 	}
 	if settleErr == nil {
 		if report.Alarm, err = takeNote(ctx, c, h.simulator, alarm); err != nil {
+			return err
+		}
+		if report.Digest, err = awaitDigest(ctx, c); err != nil {
 			return err
 		}
 	}

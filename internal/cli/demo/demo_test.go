@@ -107,6 +107,9 @@ func TestOnceShowsEveryOutcome(t *testing.T) {
 	if n := report.Alarm.Notification; n.State != posthouse.NotificationAcknowledged || n.Ack == nil || n.Ack.By != onDuty || n.Ack.Via != posthouse.AckLink || len(n.Deliveries) != 3 {
 		t.Errorf("the alarm is %+v, want that it was acknowledged by the link that came after a post and a call", n)
 	}
+	if d := report.Digest; d.Outcome != posthouse.Sent || len(d.Members) != digestAlerts {
+		t.Errorf("the digest is %s with %d members, want one sent post of %d", d.Outcome, len(d.Members), digestAlerts)
+	}
 	sending := 0
 	for _, row := range report.Fleet {
 		if len(row.Rates) == fleetLooks && row.Why != "" {

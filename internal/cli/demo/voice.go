@@ -20,7 +20,7 @@ type words struct {
 	totals, arrivals, printed, repeats string
 	campaign                           string
 	phones, notSent, lost, fleet       string
-	alarm                              string
+	alarm, digest                      string
 	via                                map[posthouse.AckVia]string
 	fleetHead                          []string // of the account, and of the reason; the times stand between
 	try, places, stay                  string
@@ -44,6 +44,7 @@ var english = words{
 	fleetHead: []string{"Calls a second", "Why"},
 	alarm:     "an alarm: %s posted it in a group; after %s without a word whoever is on duty was called, got a link, and acknowledged it: %s, by %s, %.1f s after it came\n",
 	via:       map[posthouse.AckVia]string{posthouse.AckLink: "the link"},
+	digest:    "a digest: %d alerts became one post, which was %s\n",
 	places:    "Console    %s\nAPI        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nPhones     %s\nLog        %s\nAPI key    %s\n",
 	try:       "Try it:\n",
 	stay:      "\nCtrl-C ends the demo.\n",
@@ -67,6 +68,7 @@ var chinese = words{
 	fleetHead: []string{"每秒调用", "原因"},
 	alarm:     "一条告警：%s 先发到群里，%s 内没人确认，于是给值班人打电话，并发去确认链接；%s 通过%s确认，距告警 %.1f 秒\n",
 	via:       map[posthouse.AckVia]string{posthouse.AckLink: "链接"},
+	digest:    "一份汇总：%d 条告警合成一条群消息，结果 %s\n",
 	places:    "控制台     %s\n接口       %s\n文档       %s\n指标       %s\n模拟器     %s\n模拟手机   %s\n日志       %s\n密钥       %s\n",
 	try:       "试一试：\n",
 	stay:      "\n按 Ctrl-C 结束演示。\n",
@@ -127,6 +129,9 @@ func (v *voice) show(r Report, printed string) error {
 	v.line(v.words.campaign, r.Campaign.Members, r.Campaign.Delivered, r.Campaign.Undelivered, strings.Join(why, ", "))
 	if n := r.Alarm.Notification; n.Ack != nil {
 		v.line(v.words.alarm, "robot", takesNote, n.Ack.By, v.words.via[n.Ack.Via], n.Ack.At.Sub(n.CreatedAt).Seconds())
+	}
+	if d := r.Digest; d.Outcome != "" {
+		v.line(v.words.digest, len(d.Members), d.Outcome)
 	}
 	v.line(v.words.arrivals, r.Arrivals, r.Refused, r.Duplicates)
 	if len(r.Repeats) > 0 {
