@@ -63,6 +63,10 @@ type Tenant struct {
 	// QuietHours and Caps hold for all of its channels, besides their own. A cap counts what a person gets by all of them together.
 	QuietHours []QuietHours `json:"quiet_hours,omitempty"`
 	Caps       []Cap        `json:"caps,omitempty"`
+	// MandatoryKinds are those that no user of the directory may switch off. Defaults to none.
+	MandatoryKinds []string `json:"mandatory_kinds,omitempty"`
+	// OptionalKinds are those that the page of preferences offers to switch off, besides the kind of the message whose link opened it.
+	OptionalKinds []string `json:"optional_kinds,omitempty"`
 	// Language is what its people read who have none of their own, a BCP 47 tag such as zh. Defaults to that of each template.
 	Language string `json:"language,omitempty"`
 	// CreatedAt and UpdatedAt are zero of a tenant that nobody has made, such as default: its things make it one.

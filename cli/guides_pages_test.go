@@ -109,6 +109,8 @@ var guides = []guide{
 	{file: "../docs/guide/quiet-hours.zh-CN.md", use: map[string]func(*guideReader, block){"[{": quietened}},
 	{file: "../docs/guide/people.md"},
 	{file: "../docs/guide/people.zh-CN.md"},
+	{file: "../docs/guide/preferences.md"},
+	{file: "../docs/guide/preferences.zh-CN.md"},
 	{file: "../docs/guide/suppressions.md"},
 	{file: "../docs/guide/suppressions.zh-CN.md"},
 	{file: "../docs/guide/notify.md"},

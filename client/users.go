@@ -90,3 +90,24 @@ func (c Users) Delete(ctx context.Context, id string) error {
 	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("users", id)})
 	return err
 }
+
+// Preferences are what a user wants of messages.
+func (c Users) Preferences(ctx context.Context, id string) (posthouse.Preferences, error) {
+	return get[posthouse.Preferences](ctx, c.api, path("users", id, "preferences"), nil)
+}
+
+// Choose stores what a user wants of messages: what is not named is wanted. It holds for all that starts once this has answered.
+func (c Users) Choose(ctx context.Context, id string, p wire.PutPreferences) (posthouse.Preferences, error) {
+	return send[posthouse.Preferences](ctx, c.api, http.MethodPut, path("users", id, "preferences"), p)
+}
+
+// PreferencesLink makes a link to the page on which a user chooses.
+func (c Users) PreferencesLink(ctx context.Context, id string) (wire.PreferencesLink, error) {
+	return call[wire.PreferencesLink](ctx, c.api, request{method: http.MethodPost, path: path("users", id, "preferences", "link")})
+}
+
+// RevokePreferencesLinks ends all links to the page on which a user chooses.
+func (c Users) RevokePreferencesLinks(ctx context.Context, id string) error {
+	_, err := c.api.do(ctx, request{method: http.MethodDelete, path: path("users", id, "preferences", "link")})
+	return err
+}

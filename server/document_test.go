@@ -50,8 +50,9 @@ var elsewhere = map[string]string{
 	"addMedia": wantsAFile, "getMedia": wantsAFile, "downloadMedia": wantsAFile, "deleteMedia": wantsAFile, "fetchMedia": asksOutside,
 	"queryMembers": asksOutside, "queryAudienceMembers": asksOutside, "importFollowers": asksOutside, "importAudienceFollowers": asksOutside,
 	"startCampaign": wantsAFile, "testCampaign": wantsAFile, "pauseCampaign": wantsAFile, "resumeCampaign": wantsAFile, "repairCampaign": wantsAFile, "repeatCampaign": wantsAFile,
-	"getChannelPreset": "its channel is made of no preset: TestAnInstallationAddsPresetsOfItsOwn has one that is",
-	"cloneCampaign":    wantsAFile, "changeCampaign": wantsAFile, "unscheduleCampaign": wantsAFile,
+	"createPreferencesLink": "the server has no public_url: TestAPersonChoosesByTheLink makes one",
+	"getChannelPreset":      "its channel is made of no preset: TestAnInstallationAddsPresetsOfItsOwn has one that is",
+	"cloneCampaign":         wantsAFile, "changeCampaign": wantsAFile, "unscheduleCampaign": wantsAFile,
 }
 
 // operation is one of the document, as its reader calls it.
@@ -89,7 +90,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("putPreset listPresets getPreset deletePreset")
 	c.try("getHealth getReadiness getIndex getDocs getDocsFile getOpenAPI getMetrics")
 	c.try("putChannel getChannel listChannels testChannel pauseChannel resumeChannel listWindows listDrivers getTally")
-	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser")
+	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser putPreferences getPreferences revokePreferencesLinks")
 	c.try("listFrontKinds putFront getFront listFronts listFrontCalls rotateFront deleteFront")
 	c.try("putRoster getRoster listRosters overrideRoster getDuty checkRoster getDutySchedule")
 	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery getProof listProofKeys resolveDeliveries")

@@ -8,6 +8,7 @@ import (
 	quiethours "github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/suppress"
 )
 
 // openQuotas makes the quotas of keys and tenants. Requests are counted by each process for itself, and over all of them
@@ -25,19 +26,21 @@ func openQuotas(ctx context.Context, o Options, tenants store.Tenants, daily quo
 	return q, q.Refresh(ctx)
 }
 
-// openQuiet makes the keeper of quiet hours and caps.
+// openQuiet makes the keepers of quiet hours and caps, and of what people want.
 func (s *Server) openQuiet(ctx context.Context) error {
 	s.quiet = &quiethours.Keeper{Tenants: s.store.Tenants, Rosters: s.store.Rosters, Directory: s.store.Users, Log: s.o.Log}
-	return s.quiet.Refresh(ctx)
+	s.choices = &suppress.Choices{Chosen: s.store.Preferences, Tenants: s.store.Tenants, Log: s.o.Log}
+	return errors.Join(s.quiet.Refresh(ctx), s.choices.Refresh(ctx))
 }
 
 // said takes over at once what was said of a tenant here.
 type said struct {
 	*quota.Quotas
-	quiet *quiethours.Keeper
+	quiet   *quiethours.Keeper
+	choices *suppress.Choices
 }
 
 // Refresh is the API's.
 func (s said) Refresh(ctx context.Context) error {
-	return errors.Join(s.Quotas.Refresh(ctx), s.quiet.Refresh(ctx))
+	return errors.Join(s.Quotas.Refresh(ctx), s.quiet.Refresh(ctx), s.choices.Refresh(ctx))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/digest"
 	"github.com/posthouse/posthouse/internal/front/ack"
+	"github.com/posthouse/posthouse/internal/front/preferences"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/metrics"
 	quiethours "github.com/posthouse/posthouse/internal/quiet"
@@ -22,20 +23,25 @@ func openRouter(s *Server) error {
 	s.store.SetGathering(digest.Law{})
 	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone}
 	s.collections = digest.Book{Store: s.store.Plans}
-	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone}
+	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone, Choices: s.choices}
 	s.told = route.Book{Store: s.store.Plans, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Zone: s.zone, Log: s.o.Log}
+	s.choosing = &preferences.Links{
+		Desk:   &preferences.Desk{Store: s.store.Preferences, Directory: s.store.Users, Tenants: s.store.Tenants, Choices: s.choices, Channels: func(tenant string) []string { return s.engine.Routes.Names(tenant) }},
+		Sealer: s.keyring, PublicURL: s.acks.PublicURL, Log: s.o.Log,
+	}
 	if s.o.PublicURL != "" {
-		s.router.Link = s.acks.Link
+		s.router.Link, s.router.PreferencesLink = s.acks.Link, s.choosing.Link
 	}
 	return nil
 }
 
-// openAcks puts the page by which notifications are acknowledged beside the API.
+// openAcks puts the pages behind links beside the API: those by which notifications are acknowledged, and preferences chosen.
 func openAcks(s *Server) {
 	both := http.NewServeMux()
 	both.Handle("/", s.handler)
 	both.Handle(ack.Path, s.acks)
+	both.Handle(preferences.Path, s.choosing)
 	s.handler = both
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/media"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/front/people"
+	"github.com/posthouse/posthouse/internal/front/preferences"
 	"github.com/posthouse/posthouse/internal/front/presets"
 	"github.com/posthouse/posthouse/internal/front/processes"
 	"github.com/posthouse/posthouse/internal/front/proofs"
@@ -50,7 +51,7 @@ func (s *Server) routes() []web.Route {
 			Refs: s.store.Messages, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Ways: s.store.Routes, WayPreviews: s.router, Notifications: s.told,
 			Digests: s.store.Digests, Collections: s.collections,
-			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
+			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet, s.choices}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, CampaignTests: s.campaigns, Audiences: s.campaigns, Removals: campaign.Remover{Desk: s.campaigns}, Fetches: campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}}, Tasks: s.flow, MaxStreams: s.o.maxStreams(), Log: s.o.Log, Gate: s.gate, Actions: actions,
 			Overviewer:    read.Overviewer{Tallies: s.store.Minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates, Fill: s.gauges()},
 			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
@@ -70,6 +71,7 @@ func (s *Server) routes() []web.Route {
 		}), s.zone),
 		processes.Routes(read.Processes{Present: s.store.Processes, Epochs: s.store.Epochs}),
 		suppressions.Routes(s.suppressed),
+		preferences.Routes(s.choosing.Desk, s.choosing),
 		decisions.Routes(decisions.Options{
 			Read: reader, Judge: s.engine.Operator, Replays: s.store.Submissions, Channels: s.channels, Quotas: s.quotas, Plans: s.store.Plans, Decider: steps{s},
 		}),

@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/flow"
 	"github.com/posthouse/posthouse/internal/front/ack"
+	"github.com/posthouse/posthouse/internal/front/preferences"
 	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/limit"
@@ -56,6 +57,7 @@ type Server struct {
 	redis       *limit.Redis // nil for none
 	quotas      *quota.Quotas
 	quiet       *quiethours.Keeper
+	choices     *suppress.Choices
 	channels    *channels.Set
 	presets     *preset.Gallery
 	flow        *flow.Flow
@@ -63,6 +65,7 @@ type Server struct {
 	gatherer    *digest.Composer
 	collections digest.Book
 	acks        *ack.Links
+	choosing    *preferences.Links
 	told        route.Book
 	events      *feed.Log
 	poster      *feed.Poster
@@ -156,6 +159,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		},
 		Quotas:       s.quotas,
 		Quiet:        s.quiet,
+		Choices:      s.choices,
 		Shapes:       o.Shapes,
 		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,
 		Senders: admission.Senders{Min: o.MinSenders, Max: o.MaxSenders},
@@ -306,6 +310,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { keeperOf(s).Run(following) })
 	s.done.Go(func() { s.quotas.Follow(following) })
 	s.done.Go(func() { s.quiet.Follow(following) })
+	s.done.Go(func() { s.choices.Follow(following) })
 	s.done.Go(func() {
 		courier := feed.Courier{Ledger: s.store.Subscriptions, Log: s.events, Poster: s.poster, Logger: s.o.Log}
 		courier.Run(following)

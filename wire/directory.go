@@ -46,6 +46,19 @@ type UserChange struct {
 	Manager   *string            `json:"manager,omitempty" doc:"The id of the user's manager, another user; empty for none."`
 }
 
+// PutPreferences are what a user wants of messages. What is not named is wanted.
+type PutPreferences struct {
+	Nothing bool                 `json:"nothing,omitempty" doc:"The user wants no message at all. Critical ones and mandatory kinds come all the same. Defaults to false."`
+	Off     []posthouse.Unwanted `json:"off,omitempty" doc:"What the user does not want: a kind, a channel, or a kind on a channel. Defaults to none." maxItems:"200"`
+	Prefer  []string             `json:"prefer,omitempty" doc:"In which order the user's channels are tried by steps of routes that take one of each person's own. Defaults to the step's order." maxItems:"50"`
+}
+
+// PreferencesLink opens the page on which a user chooses.
+type PreferencesLink struct {
+	URL       string    `json:"url" doc:"The page's address. It is for this user alone."`
+	ExpiresAt time.Time `json:"expires_at" doc:"When the link opens nothing any more."`
+}
+
 // RosterCheck is what an operator should look at.
 type RosterCheck struct {
 	Name      string              `json:"name"`

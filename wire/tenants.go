@@ -10,6 +10,9 @@ type PutTenant struct {
 	// QuietHours and Caps hold for all of the tenant's channels. Default to none.
 	QuietHours []posthouse.QuietHours `json:"quiet_hours,omitempty" doc:"Windows of local time in which nothing starts on any of the tenant's channels. Defaults to none." maxItems:"20"`
 	Caps       []posthouse.Cap        `json:"caps,omitempty" doc:"How many messages one person may get by all of the tenant's channels together. Defaults to none." maxItems:"6"`
+	// MandatoryKinds and OptionalKinds are those that users of the directory may not switch off, and may on their page.
+	MandatoryKinds []string `json:"mandatory_kinds,omitempty" doc:"Kinds that no user of the directory may switch off. Default to none." maxItems:"100"`
+	OptionalKinds  []string `json:"optional_kinds,omitempty" doc:"Kinds that the users' page of preferences offers to switch off. Default to none; the kind of the message with the link is always offered." maxItems:"100"`
 	// Language is what its people read who have none of their own.
 	Language string `json:"language,omitempty" doc:"What its people read who have no language of their own, a BCP 47 tag such as zh. Defaults to that of each template."`
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/media"
 	"github.com/posthouse/posthouse/internal/front/notify"
 	"github.com/posthouse/posthouse/internal/front/people"
+	"github.com/posthouse/posthouse/internal/front/preferences"
 	"github.com/posthouse/posthouse/internal/front/presets"
 	"github.com/posthouse/posthouse/internal/front/processes"
 	"github.com/posthouse/posthouse/internal/front/proofs"
@@ -34,7 +35,7 @@ var update = flag.Bool("update", false, "write the OpenAPI document that is comm
 
 // routes are all that a server serves, with nothing behind them.
 func routes() []web.Route {
-	return slices.Concat(api.Routes(api.Options{}), decisions.Routes(decisions.Options{}), duty.Routes(duty.Options{}), notify.Routes(notify.Options{}), media.Routes(nil), suppressions.Routes(nil), people.Routes(nil, nil), presets.Routes(nil, nil), proofs.Routes(nil, nil), processes.Routes(nil), gauges.Routes(nil, nil, nil, nil), fronts.Routes(fronts.Options{}), web.Pages())
+	return slices.Concat(api.Routes(api.Options{}), decisions.Routes(decisions.Options{}), duty.Routes(duty.Options{}), notify.Routes(notify.Options{}), media.Routes(nil), suppressions.Routes(nil), preferences.Routes(nil, nil), people.Routes(nil, nil), presets.Routes(nil, nil), proofs.Routes(nil, nil), processes.Routes(nil), gauges.Routes(nil, nil, nil, nil), fronts.Routes(fronts.Options{}), web.Pages())
 }
 
 // describe makes the document of all that a server serves.

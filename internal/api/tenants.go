@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -45,7 +47,7 @@ func (t tenants) routes() []web.Route {
 	return web.Tagged("tenants",
 		web.Get("/v1/tenants", admin, "List the tenants. A key of the tenant default lists all, another one its own.", t.list).Paged().Whole(),
 		web.Get("/v1/tenants/{name}", admin, "One tenant, with its quota and what it has.", t.get).Whole(),
-		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note, quota, language, quiet hours and caps. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
+		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note, quota, language, quiet hours, caps, and the kinds that people may switch off. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
 		web.Delete("/v1/tenants/{name}", admin, "Delete a tenant. It is refused while the tenant has anything; with force, what is set up with it is deleted too, but never open deliveries and rows of the outbox. It needs a key of the tenant default.", t.remove).Query("force").Whole(),
 		web.Post("/v1/tenants/{name}/keys", admin, "Make a key of a tenant; its secret is shown this once. It needs a key of the tenant default.", keyBody, t.addKey).Answers(http.StatusCreated).Whole(),
 	)
@@ -105,6 +107,7 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	for _, p := range append(wrong, quiet.CheckCaps("caps", in.Caps)...) {
 		c.Refuse(p.Path, "%s", p.Message)
 	}
+	checkKinds(c, &in)
 	if err := c.Wrong(); err != nil {
 		return posthouse.Tenant{}, err
 	}
@@ -112,7 +115,7 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 		return before, err
 	}
-	stored, err := t.store.PutTenant(c.Context(), time.Now(), posthouse.Tenant{Name: name, Note: in.Note, Quota: in.Quota, Language: in.Language, QuietHours: in.QuietHours, Caps: in.Caps})
+	stored, err := t.store.PutTenant(c.Context(), time.Now(), posthouse.Tenant{Name: name, Note: in.Note, Quota: in.Quota, Language: in.Language, QuietHours: in.QuietHours, Caps: in.Caps, MandatoryKinds: in.MandatoryKinds, OptionalKinds: in.OptionalKinds})
 	if err != nil {
 		return stored, err
 	}
@@ -159,4 +162,26 @@ func (t tenants) addKey(c *web.Call, in wire.Key) (wire.NewKey, error) {
 		return wire.NewKey{}, err
 	}
 	return t.keys.create(c, of.Name, in)
+}
+
+// maxKinds bounds how many mandatory or optional kinds a tenant has.
+const maxKinds = 100
+
+// checkKinds says what is wrong with the kinds that may be switched off, and those that may not.
+func checkKinds(c *web.Call, in *wire.PutTenant) {
+	for path, kinds := range map[string][]string{"mandatory_kinds": in.MandatoryKinds, "optional_kinds": in.OptionalKinds} {
+		if len(kinds) > maxKinds {
+			c.Refuse(path, "has %d kinds: at most %d are allowed", len(kinds), maxKinds)
+		}
+		for i, kind := range kinds[:min(len(kinds), maxKinds)] {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			if kind == "" {
+				c.Refuse(at, "is empty: want a kind of messages, such as alarm")
+			}
+			c.CheckWord(at, kind, web.MaxName)
+			if path == "optional_kinds" && slices.Contains(in.MandatoryKinds, kind) {
+				c.Refuse(at, "%.80q is mandatory too: want it in one of both", kind)
+			}
+		}
+	}
 }

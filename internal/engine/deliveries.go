@@ -144,7 +144,7 @@ func (ds *deliveries) restore(r *route, over []*group, end time.Time) {
 	})
 }
 
-// bar ends the attempts at addresses to which nothing is sent.
+// bar ends the attempts at addresses to which nothing is sent, and at people who do not want it.
 func (ds *deliveries) bar(ctx context.Context, w wish, groups []*group) {
 	r := w.route
 	lists := make([][]work.Item, len(groups))
@@ -158,7 +158,7 @@ func (ds *deliveries) bar(ctx context.Context, w wish, groups []*group) {
 		return
 	}
 	if err != nil {
-		ds.log.Warn("suppressions cannot be looked up: what was claimed goes back", "channel", r.Key.Channel, "error", err)
+		ds.log.Warn("suppressions and preferences cannot be looked up: what was claimed goes back", "channel", r.Key.Channel, "error", err)
 	}
 	first := 0 // the place of a group's first
 	for _, g := range groups {
@@ -169,8 +169,8 @@ func (ds *deliveries) bar(ctx context.Context, w wish, groups []*group) {
 		}
 		refused := map[int]done{}
 		for i := range n {
-			if why, is := places[first+i]; is {
-				refused[i] = done{verdict: verdictSuppress, reason: state.ReasonSuppressed, result: channel.Result{Error: why}}
+			if b, is := places[first+i]; is {
+				refused[i] = done{verdict: verdictSuppress, reason: b.Reason, result: channel.Result{Error: b.Why}}
 			}
 		}
 		g.putOff(refused)

@@ -128,6 +128,8 @@ type Options struct {
 	Quotas intake.Quotas
 	// Media has the files that contents name by upload. Defaults to none.
 	Media intake.Media
+	// Choices are what users of the directory want of messages. Defaults to everything.
+	Choices *suppress.Choices
 	// Quiet has the quiet hours and caps of tenants. Defaults to none: those of channels hold alone.
 	Quiet *quiet.Keeper
 	// Routes begin the notifications of messages that name a route. Defaults to none: each is refused.
@@ -301,7 +303,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 
 // sieve finds those among whom something has started to whom nothing is sent.
 func (e *Engine) sieve() *suppress.Sieve {
-	return &suppress.Sieve{Asked: e.o.Stores.Suppressed, Kept: e.o.Stores.Suppressed, Now: e.life.Now}
+	return &suppress.Sieve{Asked: e.o.Stores.Suppressed, Kept: e.o.Stores.Suppressed, Now: e.life.Now, Choices: e.o.Choices}
 }
 
 // sendCampaigns makes the roles that campaigns need besides.

@@ -82,14 +82,14 @@ func (dk *Desk) unbarred(ctx context.Context, handed work.HandedOut) (items []wo
 		}
 		barred, err := dk.o.Sieve.Items(ctx, ch, work.Each(part))
 		if err != nil {
-			dk.o.Log.Warn("suppressions cannot be looked up: what was to be handed out is given back", "deliveries", n, "error", err)
+			dk.o.Log.Warn("suppressions and preferences cannot be looked up: what was to be handed out is given back", "deliveries", n, "error", err)
 		}
 		for i, item := range part {
-			switch why, is := barred[i]; {
+			switch b, is := barred[i]; {
 			case err != nil:
 				back = append(back, returned{item: item, reason: state.ReasonDatabase, after: rereadAfter})
 			case is:
-				back = append(back, returned{item: item, reason: state.ReasonSuppressed, barred: why})
+				back = append(back, returned{item: item, reason: b.Reason, barred: b.Why})
 			default:
 				items = append(items, item)
 			}

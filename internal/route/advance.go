@@ -93,8 +93,8 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 	return withdraw
 }
 
-// ends reports whether quiet hours or a cap end the whole notification, and says so: nothing comes of its step since people are left alone. No
-// other step goes around that.
+// ends reports whether quiet hours, a cap or what people prefer end the whole notification, and says so: nothing comes of its step since people
+// are left alone. No other step goes around that. A channel that a person does not want leads to the next step, as a suppressed address does.
 func (n *notification) ends() bool {
 	reason := ""
 	cur := n.current()
@@ -102,7 +102,7 @@ func (n *notification) ends() bool {
 		switch d := &cur[i]; {
 		case !failed(d.State):
 			return false
-		case d.State == posthouse.Suppressed && (d.Reason == ReasonQuietHours || d.Reason == ReasonCapped):
+		case d.State == posthouse.Suppressed && (d.Reason == ReasonQuietHours || d.Reason == ReasonCapped || d.Reason == ReasonPreference):
 			reason = d.Reason
 		}
 	}

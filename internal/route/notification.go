@@ -23,10 +23,12 @@ const (
 	ReasonExpired         = "expired"          // the message's deadline came before anybody was told
 	ReasonQuietHours      = state.ReasonQuietHours
 	ReasonCapped          = state.ReasonCapped
+	ReasonPreference      = state.ReasonPreference // its recipient wants no message of its kind, or none at all
 
-	SkippedCondition = "condition" // its condition is false
-	SkippedNobody    = "nobody"    // its roster is empty, nobody has its role, or the manager is not known
-	SkippedRefused   = "refused"   // its messages cannot be accepted
+	SkippedCondition  = "condition"  // its condition is false
+	SkippedNobody     = "nobody"     // its roster is empty, nobody has its role, or the manager is not known
+	SkippedRefused    = "refused"    // its messages cannot be accepted
+	SkippedPreference = "preference" // its people want no message of its kind, or not by its channels
 
 	// ReasonTold is of a delivery that was withdrawn since another step's has proven it.
 	ReasonTold = "told"
@@ -60,6 +62,8 @@ type notification struct {
 	Managers map[string]string `json:"managers,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
+
+	chosen map[string]posthouse.Preferences // by the users of the step that is looked at
 }
 
 // dedupScope is where the dedup keys of a route's messages lie, beside those of channels: no name has a slash. The column has room for 128

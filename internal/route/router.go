@@ -42,6 +42,12 @@ type Plans interface {
 	Notification(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error)
 }
 
+// Choices are what users of the directory have chosen.
+type Choices interface {
+	// For is what holds of that for messages of a kind, by user; one who has chosen nothing is missing.
+	For(ctx context.Context, tenant, kind string, critical bool, users []string) (map[string]posthouse.Preferences, error)
+}
+
 // Contents open what is sealed of sensitive messages. One that cannot be opened is left unreadable.
 type Contents interface {
 	Unseal(ctx context.Context, items []work.Item) error
@@ -57,8 +63,12 @@ type Router struct {
 	Log       *slog.Logger
 	// Link makes the address at which somebody acknowledges a notification. Defaults to none.
 	Link func(tenant, notification, user string) (string, error)
+	// PreferencesLink makes the address at which a user chooses which messages to get, empty for one who is no user. Defaults to none.
+	PreferencesLink func(tenant, kind string, of posthouse.Preferences) (string, error)
 	// Quiet says until when a person is to be left alone on a channel, zero for not. Defaults to never.
 	Quiet func(ctx context.Context, tenant, channel, kind string, to posthouse.Recipient, deadline, now time.Time) (time.Time, error)
+	// Choices say what people want of messages. Defaults to everything.
+	Choices Choices
 	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
 	Location *time.Location
 	// NewID makes the ids of messages. Defaults to posthouse.NewID.
@@ -78,6 +88,10 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 	}
 	if c := d.Content; r.Link == nil && c != nil && strings.Contains(c.Title+c.Text, linkMark) {
 		p.Add("content.text", "holds %s, and the server has no public_url to make links of", linkMark)
+		return routed, false, nil
+	}
+	if c := d.Content; r.PreferencesLink == nil && c != nil && strings.Contains(c.Title+c.Text, preferencesMark) {
+		p.Add("content.text", "holds %s, and the server has no public_url to make links of", preferencesMark)
 		return routed, false, nil
 	}
 	if i := slices.IndexFunc(way.Steps, func(s posthouse.RouteStep) bool { return len(s.To) == 0 }); i >= 0 && len(d.To) == 0 {
@@ -288,9 +302,13 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 			late, why = true, ReasonQuietHours
 			break
 		}
-		sent, err := r.begin(ctx, &n, now)
+		sent, unwanted, err := r.begin(ctx, &n, now)
 		if err != nil {
 			return nil, p, err
+		}
+		if unwanted {
+			late, why = true, ReasonPreference
+			break
 		}
 		drafts = append(drafts, sent...)
 		if len(sent) > 0 && n.Follows.Kind == posthouse.RouteFirst {
@@ -393,13 +411,14 @@ func putOff(p work.Plan, until time.Time) ([]posthouse.Draft, work.Plan, error) 
 	return nil, next, err
 }
 
-// begin begins the step that a notification is at: it writes down what is sent, or why nothing is.
-func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]posthouse.Draft, error) {
+// begin begins the step that a notification is at: it writes down what is sent, or why nothing is. unwanted is set where none of the step's people
+// wants messages of its kind: no other step goes around that.
+func (r *Router) begin(ctx context.Context, n *notification, now time.Time) (sends []posthouse.Draft, unwanted bool, err error) {
 	s := n.step(n.Step)
 	log := posthouse.NotificationStep{Step: n.Step, Round: n.Round, At: now}
 	drafts, skipped, err := r.drafts(ctx, n, now, true)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	log.Skipped, log.Detail = skipped.why, skipped.detail
 	var good []posthouse.Draft
@@ -408,7 +427,7 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 		_, note, err := r.rehearse(ctx, intake.Request{Tenant: n.Tenant, Caller: work.Caller{Sight: work.SeeAll(), MentionAll: n.MentionAll, Critical: n.Draft.Critical}}, n, d)
 		_, invalid := problemsOf(err)
 		if err != nil && !invalid {
-			return nil, err
+			return nil, false, err
 		}
 		if invalid {
 			note = d.Channel + ": " + err.Error()
@@ -435,7 +454,7 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 		if log.Skipped != SkippedCondition {
 			r.Log.Warn("a step of a route is passed over", "tenant", n.Tenant, "notification", n.ID, "route", n.Route, "step", n.Step, "why", log.Skipped, "detail", log.Detail)
 		}
-		return nil, nil
+		return nil, skipped.ends, nil
 	}
 	var over time.Time
 	if s.Within > 0 {
@@ -446,11 +465,14 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) ([]p
 	}
 	n.Over, n.NextAt, n.Stepped = over, over, false
 	n.Held, n.Reason = time.Time{}, ""
-	return good, nil
+	return good, false, nil
 }
 
-// passed is why a step sends nothing.
-type passed struct{ why, detail string }
+// passed is why a step sends nothing. ends is set where none of its people wants messages of its kind.
+type passed struct {
+	why, detail string
+	ends        bool
+}
 
 // drafts are what the current step of a notification sends: a message for each person and channel. Where decide is not set, its condition is
 // not asked.
@@ -472,7 +494,11 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	if err != nil {
 		return nil, skipped, err
 	}
+	if n.chosen, err = r.chosen(ctx, n, people, decide); err != nil {
+		return nil, skipped, err
+	}
 	var drafts []posthouse.Draft
+	asked, refused := 0, 0
 	for _, to := range distinct(people) {
 		if decide && s.When != "" {
 			holds, err := holds(s.When, &n.Draft, to, payload, now.In(cmp.Or(r.Location, time.UTC)))
@@ -483,7 +509,16 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 				continue
 			}
 		}
-		names, err := r.channels(ctx, n.Tenant, s, to)
+		asked++
+		wants := n.chosen[to.User]
+		names, left := wantedOf(&wants, n.Draft.Kind, s.Channels)
+		if left != "" {
+			skipped.why, skipped.detail = SkippedPreference, strings.TrimPrefix(skipped.detail+"; "+to.User+" "+left, "; ")
+		}
+		if wants.RefuseKind(n.Draft.Kind) {
+			refused++
+		}
+		names, err := r.channels(ctx, n.Tenant, s.Own, names, to)
 		if err != nil {
 			return nil, skipped, err
 		}
@@ -498,17 +533,53 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	if len(drafts) > 0 {
 		skipped.why = ""
 	} else if skipped.why == "" {
-		skipped = passed{SkippedNobody, "no address is known on any of its channels"}
+		skipped = passed{why: SkippedNobody, detail: "no address is known on any of its channels"}
 	}
+	skipped.ends = refused > 0 && refused == asked
 	return drafts, skipped, nil
 }
 
-// channels are those on which a step tells somebody.
-func (r *Router) channels(ctx context.Context, tenant string, s *posthouse.RouteStep, to posthouse.Recipient) ([]string, error) {
-	if !s.Own {
-		return s.Channels, nil
+// chosen is what the people of a step have chosen, by user. Where a step is judged alone, nobody has.
+func (r *Router) chosen(ctx context.Context, n *notification, people []posthouse.Recipient, decide bool) (map[string]posthouse.Preferences, error) {
+	if r.Choices == nil || !decide {
+		return nil, nil
 	}
-	for _, name := range s.Channels {
+	var users []string
+	for _, to := range people {
+		if to.User != "" {
+			users = append(users, to.User)
+		}
+	}
+	return r.Choices.For(ctx, n.Tenant, n.Draft.Kind, n.Draft.Critical, users)
+}
+
+// wantedOf are the channels by which a person wants messages of a kind, those that the person prefers first. left says which are left out.
+func wantedOf(p *posthouse.Preferences, kind string, channels []string) (names []string, left string) {
+	if p.RefuseKind(kind) {
+		return nil, "does not want it"
+	}
+	var not []string
+	for _, name := range slices.Concat(p.Prefer, channels) {
+		switch {
+		case !slices.Contains(channels, name) || slices.Contains(names, name) || slices.Contains(not, name):
+		case p.RefuseChannel(kind, name):
+			not = append(not, name)
+		default:
+			names = append(names, name)
+		}
+	}
+	if len(not) > 0 {
+		left = "does not want it by " + strings.Join(not, ", ")
+	}
+	return names, left
+}
+
+// channels are those on which a step tells somebody: all that are left, or where it takes one of each person's own, the first with an address.
+func (r *Router) channels(ctx context.Context, tenant string, own bool, names []string, to posthouse.Recipient) ([]string, error) {
+	if !own {
+		return names, nil
+	}
+	for _, name := range names {
 		found, err := r.Directory.Addresses(ctx, tenant, name, []string{to.User})
 		if err != nil {
 			return nil, err
@@ -540,9 +611,18 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 			return d, fmt.Errorf("make the link of an acknowledgement: %w", err)
 		}
 	}
+	chooses := ""
+	if r.PreferencesLink != nil && to.User != "" {
+		of := n.chosen[to.User]
+		of.User = to.User
+		var err error
+		if chooses, err = r.PreferencesLink(n.Tenant, d.Kind, of); err != nil {
+			return d, fmt.Errorf("make the link to preferences: %w", err)
+		}
+	}
 	if d.Content != nil {
-		c := *d.Content
-		c.Title, c.Text = strings.ReplaceAll(c.Title, linkMark, link), strings.ReplaceAll(c.Text, linkMark, link)
+		c, links := *d.Content, strings.NewReplacer(linkMark, link, preferencesMark, chooses)
+		c.Title, c.Text = links.Replace(c.Title), links.Replace(c.Text)
 		d.Content = &c
 		return d, nil
 	}
@@ -553,11 +633,17 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 	if link != "" {
 		filled["ack_url"] = link
 	}
+	if r.PreferencesLink != nil { // empty for one who is no user
+		filled["preferences_url"] = chooses
+	}
 	filled["person"], filled["step"], filled["round"] = cmp.Or(to.User, to.Address), n.Step, n.Round
 	text, err := json.Marshal(filled)
 	d.Payload = text
 	return d, err
 }
 
-// linkMark stands in a finished text for the link by which it is acknowledged.
-const linkMark = "${ack_url}"
+// Marks of links in a finished text: by which it is acknowledged, and to the recipient's preferences.
+const (
+	linkMark        = "${ack_url}"
+	preferencesMark = "${preferences_url}"
+)

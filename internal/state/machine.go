@@ -35,8 +35,10 @@ const (
 	ReasonNoCall         = "no_call"  // it was claimed for a call that it could not share
 	ReasonLimiter        = "limiter"  // it could not be asked
 	ReasonSuppressed     = "address_suppressed"
-	ReasonQuietHours     = "quiet_hours" // its recipient is not to be disturbed now
-	ReasonCapped         = "capped"      // its recipient has got as much as a cap lets through
+	ReasonPreference     = "preference"         // its recipient wants no message of its kind, or none at all
+	ReasonUnwanted       = "preference_channel" // its recipient wants it, but not by its channel
+	ReasonQuietHours     = "quiet_hours"        // its recipient is not to be disturbed now
+	ReasonCapped         = "capped"             // its recipient has got as much as a cap lets through
 	// Reasons of a delivery that waits for a window which not all of its channel wait for.
 	ReasonLimitType      = "limit_type"
 	ReasonLimitRecipient = "limit_recipient"

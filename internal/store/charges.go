@@ -38,12 +38,12 @@ func (s Tenants) TenantQuotas(ctx context.Context) (map[string]posthouse.Quota, 
 	return quotas, s.db.Coded(err, "read the quotas of tenants")
 }
 
-// Attentive are the tenants that have quiet hours or caps.
+// Attentive are the tenants that have quiet hours, caps or mandatory kinds.
 func (s Tenants) Attentive(ctx context.Context) (map[string]posthouse.Tenant, error) {
 	list, err := sqldb.All(s.db.Reads(ctx), readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants WHERE quota <> ''")
 	found := map[string]posthouse.Tenant{}
 	for _, t := range list {
-		if len(t.QuietHours)+len(t.Caps) > 0 {
+		if len(t.QuietHours)+len(t.Caps)+len(t.MandatoryKinds) > 0 {
 			found[t.Name] = t
 		}
 	}

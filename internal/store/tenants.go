@@ -24,7 +24,7 @@ func readTenant(scan sqldb.Scanner) (posthouse.Tenant, error) {
 	if err == nil && quota != "" {
 		var said tenantSays
 		err = json.Unmarshal([]byte(quota), &said)
-		t.Quota, t.QuietHours, t.Caps = said.Quota, said.QuietHours, said.Caps
+		t.Quota, t.QuietHours, t.Caps, t.MandatoryKinds, t.OptionalKinds = said.Quota, said.QuietHours, said.Caps, said.Mandatory, said.Optional
 	}
 	t.CreatedAt, t.UpdatedAt = sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	return t, err
@@ -109,12 +109,14 @@ type tenantSays struct {
 	posthouse.Quota
 	QuietHours []posthouse.QuietHours `json:"quiet_hours,omitempty"`
 	Caps       []posthouse.Cap        `json:"caps,omitempty"`
+	Mandatory  []string               `json:"mandatory_kinds,omitempty"`
+	Optional   []string               `json:"optional_kinds,omitempty"`
 }
 
 // tenantText is how that is kept: empty for nothing.
 func tenantText(t posthouse.Tenant) (string, error) {
-	said := tenantSays{t.Quota, t.QuietHours, t.Caps}
-	if !said.Any() && len(said.QuietHours)+len(said.Caps) == 0 {
+	said := tenantSays{t.Quota, t.QuietHours, t.Caps, t.MandatoryKinds, t.OptionalKinds}
+	if !said.Any() && len(said.QuietHours)+len(said.Caps)+len(said.Mandatory)+len(said.Optional) == 0 {
 		return "", nil
 	}
 	text, err := json.Marshal(said)
@@ -171,7 +173,7 @@ var configured = []string{
 	"posthouse_api_keys", "posthouse_channels", "posthouse_accounts", "posthouse_gates", "posthouse_tallies", "posthouse_agents", "posthouse_agent_claims",
 	"posthouse_templates", "posthouse_routes", "posthouse_presets", "posthouse_sms_texts", "posthouse_default_sms", "posthouse_rosters", "posthouse_roster_days", "posthouse_roster_entries",
 	"posthouse_users", "posthouse_user_roles", "posthouse_user_words", "posthouse_plans", "posthouse_notify_marks", "posthouse_segments", "posthouse_member_refs", "posthouse_campaigns", "posthouse_audiences",
-	"posthouse_subscriptions", "posthouse_dead_letters", "posthouse_callbacks", "posthouse_fronts", "posthouse_front_calls", "posthouse_media", "posthouse_lines", "posthouse_person_roles", "posthouse_suppressions",
+	"posthouse_subscriptions", "posthouse_dead_letters", "posthouse_callbacks", "posthouse_fronts", "posthouse_front_calls", "posthouse_media", "posthouse_lines", "posthouse_person_roles", "posthouse_suppressions", "posthouse_preferences",
 }
 
 // RemoveTenant deletes a tenant that has nothing; with all, it deletes what is set up with it: keys, channels, agents,

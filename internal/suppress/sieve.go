@@ -29,13 +29,44 @@ type Sieve struct {
 	Asked Asked
 	Kept  Kept
 	Now   func() time.Time // the database's clock
+	// Choices are what users of the directory have chosen. Defaults to nothing.
+	Choices *Choices
+}
+
+// Barred is why nothing is sent to a recipient.
+type Barred struct {
+	Reason string // address_suppressed, preference or preference_channel
+	Why    string
 }
 
 // why is shown where a suppression names no reason.
 const why = "its address is suppressed"
 
-// Items finds, by their places, those of the deliveries of a channel to whose addresses nothing is sent, with the reason.
-func (s *Sieve) Items(ctx context.Context, ch *state.Channel, items iter.Seq[*work.Item]) (map[int]string, error) {
+// Items finds, by their places, those of the deliveries of a channel to whose addresses nothing is sent, or whose recipients do not want
+// them.
+func (s *Sieve) Items(ctx context.Context, ch *state.Channel, items iter.Seq[*work.Item]) (map[int]Barred, error) {
+	unwanted, err := s.Choices.items(ctx, ch.Key, items)
+	if err != nil {
+		return nil, err
+	}
+	suppressed, err := s.items(ctx, ch, items)
+	if err != nil || len(unwanted)+len(suppressed) == 0 {
+		return nil, err
+	}
+	found := unwanted
+	if found == nil {
+		found = map[int]Barred{}
+	}
+	for i, why := range suppressed {
+		if _, is := found[i]; !is {
+			found[i] = Barred{state.ReasonSuppressed, why}
+		}
+	}
+	return found, nil
+}
+
+// items finds those whose addresses are suppressed.
+func (s *Sieve) items(ctx context.Context, ch *state.Channel, items iter.Seq[*work.Item]) (map[int]string, error) {
 	var addresses []string
 	for item := range items {
 		address := ""

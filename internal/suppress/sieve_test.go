@@ -73,7 +73,7 @@ func TestTheSieveLeavesExemptKindsAlone(t *testing.T) {
 		item("otp", posthouse.Recipient{User: "u3"}), {Delivery: posthouse.Delivery{Recipient: posthouse.Recipient{User: "u4"}}},
 	}
 	got, err := s.Items(t.Context(), ch, work.Each(items))
-	if want := map[int]string{0: "left", 2: "left", 4: "left"}; err != nil || !maps.Equal(got, want) {
+	if want := map[int]Barred{0: {state.ReasonSuppressed, "left"}, 2: {state.ReasonSuppressed, "left"}, 4: {state.ReasonSuppressed, "left"}}; err != nil || !maps.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
 	if all := strings.Join(slices.Concat(asked.asked...), " "); all != "o2 u1 u4" {

@@ -74,6 +74,14 @@ func printTenant(sh *shell.Shell, t posthouse.Tenant, holds ...wire.Part) {
 	for _, c := range t.Caps {
 		fields = append(fields, [2]string{"cap", capText(c)})
 	}
+	for _, kinds := range []struct {
+		name string
+		list []string
+	}{{"mandatory kinds", t.MandatoryKinds}, {"optional kinds", t.OptionalKinds}} {
+		if len(kinds.list) > 0 {
+			fields = append(fields, [2]string{kinds.name, shell.Words(kinds.list)})
+		}
+	}
 	fields = append(fields, [2]string{"made", sh.At(t.CreatedAt)})
 	for _, p := range holds {
 		fields = append(fields, [2]string{p.Name, strconv.Itoa(p.N)})
@@ -141,6 +149,8 @@ type tenantFlags struct {
 	quiet    string
 	language string
 	caps     string
+	// mandatory and optional are kinds that users may not switch off, and may.
+	mandatory, optional []string
 }
 
 func (f *tenantFlags) describe(flags *pflag.FlagSet) {
@@ -149,6 +159,8 @@ func (f *tenantFlags) describe(flags *pflag.FlagSet) {
 	f.quota.describe(flags)
 	flags.StringVar(&f.quiet, "quiet-hours", "", `when nothing starts on any channel, a `+"`JSON`"+` list such as [{"from": "22:00", "to": "08:00", "spread": "30m"}]; [] for never`)
 	flags.StringVar(&f.caps, "caps", "", `how many messages a person may get by all channels together, a `+"`JSON`"+` list such as [{"max": 3, "per": "24h", "kinds": ["news"], "then": "suppress"}]; [] for any`)
+	flags.StringSliceVar(&f.mandatory, "mandatory-kinds", nil, "`KINDS` of messages that no user may switch off, with commas between; empty for none")
+	flags.StringSliceVar(&f.optional, "optional-kinds", nil, "`KINDS` of messages that the users' page of preferences offers to switch off; empty for none")
 }
 
 // put stores a tenant with what the flags change of it.
@@ -159,13 +171,19 @@ func (f *tenantFlags) put(ctx context.Context, sh *shell.Shell, c *client.Client
 	if flags.Changed("language") {
 		t.Language = f.language
 	}
+	if flags.Changed("mandatory-kinds") {
+		t.MandatoryKinds = f.mandatory
+	}
+	if flags.Changed("optional-kinds") {
+		t.OptionalKinds = f.optional
+	}
 	if err := f.quota.apply(flags, &t.Quota); err != nil {
 		return err
 	}
 	if err := f.attend(flags, &t); err != nil {
 		return err
 	}
-	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota, Language: t.Language, QuietHours: t.QuietHours, Caps: t.Caps})
+	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota, Language: t.Language, QuietHours: t.QuietHours, Caps: t.Caps, MandatoryKinds: t.MandatoryKinds, OptionalKinds: t.OptionalKinds})
 	if err != nil {
 		return err
 	}
@@ -214,7 +232,7 @@ func tenantAdd(sh *shell.Shell) *cobra.Command {
 func tenantSet(sh *shell.Shell) *cobra.Command {
 	var f tenantFlags
 	cmd := &cobra.Command{
-		Use: "set TENANT", Short: "Change a tenant's note, quota, language, quiet hours and caps; what no flag names stays", Args: shell.Takes("TENANT"),
+		Use: "set TENANT", Short: "Change a tenant's note, quota, language, quiet hours, caps and kinds; what no flag names stays", Args: shell.Takes("TENANT"),
 		Example: `  posthouse tenant set branch-7 --open 100000
   posthouse tenant set branch-7 --requests none --open 0
   posthouse tenant set branch-7 --quiet-hours '[{"from": "22:00", "to": "08:00"}]'

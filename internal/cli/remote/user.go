@@ -17,7 +17,7 @@ import (
 
 func userGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("user", "The directory: where each channel reaches whom",
-		userList(sh), userShow(sh), userSet(sh), userChange(sh), userImport(sh), userDelete(sh)))
+		userList(sh), userShow(sh), userSet(sh), userChange(sh), userImport(sh), userDelete(sh), userPreferences(sh), userChoose(sh), userLink(sh)))
 }
 
 func userList(sh *shell.Shell) *cobra.Command {

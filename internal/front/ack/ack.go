@@ -21,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -106,12 +107,8 @@ type shown struct {
 // ServeHTTP shows the page, and acknowledges where its button was pressed.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Robots-Tag", "noindex, nofollow")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-	s := shown{Lang: lang(r), Token: strings.TrimPrefix(r.URL.Path, Path)}
+	web.LinkedPage(h)
+	s := shown{Lang: web.Language(r), Token: strings.TrimPrefix(r.URL.Path, Path)}
 	s.T = texts[s.Lang]
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
@@ -178,16 +175,6 @@ func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = out.WriteTo(w) // who has left is told nothing
-}
-
-// lang is the language of a browser: Chinese, unless it prefers English.
-func lang(r *http.Request) string {
-	accept := strings.ToLower(r.Header.Get("Accept-Language"))
-	zh, en := strings.Index(accept, "zh"), strings.Index(accept, "en")
-	if zh < 0 && en >= 0 || en >= 0 && en < zh {
-		return "en"
-	}
-	return "zh"
 }
 
 var texts = map[string]map[string]string{

@@ -28,6 +28,7 @@ type Registry struct {
 	Media         Media
 	People        People
 	Suppressions  Suppressions
+	Preferences   Preferences
 	Processes     Processes
 }
 
@@ -35,7 +36,7 @@ type Registry struct {
 func Of(db *sqldb.DB, open func(t *sqldb.Tx, tenant, channel string) (int64, error)) Registry {
 	return Registry{
 		Channels: Channels{db, open}, Accounts: Accounts{db}, Gates: Gates{db}, Agents: Agents{db}, Keys: Keys{db}, Rosters: Rosters{db}, Users: Users{db},
-		Templates: Templates{db}, Routes: Routes{db}, Digests: Digests{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db}, Subscriptions: Subscriptions{db}, Callbacks: Callbacks{db}, Fronts: Fronts{db}, Presets: Presets{db}, Media: Media{db}, People: People{db}, Suppressions: Suppressions{db}, Processes: Processes{db},
+		Templates: Templates{db}, Routes: Routes{db}, Digests: Digests{db}, Limits: Limits{db}, Minutes: Minutes{db}, Tokens: Tokens{db}, Audit: Audit{db}, Marks: Marks{db}, Subscriptions: Subscriptions{db}, Callbacks: Callbacks{db}, Fronts: Fronts{db}, Presets: Presets{db}, Media: Media{db}, People: People{db}, Suppressions: Suppressions{db}, Preferences: Preferences{db}, Processes: Processes{db},
 	}
 }
 

@@ -288,7 +288,10 @@ func (s Users) DeleteUser(ctx context.Context, tenant, id string) error {
 		if err := clearRoles(t, tenant, []string{id}); err != nil {
 			return err
 		}
-		return clearWords(t, tenant, []string{id})
+		if err := clearWords(t, tenant, []string{id}); err != nil {
+			return err
+		}
+		return clearPreferences(t, tenant, id)
 	})
 }
 

@@ -1,0 +1,270 @@
+package preferences
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/web"
+)
+
+// Path is where the page is.
+const Path = "/preferences/"
+
+// Valid is how long a link is: it stands in messages, which people look up again.
+const Valid = 90 * 24 * time.Hour
+
+// maxForm bounds what the form sends, in bytes.
+const maxForm = 64 << 10
+
+// Sealer seals links and opens them.
+type Sealer interface {
+	Seal(plain, aad string) (string, error)
+	Open(text, aad string) (string, error)
+}
+
+// Links makes links to the page, and shows it.
+type Links struct {
+	*Desk
+	Sealer Sealer
+	// PublicURL is where people reach the server, without a slash at its end.
+	PublicURL string
+	Log       *slog.Logger
+}
+
+// claim is what a link says.
+type claim struct {
+	Tenant string `json:"t"`
+	User   string `json:"u"`
+	Kind   string `json:"k,omitempty"` // of the message that has the link: the page offers it
+	Count  int64  `json:"c"`           // of the user's links that were revoked before
+	Until  int64  `json:"e"`           // seconds since 1970
+}
+
+// sealedAs binds a link to its purpose.
+var sealedAs = secret.AAD("preferences")
+
+// Link is the address at which a user chooses, in a message of a kind. Of the preferences the user and the count of revoked links count.
+func (l *Links) Link(tenant, kind string, of posthouse.Preferences) (string, error) {
+	url, _, err := l.link(tenant, kind, of)
+	return url, err
+}
+
+func (l *Links) link(tenant, kind string, of posthouse.Preferences) (url string, until time.Time, err error) {
+	until = time.Now().Add(Valid).Truncate(time.Second)
+	text, err := json.Marshal(claim{tenant, of.User, kind, of.Links, until.Unix()})
+	if err != nil {
+		return "", until, err
+	}
+	sealed, err := l.Sealer.Seal(string(text), sealedAs)
+	return l.PublicURL + Path + base64.RawURLEncoding.EncodeToString([]byte(sealed)), until, err
+}
+
+// open reads a link's token; false is one that is none.
+func (l *Links) open(token string) (c claim, ok bool) {
+	if len(token) > 3000 {
+		return c, false
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return c, false
+	}
+	text, err := l.Sealer.Open(string(sealed), sealedAs)
+	return c, err == nil && json.Unmarshal([]byte(text), &c) == nil
+}
+
+//go:embed page.html style.css
+var files embed.FS
+
+var page = template.Must(template.ParseFS(files, "page.html"))
+
+// choice is one box of the form.
+type choice struct {
+	Name     string // what the form sends
+	Label    string
+	Wanted   bool
+	Locked   bool // it may not be switched off
+	switches posthouse.Unwanted
+}
+
+// shown is what the page is drawn of.
+type shown struct {
+	T        map[string]string
+	Lang     string
+	State    string // one of the keys of T: ask, done, bad, broken
+	Token    string
+	User     string
+	Nothing  bool
+	Channels []choice
+	Kinds    []choice
+	Pairs    []choice
+}
+
+// ServeHTTP shows the page, and stores what its form says.
+func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	web.LinkedPage(h)
+	s := shown{Lang: web.Language(r), Token: strings.TrimPrefix(r.URL.Path, Path)}
+	s.T = texts[s.Lang]
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		h.Set("Allow", "GET, HEAD, POST")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	if s.Token == "style.css" {
+		http.ServeFileFS(w, r, files, "style.css")
+		return
+	}
+	c, ok := l.open(s.Token)
+	if !ok || time.Now().Unix() > c.Until {
+		l.draw(w, http.StatusNotFound, s, "bad")
+		return
+	}
+	state := "ask"
+	err := l.read(r.Context(), c, &s)
+	if err == nil && r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if r.ParseForm() != nil || r.PostForm.Get("form") != "1" { // also what a program posts that knows no form
+			l.draw(w, http.StatusBadRequest, s, "ask")
+			return
+		}
+		state = "done"
+		if err = l.store(r.Context(), c, &s, r.PostForm); err == nil {
+			l.Log.Info("a user has changed their preferences by their link", "tenant", c.Tenant, "user", c.User)
+			err = l.read(r.Context(), c, &s)
+		}
+	}
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+		l.draw(w, http.StatusNotFound, s, "bad")
+	case err != nil:
+		l.Log.Warn("preferences cannot be read or stored for a link", "tenant", c.Tenant, "user", c.User, "error", err)
+		l.draw(w, http.StatusServiceUnavailable, s, "broken")
+	default:
+		l.draw(w, http.StatusOK, s, state)
+	}
+}
+
+// read fills in what there is to choose. A link that was revoked, or whose user is gone, is one of nobody.
+func (l *Links) read(ctx context.Context, c claim, s *shown) error {
+	p, err := l.Store.Preferences(ctx, c.Tenant, c.User)
+	if err == nil && p.Links != c.Count {
+		err = posthouse.Errorf(posthouse.CodeNotFound, "the links of the user were revoked")
+	}
+	if err != nil {
+		return err
+	}
+	u, err := l.Directory.User(ctx, c.Tenant, c.User)
+	if err != nil {
+		return err
+	}
+	t, err := l.tenant(ctx, c.Tenant)
+	if err != nil {
+		return err
+	}
+	s.User, s.Nothing = u.ID, p.Nothing
+	if u.Name != "" {
+		s.User = u.Name
+	}
+	channels := slices.Sorted(maps.Keys(u.Addresses))
+	kinds := append(append(slices.Clone(t.MandatoryKinds), t.OptionalKinds...), c.Kind)
+	s.Pairs = nil
+	for _, off := range p.Off {
+		switch {
+		case off.Kind == "":
+			channels = append(channels, off.Channel)
+		case off.Channel == "":
+			kinds = append(kinds, off.Kind)
+		default:
+			s.Pairs = append(s.Pairs, choice{Name: off.Kind + " · " + off.Channel, Label: off.Kind + " · " + off.Channel, switches: off})
+		}
+	}
+	s.Channels, s.Kinds = nil, nil
+	for _, name := range once(channels) {
+		off := posthouse.Unwanted{Channel: name}
+		s.Channels = append(s.Channels, choice{Name: name, Label: name, Wanted: !slices.Contains(p.Off, off), switches: off})
+	}
+	for _, name := range once(kinds) {
+		off := posthouse.Unwanted{Kind: name}
+		locked := slices.Contains(t.MandatoryKinds, name)
+		s.Kinds = append(s.Kinds, choice{Name: name, Label: name, Wanted: locked || !slices.Contains(p.Off, off), Locked: locked, switches: off})
+	}
+	return nil
+}
+
+// once are names, each once, without the empty one.
+func once(names []string) (list []string) {
+	for _, name := range names {
+		if name != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// store takes over what the form says of the boxes that it had and that the page has now. What else the user has chosen stays.
+func (l *Links) store(ctx context.Context, c claim, s *shown, form map[string][]string) error {
+	_, _, err := l.change(ctx, c.Tenant, c.User, posthouse.PreferredByLink, func(p *posthouse.Preferences) error {
+		if p.Links != c.Count {
+			return posthouse.Errorf(posthouse.CodeNotFound, "the links of the user were revoked")
+		}
+		p.Nothing = len(form["nothing"]) > 0
+		off := slices.Clone(p.Off)
+		for group, boxes := range map[string][]choice{"channel": s.Channels, "kind": s.Kinds, "pair": s.Pairs} {
+			for _, box := range boxes {
+				if box.Locked || !slices.Contains(form["had_"+group], box.Name) {
+					continue
+				}
+				off = slices.DeleteFunc(off, func(o posthouse.Unwanted) bool { return o == box.switches })
+				if !slices.Contains(form[group], box.Name) {
+					off = append(off, box.switches)
+				}
+			}
+		}
+		p.Off = off[:min(len(off), mostOff)]
+		return nil
+	})
+	return err
+}
+
+func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
+	s.State = state
+	var out bytes.Buffer
+	if err := page.Execute(&out, s); err != nil {
+		l.Log.Error("the page of preferences cannot be drawn", "error", err)
+		http.Error(w, "", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = out.WriteTo(w) // a reader who has left gets nothing
+}
+
+var texts = map[string]map[string]string{
+	"zh": {
+		"title": "消息偏好", "ask": "请选择您想接收的消息。保存后立即生效；紧急消息不受影响。", "done": "已保存。", "button": "保存",
+		"nothing": "不接收任何消息（必收的除外）", "channels": "接收方式", "kinds": "消息类型", "pairs": "已单独关闭的组合", "locked": "必收",
+		"unsubscribe": "邮件里的“退订”只停用那个邮箱地址；在这里可以按类型和方式选择。", "for": "收件人",
+		"bad": "链接无效或已过期。请联系给您发消息的人，或使用最近一条消息里的链接。", "broken": "暂时无法打开或保存，请稍后再试。",
+	},
+	"en": {
+		"title": "Message preferences", "ask": "Choose which messages you want. It holds as soon as it is saved; critical messages come all the same.", "done": "Saved.", "button": "Save",
+		"nothing": "No messages at all, except those that are required", "channels": "Channels", "kinds": "Kinds of messages", "pairs": "Switched off by one channel", "locked": "required",
+		"unsubscribe": "“Unsubscribe” in a mail stops that mail address alone; here you choose by kind and channel.", "for": "For",
+		"bad":    "The link is not valid, or its time is over. Use the link in a newer message, or ask the sender.",
+		"broken": "This cannot be opened or saved now. Try again in a moment.",
+	},
+}

@@ -1,0 +1,171 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// chooses stores what a user wants.
+func (h *house) chooses(user string, p wire.PutPreferences) {
+	h.Helper()
+	_, err := h.api.Users.Choose(h.Context(), user, p)
+	h.must(err)
+}
+
+// What a user has switched off is not sent from the answer on, by a message or by a route, unless it is mandatory or critical. A channel that is
+// switched off leads to the next step, a kind ends the notification.
+func TestPeopleChooseWhatTheyGet(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Addresses: map[string]string{"a": "a1", "b": "b1", "c": "c1"}}, posthouse.User{ID: "u2"})
+		h.must(err)
+		_, err = h.api.Tenants.Put(h.Context(), posthouse.DefaultTenant, wire.PutTenant{MandatoryKinds: []string{"alarm"}})
+		h.must(err)
+		_, err = h.api.Users.Choose(h.Context(), "u1", wire.PutPreferences{Off: []posthouse.Unwanted{{}, {Kind: "alarm"}, {Channel: "zz"}}, Prefer: []string{"b", "b"}})
+		for _, want := range []string{"off[0]: names nothing", `off[1].kind: "alarm" is mandatory`, `off[2].channel: there is no channel "zz"`, `prefer[1]: "b" is named twice`} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				h.Errorf("got %v: want %q in it", err, want)
+			}
+		}
+		if _, err = h.api.Users.Choose(h.Context(), "nobody", wire.PutPreferences{}); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			h.Errorf("of a user whom the directory does not know: %v", err)
+		}
+		h.chooses("u1", wire.PutPreferences{Off: []posthouse.Unwanted{{Kind: "news"}, {Channel: "a"}, {Kind: "report", Channel: "b"}}, Prefer: []string{"c"}})
+
+		sends := func(kind, channel, user string, critical bool) posthouse.Delivery {
+			h.Helper()
+			sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: channel, Kind: kind, Critical: critical, Content: &posthouse.Content{Text: kind}, To: []posthouse.Recipient{{User: user}}})
+			h.must(err)
+			id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+			var d posthouse.Delivery
+			h.eventually(kind+" on "+channel+" has settled", func() bool { d = h.delivery(id); return !d.State.Open() })
+			return d
+		}
+		for _, c := range []struct {
+			kind, channel, user string
+			critical            bool
+			state               posthouse.State
+			reason              string
+		}{
+			{"news", "b", "u1", false, posthouse.Suppressed, "preference"},
+			{"other", "a", "u1", false, posthouse.Suppressed, "preference_channel"},
+			{"report", "b", "u1", false, posthouse.Suppressed, "preference_channel"},
+			{"report", "c", "u1", false, posthouse.Sent, ""},
+			{"alarm", "a", "u1", false, posthouse.Sent, ""},
+			{"news", "a", "u1", true, posthouse.Sent, ""},
+			{"news", "a", "u2", false, posthouse.Sent, ""},
+		} {
+			if d := sends(c.kind, c.channel, c.user, c.critical); d.State != c.state || d.Reason != c.reason {
+				h.Errorf("%+v: got %s (%s)", c, d.State, d.Reason)
+			}
+		}
+
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a"), step("b")}})
+		h.way("own", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a", "b", "c"}, Own: true}}})
+		told := func(route, kind string, state posthouse.NotificationState) posthouse.Notification {
+			h.Helper()
+			sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: route, Kind: kind, Content: &posthouse.Content{Text: kind}, To: []posthouse.Recipient{{User: "u1"}}})
+			h.must(err)
+			return h.turns(posthouse.DeliveryID(sent.Accepted[0].ID, 1), state)
+		}
+		if n := told("w", "news", posthouse.NotificationNotTold); n.Reason != "preference" || len(n.Deliveries) > 0 {
+			h.Errorf("of a kind that is switched off: %+v", n)
+		}
+		if n := told("w", "other", posthouse.NotificationTold); len(n.Deliveries) != 1 || n.Deliveries[0].Channel != "b" || n.Steps[0].Skipped != "preference" {
+			h.Errorf("past a channel that is switched off: %+v", n)
+		}
+		if n := told("own", "other", posthouse.NotificationTold); len(n.Deliveries) != 1 || n.Deliveries[0].Channel != "c" {
+			h.Errorf("by the channel that is preferred: %+v", n.Deliveries)
+		}
+		h.chooses("u1", wire.PutPreferences{Nothing: true})
+		if n := told("own", "other", posthouse.NotificationNotTold); n.Reason != "preference" {
+			h.Errorf("to a user who wants nothing: %+v", n)
+		}
+		told("own", "alarm", posthouse.NotificationTold)
+		h.chooses("u1", wire.PutPreferences{})
+		told("w", "news", posthouse.NotificationTold)
+	})
+}
+
+// The page behind the link changes nothing until its form is sent, and nothing once the links are revoked.
+func TestAPersonChoosesByTheLink(t *testing.T) {
+	t.Parallel()
+	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
+	h := open(t, dbtest.SQLite(t), func(o *server.Options) {
+		o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), "https://push.example.com/"
+	})
+	h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
+	_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Name: "Li Na", Addresses: map[string]string{"a": "a1"}})
+	h.must(err)
+	_, err = h.api.Tenants.Put(h.Context(), posthouse.DefaultTenant, wire.PutTenant{MandatoryKinds: []string{"alarm"}, OptionalKinds: []string{"news", "report"}})
+	h.must(err)
+	h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a")}})
+	sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "w", Kind: "shift", Content: &posthouse.Content{Text: "hello ${preferences_url}"}, To: []posthouse.Recipient{{User: "u1"}}})
+	h.must(err)
+	h.turns(posthouse.DeliveryID(sent.Accepted[0].ID, 1), posthouse.NotificationTold)
+	link, is := strings.CutPrefix(p.texts("a")[0], "hello https://push.example.com")
+	if !is {
+		h.Fatalf("the text is %q", p.texts("a"))
+	}
+	ask := func(method string, form url.Values) (int, string) {
+		h.Helper()
+		r, err := http.NewRequestWithContext(h.Context(), method, h.url+link, strings.NewReader(form.Encode()))
+		h.must(err)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Accept-Language", "en")
+		answer, err := http.DefaultClient.Do(r)
+		h.must(err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		h.must(err)
+		return answer.StatusCode, string(text)
+	}
+	prefers := func() posthouse.Preferences {
+		h.Helper()
+		got, err := h.api.Users.Preferences(h.Context(), "u1")
+		h.must(err)
+		got.UpdatedAt = time.Time{}
+		return got
+	}
+	status, text := ask("GET", nil)
+	for _, want := range []string{"Li Na", `value="news" checked`, `value="alarm" checked disabled`, `value="shift" checked`, `name="channel" value="a" checked`, "“Unsubscribe” in a mail"} {
+		if status != 200 || !strings.Contains(text, want) {
+			h.Errorf("the page (%d) lacks %q:\n%s", status, want, text)
+		}
+	}
+	if status, _ := ask("POST", url.Values{"List-Unsubscribe": {"One-Click"}}); status != 400 {
+		h.Errorf("a form of another make: got %d", status)
+	}
+	if diff := cmp.Diff(posthouse.Preferences{User: "u1"}, prefers()); diff != "" {
+		h.Errorf("before the form is sent (-want +got):\n%s", diff)
+	}
+	had := url.Values{"form": {"1"}, "had_kind": {"news", "report", "alarm", "shift", "made-up"}, "had_channel": {"a"}, "kind": {"report", "shift"}, "channel": {"a"}}
+	if status, text := ask("POST", had); status != 200 || !strings.Contains(text, "Saved.") || strings.Contains(text, `value="news" checked`) {
+		h.Errorf("the form is answered by %d:\n%s", status, text)
+	}
+	if diff := cmp.Diff(posthouse.Preferences{User: "u1", Off: []posthouse.Unwanted{{Kind: "news"}}, By: posthouse.PreferredByLink}, prefers()); diff != "" {
+		h.Errorf("after it (-want +got):\n%s", diff)
+	}
+	h.must(h.api.Users.RevokePreferencesLinks(h.Context(), "u1"))
+	if status, text := ask("POST", had); status != 404 || !strings.Contains(text, "not valid") {
+		h.Errorf("a link that was revoked: %d %s", status, text)
+	}
+	fresh, err := h.api.Users.PreferencesLink(h.Context(), "u1")
+	h.must(err)
+	link = strings.TrimPrefix(fresh.URL, "https://push.example.com")
+	if status, _ := ask("GET", nil); status != 200 {
+		h.Errorf("a link that was made since: %d", status)
+	}
+}
