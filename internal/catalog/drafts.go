@@ -22,6 +22,7 @@ func drafts() []Sentence {
 		{"is in the year %d of UTC: want %d to %d", "为 {1} 年（UTC），应在 {2} 至 {3} 年之间"},
 		{"is not valid UTF-8", "不是有效的 UTF-8"},
 		{"is required", "必填"},
+		{"must be a whole number", "必须是整数"},
 		{"is required for a content of type %s: an object in the provider's own form", "{1} 类型的内容必填：平台自己格式的对象"},
 		{"is required, or a template with a payload", "必填；也可以用模板和参数代替"},
 		{"is required: 1 to %d recipients", "必填：1 至 {1} 个收件人"},

@@ -25,6 +25,7 @@ var least = map[string]posthouse.Role{
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator, "POST campaigns/{name}/unschedule": posthouse.RoleOperator,
 	"GET notifications": posthouse.RoleViewer, "GET notifications/{id}": posthouse.RoleViewer, "POST notifications/{id}/ack": posthouse.RoleOperator, "POST notifications/{id}/end": posthouse.RoleOperator,
+	"GET digests": posthouse.RoleViewer, "POST digests": posthouse.RoleAdmin, "POST digests/{name}/delete": posthouse.RoleAdmin, "GET collections/{id}": posthouse.RoleViewer, "POST collections/{id}/leave": posthouse.RoleOperator,
 	"GET routes": posthouse.RoleViewer, "GET routes/{name}": posthouse.RoleViewer, "POST routes": posthouse.RoleAdmin, "POST routes/{name}": posthouse.RoleAdmin, "POST routes/{name}/delete": posthouse.RoleAdmin,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
 	"GET templates/{name}": posthouse.RoleViewer, "POST templates/{name}/preview": posthouse.RoleViewer, "POST templates/{name}": posthouse.RoleAdmin,

@@ -56,6 +56,8 @@ func (f frame) entry() string {
 		return "search"
 	case "notification":
 		return "notifications"
+	case "collection":
+		return "digests"
 	case "route":
 		return "routes"
 	case "new_campaign":

@@ -134,7 +134,7 @@ type group struct {
 func menu() []group {
 	return []group{
 		{"menu_watch", entries("overview", "attention", "search", "notifications", "channels", "tasks", "reminders", "outbox")},
-		{"menu_send", entries("compose", "campaigns", "templates", "routes", "phones")},
+		{"menu_send", entries("compose", "campaigns", "templates", "routes", "digests", "phones")},
 		{"menu_duty", entries("rosters", "directory", "quiet")},
 		{"menu_set", entries("presets", "fronts", "keys", "people", "audit", "system")},
 	}

@@ -32,11 +32,16 @@ func TestWhoReachesWhat(t *testing.T) {
 	h.api("PUT", "/v1/routes/way", `{"steps":[{"channels":["later"]}]}`, nil)
 	var routed posthouse.Accepted
 	h.api("POST", "/v1/messages", `{"route":"way","to":[{"user":"u8"}],"content":{"text":"x"}}`, &routed)
+	h.api("PUT", "/v1/digests/evening", `{"window":"1h"}`, nil)
+	var gathered posthouse.Accepted
+	var member posthouse.Delivery
+	h.api("POST", "/v1/messages", `{"channel":"later","digest":"evening","to":[{"user":"u7"}],"content":{"text":"x"}}`, &gathered)
+	h.api("GET", "/v1/deliveries/"+gathered.Deliveries[0].ID, "", &member)
 	var count, decision wire.Decision
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","dry_run":true}`, &count)
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","confirm":"`+count.Confirm+`"}`, &decision)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

@@ -16,7 +16,7 @@ func auditWords() map[string]Word {
 	for name, w := range map[string]Word{
 		"channels": {"channel", "渠道"}, "accounts": {"account", "账号"}, "templates": {"template", "模板"}, "routes": {"route", "路由"}, "rosters": {"roster", "值班表"}, "users": {"directory", "通讯录"},
 		"campaigns": {"campaign", "群发任务"}, "deliveries": {"delivery", "投递"}, "messages": {"message", "消息"}, "decisions": {"bulk decision", "批量处理"}, "keys": {"key", "密钥"}, "people": {"person", "人员"},
-		"agents": {"phone", "发送端"}, "fronts": {"front", "接入端"}, "contents": {"content", "内容"}, "reminders": {"reminder", "提醒"}, "notifications": {"notification", "通知"}, "suppressions": {"suppression", "禁发名单"},
+		"agents": {"phone", "发送端"}, "fronts": {"front", "接入端"}, "contents": {"content", "内容"}, "reminders": {"reminder", "提醒"}, "notifications": {"notification", "通知"}, "digests": {"digest", "汇总"}, "collections": {"collection", "一次汇总"}, "suppressions": {"suppression", "禁发名单"},
 		"outbox": {"outbox", "发件箱"}, "tenants": {"tenant", "租户"}, "presets": {"preset", "预设"},
 	} {
 		all["audit_of_"+name] = w

@@ -1,0 +1,51 @@
+package digests_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/consoletest"
+)
+
+const at = "/console/t/default/"
+
+// A digest is made by the form, messages are gathered, and an operator has them leave.
+func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	if got := h.Ask("operator", at+"digests", url.Values{"name": {"evening"}, "window": {"1h"}}); got.Status != http.StatusForbidden {
+		t.Errorf("an operator makes a digest: %d", got.Status)
+	}
+	for name, bad := range map[string]url.Values{
+		"name": {"window": {"1h"}}, "window": {"name": {"evening"}, "window": {"soon"}}, "max": {"name": {"evening"}, "window": {"1h"}, "max": {"many"}}, "by": {"name": {"evening"}, "window": {"1h"}, "by": {"+"}},
+	} {
+		got := h.Ask("admin", at+"digests", bad)
+		if got.Status != http.StatusUnprocessableEntity {
+			t.Errorf("an odd %s: %d", name, got.Status)
+		}
+		h.Shows(got.Body, "<code>"+name+"</code>")
+	}
+	if got := h.Ask("admin", at+"digests", url.Values{"name": {"evening"}, "window": {"1h"}, "max": {"20"}, "always": {"1"}}); got.To() != at+"digests?said=stored" {
+		t.Fatalf("a digest is made: %d %s", got.Status, got.Body)
+	}
+	var sent posthouse.Accepted
+	h.API("POST", "/v1/messages", `{"channel":"out","digest":"evening","to":[{"user":"zhang"}],"content":{"text":"x"}}`, &sent)
+	var d posthouse.Delivery
+	h.API("GET", "/v1/deliveries/"+sent.Deliveries[0].ID, "", &d)
+	page := at + "collections/" + d.Collection
+	h.Shows(h.Page("viewer", at+"digests?state=waiting"), "evening", "zhang", d.Collection)
+	h.Shows(h.Page("viewer", page), d.ID, "gathers")
+	if got := h.Ask("viewer", page+"/leave", url.Values{}); got.Status != http.StatusForbidden {
+		t.Errorf("a viewer has it leave: %d", got.Status)
+	}
+	if got := h.Ask("operator", page+"/leave", url.Values{}); got.To() != page+"?said=changed" {
+		t.Errorf("an operator has it leave: %d %s", got.Status, got.Body)
+	}
+	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "一次汇总")
+	if got := h.Ask("admin", at+"digests/evening/delete", url.Values{}); got.To() != at+"digests?said=digest_deleted" {
+		t.Errorf("a digest is deleted: %d %s", got.Status, got.Body)
+	}
+}
