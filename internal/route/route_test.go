@@ -100,7 +100,7 @@ func (w *world) write(next work.Plan, withdraw work.Withdrawal) {
 		if w.doubt[id] && withdraw.Reason == ReasonStepOver && w.way.OnUnknown == posthouse.UnknownWait {
 			w.fatal("%s is in doubt, and is withdrawn since its step's time is over", id)
 		}
-		if c, ok := (Law{}).Withdrawn(*w.rows[id], withdraw.Reason); ok {
+		if c, ok := (Law{}).Withdrawn(work.PlanNotification, *w.rows[id], withdraw, w.now); ok {
 			*w.rows[id] = c.After
 			after = append(after, c.After)
 			w.say("  withdrawn %s: %s", id[22:], c.After.State)
