@@ -34,6 +34,7 @@ const (
 	EventMove          EventType = "move"           // T29, from one account to another
 	EventAdmit         EventType = "admit"          // T30, those before it in line are settled
 	EventGather        EventType = "gather"         // T32, what became of its collection's delivery, or it leaves its collection
+	EventRecall        EventType = "recall"         // T33, the provider was asked to take it back: the state stays
 )
 
 // Event is one line of the event log. Version numbers a delivery's events from 1

@@ -109,6 +109,28 @@ type Tracker interface {
 	Track(ctx context.Context, ref string, to []posthouse.Recipient) ([]Receipt, error)
 }
 
+// Recalled is what became of a message that its provider was asked to take back.
+type Recalled string
+
+// What became of it.
+const (
+	RecallDone    Recalled = "recalled" // nobody sees it any more, as far as the provider says; also where it was taken back before
+	RecallLate    Recalled = "too_late" // the provider takes nothing back that is so old
+	RecallRefused Recalled = "failed"
+	RecallUnknown Recalled = "unknown" // the provider may have taken it back: the same call may be made again
+)
+
+// Recaller is a driver whose provider takes back what it has told.
+type Recaller interface {
+	// Recall takes back what one call has told, by its Result.Ref; sent is when. It does so for all whom that call told: the caller
+	// knows which deliveries these are, see [CodeShared]. Asked again, it answers the same. The Result has the provider's words; its
+	// class rate or transient says that a later call may end otherwise.
+	Recall(ctx context.Context, ref string, sent time.Time) (Recalled, Result)
+}
+
+// CodeShared is the Code of a Result of class ok where one call has told deliveries of several messages, which have its Ref in common.
+const CodeShared = "SHARED_CALL"
+
 // ProviderTemplate is a template that a provider keeps.
 type ProviderTemplate struct {
 	ID, Title  string

@@ -13,7 +13,7 @@ type chapter struct{ id, title, commands string }
 func chapters() []chapter {
 	return []chapter{
 		{"run", "Run it, and look at it:", "serve demo simulate doctor healthy processes version"},
-		{"messages", "Messages and deliveries:", "send status explain story notification cancel replay resolve decisions reveal proof remind media follow"},
+		{"messages", "Messages and deliveries:", "send status explain story notification cancel recall replay resolve decisions reveal proof remind media follow"},
 		{"campaigns", "Messages to many:", "campaign audience suppression"},
 		{"setup", "What is set up:", "channel preset front template route digest user roster agent subscription"},
 		{"flow", "Workflows, jobs, and the outbox:", "task workflow job outbox"},
@@ -30,6 +30,7 @@ func examples() map[string]string {
 		"audience":     "audience add customers\naudience import customers people.csv",
 		"audit":        "audit list --since 7d\naudit export --output audit.ndjson",
 		"campaign":     "campaign add spring --channel console --text 'Hello ${name}'\ncampaign import spring people.csv\ncampaign plan spring\ncampaign start spring",
+		"recall":       "recall 01JB2Z6N8Q4T7V0X3Y5W9A1BCD",
 		"cancel":       "cancel 01JB2Z6N8Q4T7V0X3Y5W9A1BCD\ncancel --kind order --ref 1001",
 		"chain":        "chain --dsn postgres://localhost/posthouse",
 		"channel":      "channel set console --driver console\nchannel test console --to u1\nchannel list",

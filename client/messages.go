@@ -122,6 +122,12 @@ func (c Messages) CancelRef(ctx context.Context, kind, ref string) (wire.Cancell
 	return send[wire.Cancelled](ctx, c.api, http.MethodPost, path("messages", "cancel"), wire.Ref{Kind: kind, Ref: ref})
 }
 
+// Recall cancels what has not started of a message, and asks the providers to take back what was sent: one request's share of it. The same
+// call goes on with what remains.
+func (c Messages) Recall(ctx context.Context, id string) (wire.Recalled, error) {
+	return send[wire.Recalled](ctx, c.api, http.MethodPost, path("messages", id, "recall"), nil)
+}
+
 // Filter selects messages or deliveries. Empty fields select all.
 type Filter struct {
 	Channel string

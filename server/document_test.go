@@ -101,7 +101,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.routed()
 	c.try("listMessageNotifications listNotifications getNotification acknowledgeNotification acknowledgeMessage endNotification deleteRoute")
 	c.try("countStopped beginDecision listDecisions")
-	c.try("cancelMessage cancelMessages replayDeliveries createReminder listReminders getReminder putReminder pauseReminder resumeReminder endReminder endReminders")
+	c.try("cancelMessage recallMessage cancelMessages replayDeliveries createReminder listReminders getReminder putReminder pauseReminder resumeReminder endReminder endReminders")
 	c.channel(posthouse.Channel{Name: "oa", Driver: "console"})
 	c.channel(posthouse.Channel{Name: "tianyuan", Driver: "console", ChannelSettings: posthouse.ChannelSettings{Profile: "duty"}})
 	c.channel(posthouse.Channel{Name: "paced", Driver: "console", ChannelSettings: posthouse.ChannelSettings{Rate: &posthouse.RateSettings{}}})

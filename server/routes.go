@@ -47,7 +47,8 @@ func (s *Server) routes() []web.Route {
 	routes = slices.Concat(
 		api.Routes(api.Options{
 			Reader: reader, Sender: sender{s.engine.Intake, s.engine.Operator}, Reminds: s.engine.Reminders,
-			Desk: s.engine.Pull, Reassigner: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents, Contents: s.engine.Contents,
+			Recalls: s.engine.Recaller(s.store.History.EventPage),
+			Desk:    s.engine.Pull, Reassigner: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents, Contents: s.engine.Contents,
 			Refs: s.store.Messages, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Ways: s.store.Routes, WayPreviews: s.router, Notifications: s.told,
 			Digests: s.store.Digests, Collections: s.collections,

@@ -37,7 +37,8 @@ type workCall struct {
 
 // notices are DingTalk's work notifications.
 type notices struct {
-	tokens tokens // by app key
+	recalls recalls
+	tokens  tokens // by app key
 
 	mu     sync.Mutex
 	calls  *window
@@ -65,6 +66,7 @@ func dingtalkWork() provider {
 			"POST /dingtalk_work/v1.0/oauth2/accessToken":                       n.giveNewToken,
 			"DELETE /dingtalk_work/tokens":                                      n.tokens.drop,
 			"POST /dingtalk_work/topapi/message/corpconversation/getsendresult": n.tellResult,
+			"POST /dingtalk_work/topapi/message/corpconversation/recall":        n.recall,
 		}},
 	}
 }
@@ -77,6 +79,7 @@ func (s *notices) forget() {
 	s.told = newRecent[told, struct{}](10 * maxTasks)
 	s.today = newRecent[personDay, int](10 * maxTasks)
 	s.tasks = newRecent[string, []result](maxTasks)
+	s.recalls.forget()
 }
 
 func (s *notices) read(r *http.Request, body []byte) (order, *refusal) {
@@ -155,6 +158,7 @@ func (s *notices) withheld(now time.Time, t told) string {
 
 // taken remembers who was told what.
 func (s *notices) taken(arrivals []Arrival) {
+	s.recalls.taken(arrivals)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range arrivals {

@@ -123,6 +123,10 @@
 //
 //	40003 unknown_user   47003 refused_content   47001 malformed   45009 too_fast   -1 busy   40014, 41001, 42001 token   40037 template
 //
+// What dingtalk_work, wecom and feishu have told can be taken back within 24 hours: POST /dingtalk_work/topapi/message/corpconversation/recall,
+// POST /wecom/cgi-bin/message/recall, DELETE /feishu/open-apis/im/v1/messages/… and …/batch_messages/…. What was told to users whose name begins with
+// recall-late is too old at once. An id that is not known, or too old, is 40035, 40058, 230030 and 230009; once more is 230110 at Feishu, and ok at others.
+//
 // DingTalk's, WeCom's and those of SMS find the deliveries' keys in the header X-Posthouse-Keys, which our driver sends.
 //
 // sms_aliyun, 阿里云短信与语音: POST /sms_aliyun/, or at any path by the host dysmsapi.aliyuncs.com or dyvmsapi.aliyuncs.com, takes SendSms,

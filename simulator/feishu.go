@@ -13,24 +13,34 @@ import (
 // feishuTogether is how many people one call of Feishu's batch interface reaches.
 const feishuTogether = 200
 
+// feishuBatch begins the ids of calls of the batch interface.
+const feishuBatch = "bm-"
+
 // feishuCodes are Feishu's.
 var feishuCodes = map[Code]string{
 	UnknownUser: "230001", RefusedContent: "230028", Malformed: "9499", TooFast: "99991400", Busy: "1500", Unauthorized: "99991663",
 }
 
 // lark is Feishu: any app id has one token.
-type lark struct{ tokens tokens }
+type lark struct {
+	tokens  tokens
+	recalls recalls
+}
 
 func feishu() provider {
 	l := new(lark)
+	l.recalls.forget()
 	return provider{
 		name: "feishu", title: "Feishu application", titleZH: "飞书应用消息", path: "/feishu/open-apis/", prefix: "om",
 		read: l.read, status: feishuStatus, answer: answerFeishu,
-		more: &more{settle: func([]*refusal) {}, forget: func() {}, hosts: []string{"open.feishu.cn", "open.larksuite.com"}, paths: map[string]http.HandlerFunc{
+		more: &more{settle: func([]*refusal) {}, forget: l.recalls.forget, taken: l.recalls.taken, hosts: []string{"open.feishu.cn", "open.larksuite.com"}, paths: map[string]http.HandlerFunc{
 			"POST /feishu/open-apis/auth/v3/tenant_access_token/internal":            l.giveToken,
 			"POST open.feishu.cn/open-apis/auth/v3/tenant_access_token/internal":     l.giveToken,
 			"POST open.larksuite.com/open-apis/auth/v3/tenant_access_token/internal": l.giveToken,
 			"POST /feishu/open-apis/im/v1/images":                                    l.keep("image", "image_key", "img_"), "POST /feishu/open-apis/im/v1/files": l.keep("file", "file_key", "file_"),
+			"DELETE /feishu/open-apis/im/v1/messages/{id}": l.recall, "DELETE /feishu/open-apis/im/v1/batch_messages/{id}": l.recall,
+			"DELETE open.feishu.cn/open-apis/im/v1/messages/{id}": l.recall, "DELETE open.feishu.cn/open-apis/im/v1/batch_messages/{id}": l.recall,
+			"DELETE open.larksuite.com/open-apis/im/v1/messages/{id}": l.recall, "DELETE open.larksuite.com/open-apis/im/v1/batch_messages/{id}": l.recall,
 			"DELETE /feishu/tokens": l.tokens.drop,
 		}},
 	}
@@ -192,7 +202,11 @@ func answerFeishu(results []result) reply {
 			return out
 		}
 	}
-	data := map[string]any{"message_id": idOf(results)}
+	id := idOf(results)
+	if len(results) > 1 {
+		id = feishuBatch + id
+	}
+	data := map[string]any{"message_id": id}
 	if len(unknown) > 0 {
 		data["invalid_open_ids"], data["invalid_user_ids"], data["invalid_union_ids"] = unknown, unknown, unknown
 	}

@@ -72,8 +72,9 @@ type wecomCard struct {
 
 // applications are those of WeCom's corporations: any corporation and any number is one.
 type applications struct {
-	tokens tokens // by corporation
-	files  files
+	recalls recalls
+	tokens  tokens // by corporation
+	files   files
 
 	mu      sync.Mutex
 	minute  *window
@@ -90,10 +91,10 @@ func wecomApp(back *caller) provider {
 	return provider{
 		name: "wecom", title: "WeCom application", titleZH: "企业微信应用消息", path: "/wecom/cgi-bin/message/send", prefix: "wc",
 		read: a.read, status: always200, answer: answerWecom,
-		more: &more{settle: settleWecom, forget: a.forget, back: back, paths: map[string]http.HandlerFunc{
+		more: &more{settle: settleWecom, forget: a.forget, taken: a.recalls.taken, back: back, paths: map[string]http.HandlerFunc{
 			"GET /wecom/cgi-bin/gettoken":      a.giveToken,
 			"DELETE /wecom/tokens":             a.tokens.drop,
-			"POST /wecom/cgi-bin/media/upload": a.upload,
+			"POST /wecom/cgi-bin/media/upload": a.upload, "POST /wecom/cgi-bin/message/recall": a.recall,
 		}},
 	}
 }
@@ -105,6 +106,7 @@ func (s *applications) forget() {
 	s.hour = newWindow(&Limit{Max: wecomPerHour, Per: posthouse.Duration(time.Hour)})
 	s.members = newRecent[string, *memberWindows](maxMembers)
 	s.files.forget()
+	s.recalls.forget()
 }
 
 func (s *applications) giveToken(w http.ResponseWriter, r *http.Request) {

@@ -47,6 +47,29 @@ type Cancelled struct {
 	Reminders    []string       `json:"reminders,omitempty" doc:"The reminders of the kind and ref, which are ended."`
 }
 
+// Recall answers what became of one delivery that was to be recalled.
+type Recall struct {
+	Delivery string          `json:"delivery" doc:"Its id."`
+	User     string          `json:"user,omitempty" doc:"Its recipient."`
+	Channel  string          `json:"channel" doc:"The channel that sent it."`
+	Outcome  string          `json:"outcome" doc:"recalled, not_supported, too_late, failed, unknown or not_sent."`
+	Code     string          `json:"code,omitempty" doc:"The provider's."`
+	Error    string          `json:"error,omitempty" doc:"Why not."`
+	State    posthouse.State `json:"state" doc:"The delivery's, which a recall does not change."`
+}
+
+// Recalled answers a recall with how many deliveries had each outcome. What had not started is cancelled first, and not sent.
+type Recalled struct {
+	Recalled     int      `json:"recalled" doc:"The provider has taken them back, now or before."`
+	NotSupported int      `json:"not_supported" doc:"Their provider takes nothing back."`
+	TooLate      int      `json:"too_late" doc:"Their provider takes nothing back that is so old."`
+	Failed       int      `json:"failed" doc:"The provider refused; error says why. The same request tries again."`
+	Unknown      int      `json:"unknown" doc:"They may have been sent, or taken back, and nobody knows. The same request tries again."`
+	NotSent      int      `json:"not_sent" doc:"They were never sent, such as those that this request has cancelled."`
+	Remaining    int      `json:"remaining" doc:"The same request goes on with them: it makes at most 100 calls to providers."`
+	Deliveries   []Recall `json:"deliveries" doc:"What became of each, at most 1000."`
+}
+
 // Remind asks for a reminder.
 type Remind struct {
 	Draft     posthouse.Draft      `json:"draft" doc:"What each slot sends. Its dedup_key is the reminder's id."`

@@ -25,6 +25,7 @@ type driver struct {
 	client     *channel.Client
 	access     *access.Access
 	one, many  *url.URL
+	root       string
 	codes      map[string]posthouse.Class
 	format     posthouse.ContentType
 	together   int
@@ -51,7 +52,7 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 	}
 	d := &driver{
 		client: channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("app_secret"), c.String("encrypt_key")}}),
-		one:    one, many: many, codes: env.Codes, format: posthouse.ContentType(c.String("format")), together: c.Int("batch"), encryptKey: c.String("encrypt_key"),
+		root:   c.String("url"), one: one, many: many, codes: env.Codes, format: posthouse.ContentType(c.String("format")), together: c.Int("batch"), encryptKey: c.String("encrypt_key"),
 	}
 	if d.images, err = place(c.String("url"), "/open-apis/im/v1/images"); err != nil {
 		return nil, err
@@ -207,15 +208,20 @@ func (d *driver) sendMany(ctx context.Context, to []channel.Outgoing, stale stri
 	if err != nil {
 		return slices.Repeat([]channel.Result{access.Without(err, d.client)}, len(to)), key
 	}
-	return results, key
+	return batch.Shared(to, results), key
 }
 
 // call calls with a token, and once more with a new one where Feishu refused the first.
 func (d *driver) call(ctx context.Context, to *url.URL, header http.Header, body []byte, read func(*channel.Reply) (code string)) error {
+	return d.callBy(ctx, http.MethodPost, to, header, body, read)
+}
+
+// callBy is call by another method.
+func (d *driver) callBy(ctx context.Context, method string, to *url.URL, header http.Header, body []byte, read func(*channel.Reply) (code string)) error {
 	return d.access.Call(ctx, func(token string) access.Answer {
 		header := header.Clone()
 		header.Set("Authorization", "Bearer "+token)
-		reply := d.client.Do(ctx, channel.Request{URL: to, Header: header, Body: body, Hide: []string{token}})
+		reply := d.client.Do(ctx, channel.Request{Method: method, URL: to, Header: header, Body: body, Hide: []string{token}})
 		if code := read(&reply); codes[code].Class == posthouse.ClassAuth {
 			return access.Again
 		}

@@ -288,7 +288,7 @@ func (a *app) results(to []channel.Outgoing, reply *channel.Reply, v channel.Ver
 			results[i] = reply.Result(channel.Verdict{Class: posthouse.ClassRecipient, Code: code, Message: text})
 		}
 	}
-	return results
+	return batch.Shared(to, results)
 }
 
 // missed says whether a call that was accepted did not reach an address. WeCom answers with user ids in small letters.

@@ -24,6 +24,9 @@ type Options struct {
 	Holder     Holder
 	Filler     read.Filler
 
+	// Recalls take back what was sent.
+	Recalls Recalls
+
 	// Store's parts.
 	Refs      Refs
 	Plans     Plans
@@ -94,7 +97,7 @@ func Routes(o Options) []web.Route {
 	audit, streams := audit{o.Audit}, newStreams(o.MaxStreams, o.Log)
 	return slices.Concat(
 		overview{o.Overviewer}.routes(),
-		messages{o.Reader, o.Sender, o.Reminds, o.Refs, o.Notifications, streams}.routes(),
+		messages{o.Reader, o.Sender, o.Reminds, o.Refs, o.Notifications, streams, o.Recalls}.routes(),
 		reminders{o.Reminds, o.Plans}.routes(),
 		reveals{o.Contents}.routes(),
 		deliveries.routes(),

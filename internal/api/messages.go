@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/decide"
+	"github.com/posthouse/posthouse/internal/inquire"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/remind"
@@ -39,6 +40,12 @@ type messages struct {
 	refs    Refs
 	told    Notifications
 	streams *streams
+	recalls Recalls
+}
+
+// Recalls asks providers to take back what was sent.
+type Recalls interface {
+	Recall(ctx context.Context, tenant string, list []posthouse.Delivery) (done []inquire.Withdrawn, left int, err error)
 }
 
 // maxMessages bounds the messages of one request.
@@ -55,6 +62,7 @@ func (m messages) routes() []web.Route {
 		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...).Sighted(),
 		web.Get("/v1/messages/{id}", reads, "A message with its deliveries; with wait once none of them waits or is being sent.", m.get).Paged().Query("wait").Sighted(),
 		web.Act("/v1/messages/{id}/cancel", sends, "Cancel what has not started.", m.cancelOne).Audited().Sighted(),
+		web.Act("/v1/messages/{id}/recall", sends, "Cancel what has not started, and ask the providers to take back what was sent. Repeated, it goes on.", m.recall).Audited().Sighted(),
 		web.Post("/v1/messages/cancel", sends, "Cancel everything open of a kind and ref, and end its reminders.", refBody, m.cancelRef).Audited().Sighted(),
 	)
 }

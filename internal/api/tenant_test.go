@@ -15,6 +15,7 @@ import (
 // that is missing here fails the test below: give it a line.
 var bodies = map[string]string{
 	"POST /v1/messages/{id}/cancel":                      "",
+	"POST /v1/messages/{id}/recall":                      "",
 	"POST /v1/deliveries/{id}/replay":                    `{}`,
 	"POST /v1/deliveries/{id}/resolve":                   `{"outcome":"sent"}`,
 	"POST /v1/outbox/{id}/retry":                         "",

@@ -71,7 +71,7 @@ func reasons() []Sentence {
 		{"window_closed", "超过平台幂等键的有效期"}, {"cancelled", "已撤销"}, {"shutdown", "进程停止"}, {"paused", "渠道已暂停"}, {"replaced", "渠道设置已修改"},
 		{"receipt", "平台回执"}, {"callback", "平台回调"}, {"database", "数据库当时无法访问"}, {"apart", "将单独重试"}, {"no_call", "无法与其他消息合并调用"},
 		{"limiter", "限流器当时无法访问"}, {"address_suppressed", "地址在禁发名单中"}, {"preference", "收件人不接收此类消息"}, {"preference_channel", "收件人不用这个渠道接收"}, {"quiet_hours", "免打扰时段"}, {"capped", "达到频次上限"}, {"limit_type", "类型的限流窗口已满"}, {"limit_recipient", "收件人的限流窗口已满"},
-		{"limit_template", "模板的限流窗口已满"}, {"operator_retry", "人工决定再发"}, {"operator_undo", "撤回了批量处理"}, {"operator_not_sent", "人工确认未送达"},
+		{"limit_template", "模板的限流窗口已满"}, {"operator_retry", "人工决定再发"}, {"operator_undo", "撤回了批量处理"}, {"recalled", "平台已撤回"}, {"recall_too_late", "已过平台撤回时限"}, {"recall_failed", "平台撤回失败"}, {"recall_unknown", "撤回结果未知"}, {"recall_not_supported", "该渠道不能撤回"}, {"operator_not_sent", "人工确认未送达"},
 		{"operator_sent", "人工确认已送达"}, {"given_back", "发送端退回，未发送"}, {"reassigned", "从发送端收回"}, {"no_retry", "发送端表示重试无用"},
 		{"caller_left", "调用方已离开"}, {"failover", "换账号"}, {"epoch_hold", "数据库恢复后挂起"}, {"told", "已由其他步骤通知到"}, {"channel_gone", "渠道已删除"},
 		{"NETWORK_ERROR", "网络错误"}, {"API_TIMEOUT", "平台超时未应答"}, {"CANCELLED", "调用已放弃"}, {"ADDRESS_BLOCKED", "不允许访问该地址"}, {"BAD_REQUEST", "请求无法发出"},

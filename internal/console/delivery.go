@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -26,7 +27,7 @@ type life struct {
 func (l life) Fleeting() bool { return l.Revealed != nil }
 
 // ready says what can be decided about a delivery.
-type ready struct{ Cancel, Replay, Resolve, Arrived bool }
+type ready struct{ Cancel, Replay, Resolve, Arrived, Recall bool }
 
 func readyFor(d posthouse.Delivery) ready {
 	return ready{
@@ -34,6 +35,7 @@ func readyFor(d posthouse.Delivery) ready {
 		Replay:  slices.Contains([]posthouse.State{posthouse.Failed, posthouse.Expired, posthouse.Quarantined, posthouse.Undelivered}, d.State),
 		Resolve: d.State == posthouse.Unknown || d.State == posthouse.Quarantined,
 		Arrived: d.State == posthouse.Unknown,
+		Recall:  (d.State == posthouse.Sent || d.State == posthouse.Delivered) && !state.RecallEnded(d.Reason),
 	}
 }
 
@@ -91,6 +93,18 @@ func cancelDelivery(v *visit) error {
 		return err
 	}
 	return v.goTo(v.at("deliveries", id) + "?said=cancelled_said")
+}
+
+func recallDelivery(v *visit) error {
+	id := v.r.PathValue("id")
+	d, err := v.stillAs(id)
+	if err != nil {
+		return err
+	}
+	if _, err := v.call().Messages.Recall(withNote(v.ctx(), v.form("note")), d.Message); err != nil {
+		return err
+	}
+	return v.goTo(v.at("deliveries", id) + "?said=recalled_said")
 }
 
 func replayDelivery(v *visit) error {

@@ -35,6 +35,7 @@ func routes() []route {
 		looks("deliveries/{id}", "deliveries.read", showDelivery),
 		acts("deliveries/{id}/reveal", "contents.reveal", revealContent),
 		acts("deliveries/{id}/cancel", "messages.cancel", cancelDelivery),
+		acts("deliveries/{id}/recall", "messages.recall", recallDelivery),
 		acts("deliveries/{id}/replay", "deliveries.replay", replayDelivery),
 		acts("deliveries/{id}/resolve", "deliveries.resolve", resolveDelivery),
 		{"GET", "compose", composes(), showCompose},

@@ -81,7 +81,7 @@ func markOfEvent(t posthouse.EventType) string {
 		return "rule"
 	case posthouse.EventReceipt, posthouse.EventEvidence:
 		return "receipt"
-	case posthouse.EventResolve, posthouse.EventCancel, posthouse.EventCancelRequest, posthouse.EventRequeue, posthouse.EventDiscard:
+	case posthouse.EventResolve, posthouse.EventCancel, posthouse.EventCancelRequest, posthouse.EventRequeue, posthouse.EventDiscard, posthouse.EventRecall:
 		return "decision"
 	}
 	return "step"

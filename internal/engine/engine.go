@@ -367,10 +367,10 @@ func (e *Engine) Start(ctx context.Context) error {
 
 // roles are those that a front door does not have.
 func (e *Engine) roles() []func(context.Context) {
-	o, l, m, grace := &e.o, e.life, e.dispatcher.metrics, min(e.o.LeaseMargin/4, maxGrace)
+	o, l, m := &e.o, e.life, e.dispatcher.metrics
 	relay := &intake.Relay{Intake: e.Intake, Store: o.Stores.Outbox, Life: l, Log: o.Log, Poll: o.Poll, Keep: o.Keep, TaskEvents: o.TaskEvents, Jobs: o.Jobs}
 	poller := &poller{queue: o.Stores.Queue, routes: e.Routes, gates: e.Gates, life: l, log: o.Log, every: o.Poll}
-	doors := inquire.Doors{Channels: e.Routes, Bounded: e.shift.bounded, Life: l, Log: o.Log, Every: o.RescueEvery, Grace: grace}
+	doors := e.doors()
 	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Failures: e.queue.Failures, Messages: o.Stores.Contents}
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
 	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
@@ -384,6 +384,16 @@ func (e *Engine) roles() []func(context.Context) {
 		list = append(list, e.Campaigner.Run)
 	}
 	return list
+}
+
+// Recaller asks providers to take back what was sent, whose history it reads.
+func (e *Engine) Recaller(history func(ctx context.Context, tenant, delivery, cursor string, limit int) ([]posthouse.Event, string, error)) *inquire.Recaller {
+	return &inquire.Recaller{Doors: e.doors(), Queue: e.queue, History: history, Contents: e.Contents}
+}
+
+// doors are the way to drivers.
+func (e *Engine) doors() inquire.Doors {
+	return inquire.Doors{Channels: e.Routes, Bounded: e.shift.bounded, Life: e.life, Log: e.o.Log, Every: e.o.RescueEvery, Grace: min(e.o.LeaseMargin/4, maxGrace)}
 }
 
 func (e *Engine) planner() *intake.Planner {

@@ -157,7 +157,7 @@ func (d drawn) To(list []posthouse.Recipient) string {
 func (d drawn) Receipts(events []posthouse.Event) (list []posthouse.Event) {
 	for _, e := range events {
 		switch e.Type {
-		case posthouse.EventReceipt, posthouse.EventEvidence, posthouse.EventResolve:
+		case posthouse.EventReceipt, posthouse.EventEvidence, posthouse.EventResolve, posthouse.EventRecall:
 			list = append(list, e)
 		}
 	}

@@ -105,7 +105,7 @@ func AfterWitness(d posthouse.Delivery, ref string, r channel.Receipt) (work.Cha
 // afterReceipt is what follows a provider's last word on a delivery (T19, T20).
 func afterReceipt(d posthouse.Delivery, r channel.Receipt) work.Change {
 	step := begin(d)
-	state, reason := posthouse.Delivered, ""
+	state, reason := posthouse.Delivered, keptRecall(d.Reason)
 	if !r.Delivered {
 		state, reason = posthouse.Undelivered, ReasonReceipt
 		step.change.After.Error = r.Error

@@ -183,7 +183,7 @@ func (c coursing) judgeFinal(h history) {
 	settled := -1
 	for i := range h.events {
 		e := &h.events[i]
-		if settled >= 0 && e.Type != posthouse.EventEvidence && e.Type != posthouse.EventReceipt && e.Type != posthouse.EventGather {
+		if settled >= 0 && e.Type != posthouse.EventEvidence && e.Type != posthouse.EventReceipt && e.Type != posthouse.EventGather && e.Type != posthouse.EventRecall {
 			c.fail(finalIsFinal, h.id, h.show(settled, i), "it was %s, and then %s came", h.events[settled].To, e.Type)
 			return
 		}
@@ -197,7 +197,7 @@ func (c coursing) judgeSuccess(h history) {
 	first := -1
 	for i := range h.events {
 		e := &h.events[i]
-		if !happy(e.To) || e.Type == posthouse.EventReceipt || (e.Type == posthouse.EventEvidence || e.Type == posthouse.EventGather) && happy(e.From) {
+		if !happy(e.To) || e.Type == posthouse.EventReceipt || e.Type == posthouse.EventRecall || (e.Type == posthouse.EventEvidence || e.Type == posthouse.EventGather) && happy(e.From) {
 			continue
 		}
 		if first >= 0 {
@@ -221,8 +221,12 @@ func (c coursing) judgeReceipts(h history) {
 			return
 		}
 		first = i
-		if i == 0 || (h.events[i-1].Type != posthouse.EventSent && h.events[i-1].Type != posthouse.EventEvidence) {
-			c.fail(receipts, h.id, h.show(max(i-1, 0), i), "a receipt came for what its provider had not accepted")
+		accepted := i - 1
+		for accepted > 0 && h.events[accepted].Type == posthouse.EventRecall {
+			accepted--
+		}
+		if i == 0 || (h.events[accepted].Type != posthouse.EventSent && h.events[accepted].Type != posthouse.EventEvidence) {
+			c.fail(receipts, h.id, h.show(max(accepted, 0), i), "a receipt came for what its provider had not accepted")
 			return
 		}
 	}

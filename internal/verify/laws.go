@@ -96,7 +96,7 @@ func Laws() []Law {
 		{"I8", "one holder", "no lease is taken away, and no other begins, while it runs", nil, ""},
 		{"I9", "fenced", "no start and no result is written by another process, or with an older token, than the last claim's, but for late proof", nil, ""},
 		{"I10", "mark first", "each arrival comes after the start of its attempt was written, and, but from an agent, before its lease ended", []string{needSink}, ""},
-		{"I11", "final is final", "a settled delivery changes by receipts and late proof alone", nil, ""},
+		{"I11", "final is final", "a settled delivery changes by receipts, late proof and recalls alone", nil, ""},
 		{"I12", "truth", "what counts as sent has arrived and was answered so", []string{needSink}, ""},
 		{"I13", "one success", "a delivery becomes sent at most once", nil, ""},
 		{"I14", "explained", "each copy beyond the first follows an attempt whose outcome was unknown", []string{needSink}, ""},

@@ -46,6 +46,20 @@ func All(outs []channel.Outgoing, nowhere channel.Result, call func([]channel.Ou
 	return results
 }
 
+// Shared marks the results of a call that has told deliveries of several messages: who takes one of these messages back would take back the
+// others by the same ref.
+func Shared(outs []channel.Outgoing, results []channel.Result) []channel.Result {
+	if !slices.ContainsFunc(outs, func(o channel.Outgoing) bool { return o.Message != outs[0].Message }) {
+		return results
+	}
+	for i := range results {
+		if results[i].Class == posthouse.ClassOK {
+			results[i].Code = channel.CodeShared
+		}
+	}
+	return results
+}
+
 // Halving is [All] for a provider that accepts or refuses a call as a whole. Where it refuses one for the sake of some
 // recipient that it does not name, the halves are sent by themselves until it is found: a refused call has reached nobody, so
 // each delivery is accepted at most once all the same.
@@ -56,7 +70,7 @@ func Halving(outs []channel.Outgoing, nowhere channel.Result, call func([]channe
 func halves(outs []channel.Outgoing, call func([]channel.Outgoing) channel.Result) []channel.Result {
 	r := call(outs)
 	if r.Class != posthouse.ClassRecipient || len(outs) == 1 {
-		return slices.Repeat([]channel.Result{r}, len(outs))
+		return Shared(outs, slices.Repeat([]channel.Result{r}, len(outs)))
 	}
 	half := len(outs) / 2
 	return append(halves(outs[:half], call), halves(outs[half:], call)...)

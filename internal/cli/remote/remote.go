@@ -17,7 +17,7 @@ import (
 func Commands(sh *shell.Shell) []*cobra.Command {
 	return completing(sh, []*cobra.Command{
 		sendCommand(sh), remindGroup(sh), statusCommand(sh), storyCommand(sh), explainCommand(sh), notificationGroup(sh), revealCommand(sh), proofCommand(sh),
-		cancelCommand(sh), replayCommand(sh), resolveCommand(sh), decisionsGroup(sh),
+		cancelCommand(sh), recallCommand(sh), replayCommand(sh), resolveCommand(sh), decisionsGroup(sh),
 		campaign.Group(sh), campaign.Lists(sh),
 		channelGroup(sh), presetGroup(sh), frontGroup(sh), agentsGroup(sh), templateGroup(sh), routeGroup(sh), digestGroup(sh), roster.Group(sh), userGroup(sh),
 		taskGroup(sh), jobGroup(sh), workflowGroup(sh), keyGroup(sh), peopleGroup(sh), tenantGroup(sh), outboxGroup(sh), auditGroup(sh),

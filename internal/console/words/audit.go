@@ -23,7 +23,7 @@ func auditWords() map[string]Word {
 	}
 	for name, w := range map[string]Word{
 		"put": {"Stored", "保存"}, "create": {"Made", "新建"}, "delete": {"Deleted", "删除"}, "pause": {"Paused", "暂停"}, "resume": {"Resumed", "恢复"}, "test": {"Tested", "测试"}, "change": {"Changed", "修改"},
-		"start": {"Started", "启动"}, "cancel": {"Cancelled", "取消"}, "resolve": {"Resolved", "人工确认"}, "replay": {"Sent again", "重发"}, "undo": {"Undid", "撤回"}, "stop": {"Stopped", "停止"}, "reveal": {"Revealed", "查看"},
+		"start": {"Started", "启动"}, "cancel": {"Cancelled", "取消"}, "resolve": {"Resolved", "人工确认"}, "replay": {"Sent again", "重发"}, "recall": {"Recalled", "撤回消息"}, "undo": {"Undid", "撤回"}, "stop": {"Stopped", "停止"}, "reveal": {"Revealed", "查看"},
 		"revoke": {"Revoked", "吊销"}, "sign-in": {"Signed in", "登录"}, "members": {"Put people into", "导入成员"}, "repair": {"Repaired", "补发"}, "unschedule": {"Unscheduled", "取消定时"}, "import": {"Imported", "导入"},
 		"drain": {"Drained", "排空"}, "reassign": {"Took back from", "收回"}, "ack": {"Acknowledged", "确认"}, "end": {"Ended", "结束"},
 	} {
