@@ -171,7 +171,7 @@ func (s Tenants) openText(name string) (string, []any) {
 // configured are the tables of what a tenant's people have set up, with what the program notes beside it.
 var configured = []string{
 	"posthouse_api_keys", "posthouse_channels", "posthouse_accounts", "posthouse_gates", "posthouse_tallies", "posthouse_agents", "posthouse_agent_claims",
-	"posthouse_templates", "posthouse_routes", "posthouse_presets", "posthouse_sms_texts", "posthouse_default_sms", "posthouse_rosters", "posthouse_roster_days", "posthouse_roster_entries",
+	"posthouse_templates", "posthouse_routes", "posthouse_digests", "posthouse_presets", "posthouse_sms_texts", "posthouse_default_sms", "posthouse_rosters", "posthouse_roster_days", "posthouse_roster_entries",
 	"posthouse_users", "posthouse_user_roles", "posthouse_user_words", "posthouse_plans", "posthouse_notify_marks", "posthouse_segments", "posthouse_member_refs", "posthouse_campaigns", "posthouse_audiences",
 	"posthouse_subscriptions", "posthouse_dead_letters", "posthouse_callbacks", "posthouse_fronts", "posthouse_front_calls", "posthouse_media", "posthouse_lines", "posthouse_person_roles", "posthouse_suppressions", "posthouse_preferences",
 }
