@@ -38,6 +38,7 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 	page := at + "collections/" + d.Collection
 	h.Shows(h.Page("viewer", at+"digests?state=waiting"), "evening", "zhang", d.Collection)
 	h.Shows(h.Page("viewer", page), d.ID, "gathers")
+	h.Shows(h.Page("viewer", at+"deliveries/"+d.ID), `href="`+page+`"`)
 	if got := h.Ask("viewer", page+"/leave", url.Values{}); got.Status != http.StatusForbidden {
 		t.Errorf("a viewer has it leave: %d", got.Status)
 	}

@@ -25,6 +25,7 @@ func texts() map[string]words.Word {
 		"delete_digest":       {"Delete it", "删除"},
 		"delete_digest_help":  {"What it has gathered leaves all the same. New messages that name it are refused.", "已收集的照常发出；之后写了它的消息会被拒绝。"},
 		"digest_deleted":      {"The digest is deleted.", "汇总已删除。"},
+		"of_collection":       {"Digest", "所属汇总"},
 		"collections":         {"What was gathered", "收集情况"},
 		"collection":          {"Collection", "一次汇总"},
 		"no_collection":       {"Nothing was gathered.", "没有收集到消息。"},

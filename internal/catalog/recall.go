@@ -1,0 +1,22 @@
+package catalog
+
+// recall are the reasons why what was sent was not taken back.
+func recall() []Sentence {
+	return []Sentence{
+		{"it is being sent right now: recall it again when that has ended", "正在发送，结束后请再次撤回"},
+		{"nobody knows whether it was sent, and it has no reference by which its provider would know it", "不知道是否已发出，也没有可供平台识别的编号"},
+		{"the channel %s is not open", "渠道 {1} 未开启"},
+		{"the account %s that sent it is not in the channel any more: only that account can take it back", "发送它的账号 {1} 已不在渠道中，只有该账号能够撤回"},
+		{"what the driver %s has sent cannot be taken back", "驱动 {1} 发出的消息不能撤回"},
+		{"it has no reference by which its provider would know it", "没有可供平台识别的编号"},
+		{"its history cannot be read right now", "暂时读不到它的历史记录"},
+		{"it was sent in a digest with others: recall the digest's message", "它与其他消息合成一条发送，请撤回汇总的那条消息"},
+		{"the provider was told it in one call with other messages, and would take these back too", "它与其他消息在同一次调用中发送，撤回会连带撤回其他消息"},
+		{"the driver panicked", "驱动内部出错"},
+		{"the driver did not return at its time-out", "驱动超时未返回"},
+		{"WeCom takes a message back within 24 hours of its send", "企业微信只能撤回 24 小时内发送的消息"},
+		{"DingTalk takes a work notification back within 24 hours of its send", "钉钉只能撤回 24 小时内发送的工作通知"},
+		{"the reference is not a task_id of DingTalk's, which is a number", "编号不是钉钉的 task_id（应为数字）"},
+		{"the reference is not a message_id of Feishu's", "编号不是飞书的 message_id"},
+	}
+}
