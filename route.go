@@ -24,6 +24,9 @@ type Route struct {
 	Repeat int         `json:"repeat,omitempty"`
 	Steps  []RouteStep `json:"steps"`
 
+	// Warnings say what a step needs that is not there now, and what can never happen. They are only shown.
+	Warnings []Problem `json:"warnings,omitempty"`
+
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 

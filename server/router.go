@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/digest"
 	"github.com/posthouse/posthouse/internal/front/ack"
 	"github.com/posthouse/posthouse/internal/front/preferences"
@@ -23,7 +25,10 @@ func openRouter(s *Server) error {
 	s.store.SetGathering(digest.Law{})
 	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone}
 	s.collections = digest.Book{Store: s.store.Plans}
-	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone, Choices: s.choices}
+	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone, Choices: s.choices,
+		Language: s.languageOf, Template: func(ctx context.Context, tenant, name string) (posthouse.Template, error) {
+			return s.store.Templates.Template(ctx, tenant, name, 0)
+		}}
 	s.told = route.Book{Store: s.store.Plans, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Zone: s.zone, Log: s.o.Log}
 	s.choosing = &preferences.Links{
@@ -76,4 +81,13 @@ func (s *Server) leftAlone(ctx context.Context, tenant, name, kind string, to po
 		return time.Time{}, err
 	}
 	return ends[0], nil
+}
+
+// languageOf is the language of the text that a user gets of a template.
+func (s *Server) languageOf(ctx context.Context, t posthouse.Template, user string) (string, error) {
+	own, general, err := s.store.Contents.Languages(ctx, t.Tenant, []string{user})
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(content.Choose(t, own[user], general), t.Language), nil
 }

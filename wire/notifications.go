@@ -39,5 +39,6 @@ type PreviewedMessage struct {
 	Channel  string              `json:"channel" doc:"The channel."`
 	To       posthouse.Recipient `json:"to" doc:"Whom it is for."`
 	Template string              `json:"template,omitempty" doc:"The template, where it has one."`
+	Language string              `json:"language,omitempty" doc:"The language of its text, of a template that has several."`
 	Problem  string              `json:"problem,omitempty" doc:"Why it would not be accepted."`
 }

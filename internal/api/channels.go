@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -52,7 +54,8 @@ type Tally interface {
 // channels is the resource of configured channels, and of the drivers they are made of.
 type channels struct {
 	Channels
-	counts Tally
+	counts  Tally
+	rosters Rosters
 }
 
 var (
@@ -100,6 +103,11 @@ func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, er
 	c.NameIn(&in.Name, in.Tenant)
 	if in.Driver == "" && in.Preset == "" {
 		c.RefuseNew("driver", "is required, or a preset: one of %s", web.Words(driverNames(ch.Types())))
+	}
+	for _, p := range quiet.Check("quiet_hours", in.QuietHours, calendarsOf(c, ch.rosters, c.Tenant())) {
+		if strings.HasSuffix(p.Path, ".calendar") { // the rest is found with all other settings
+			c.Refuse(p.Path, "%s", p.Message)
+		}
 	}
 	rehearse := c.Truth("dry_run")
 	if err := c.Wrong(); err != nil {

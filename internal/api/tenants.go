@@ -39,6 +39,17 @@ type tenants struct {
 	store  Tenants
 	quotas Quotas
 	keys   keys
+	// rosters say which days are off.
+	rosters Rosters
+}
+
+// calendarsOf reports whether a tenant has the rosters that quiet hours name. One that cannot be read counts as there: the hours hold as if
+// it said nothing.
+func calendarsOf(c *web.Call, rosters Rosters, tenant string) func(name string) bool {
+	return func(name string) bool {
+		_, found, err := rosters.Roster(c.Context(), tenant, name)
+		return found || err != nil
+	}
 }
 
 var tenantBody = web.BodyOf[wire.PutTenant]().Loose()
@@ -103,7 +114,7 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	c.CheckWord("note", in.Note, 255)
 	c.CheckLanguage("language", &in.Language)
 	checkQuota(c, "quota.", in.Quota)
-	wrong := quiet.Check("quiet_hours", in.QuietHours, nil)
+	wrong := quiet.Check("quiet_hours", in.QuietHours, calendarsOf(c, t.rosters, name))
 	for _, p := range append(wrong, quiet.CheckCaps("caps", in.Caps)...) {
 		c.Refuse(p.Path, "%s", p.Message)
 	}

@@ -25,6 +25,8 @@ type Ways interface {
 // WayPreviews say who would get what when.
 type WayPreviews interface {
 	Preview(ctx context.Context, req *intake.Request, d posthouse.Draft, now time.Time) (wire.RoutePreview, error)
+	// Warnings say what of a route would not work now.
+	Warnings(ctx context.Context, r *posthouse.Route, now time.Time) ([]posthouse.Problem, error)
 }
 
 // Notifications are read, acknowledged and ended.
@@ -82,6 +84,9 @@ func (w ways) get(c *web.Call) (posthouse.Route, error) {
 	}
 	found, err := w.store.Route(c.Context(), c.Tenant(), c.PathValue("name"), version)
 	c.Tag(found.Tag())
+	if err == nil {
+		found.Warnings, err = w.previews.Warnings(c.Context(), &found, time.Now())
+	}
 	return found, err
 }
 
@@ -105,11 +110,14 @@ func (w ways) put(c *web.Call, in posthouse.Route) (posthouse.Route, error) {
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
-	in.Tenant = c.Tenant()
+	in.Tenant, in.Warnings = c.Tenant(), nil
 	before, missing := w.store.Route(c.Context(), c.Tenant(), in.Name, 0)
 	stored, err := w.store.PutRoute(c.Context(), time.Now(), in)
 	puts(c, missing == nil, before, stored)
 	c.Tag(stored.Tag())
+	if err == nil {
+		stored.Warnings, err = w.previews.Warnings(c.Context(), &stored, time.Now())
+	}
 	return stored, err
 }
 

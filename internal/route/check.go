@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/expr-lang/expr"
@@ -106,6 +107,8 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 	if s.When != "" {
 		if _, err := compile(s.When); err != nil {
 			p.Add(path+"when", "%v", err)
+		} else if i := slices.IndexFunc(named(s.When), func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
+			p.Add(path+"when", `asks for %.60q, which no message has: want %s, such as priority == "high"`, named(s.When)[i], strings.Join(names, ", "))
 		}
 	}
 }

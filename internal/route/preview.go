@@ -65,6 +65,9 @@ func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notifica
 		shown.Skipped, shown.Detail = skipped.why, skipped.detail
 		for i := range drafts {
 			m := wire.PreviewedMessage{Channel: drafts[i].Channel, To: drafts[i].To[0], Template: drafts[i].Template}
+			if m.Language, err = r.language(ctx, n.Tenant, &drafts[i]); err != nil {
+				return out, err
+			}
 			_, err := r.Intake.Accept(ctx, intake.Request{Tenant: req.Tenant, Caller: req.Caller, Drafts: drafts[i : i+1], DryRun: true})
 			if _, invalid := problemsOf(err); invalid {
 				m.Problem = err.Error()
@@ -79,4 +82,19 @@ func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notifica
 		out.Steps = append(out.Steps, shown)
 	}
 	return out, nil
+}
+
+// language is that of the text that a person would get, empty where a template has no others.
+func (r *Router) language(ctx context.Context, tenant string, d *posthouse.Draft) (string, error) {
+	if d.Template == "" || r.Template == nil || r.Language == nil {
+		return "", nil
+	}
+	t, err := r.Template(ctx, tenant, d.Template)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && len(t.Texts) == 0 {
+		return "", nil // its problem says so, or it has one
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.Language(ctx, t, d.To[0].User)
 }

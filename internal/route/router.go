@@ -71,6 +71,10 @@ type Router struct {
 	Choices Choices
 	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
 	Location *time.Location
+	// Template is the latest version of a template. Defaults to none: those that a route names are not looked at when it is stored.
+	Template func(ctx context.Context, tenant, name string) (posthouse.Template, error)
+	// Language is that of the text that a user gets of a template. Defaults to none.
+	Language func(ctx context.Context, t posthouse.Template, user string) (string, error)
 	// NewID makes the ids of messages. Defaults to posthouse.NewID.
 	NewID func() string
 }

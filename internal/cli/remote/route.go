@@ -127,7 +127,12 @@ func routePut(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Show(stored, func() { sh.Printf("%s: version %d: %s\n", stored.Name, stored.Version, stepsInWords(stored.Steps)) })
+			return sh.Show(stored, func() {
+				sh.Printf("%s: version %d: %s\n", stored.Name, stored.Version, stepsInWords(stored.Steps))
+				for _, w := range stored.Warnings {
+					sh.Printf("  warning: %s %s\n", w.Path, w.Message)
+				}
+			})
 		}),
 	}
 	cmd.Flags().StringVar(&file, "file", "", "the `FILE` with the route as JSON, or - for standard input")
@@ -180,7 +185,7 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 				rows = append(rows, []string{whom(n.To), number, after, "", "", "", strings.TrimSuffix("skipped: "+s.Skipped+", "+s.Detail, ", ")})
 			}
 			for _, m := range s.Messages {
-				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, m.Template, string(s.Until), m.Problem})
+				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, withLanguage(m.Template, m.Language), string(s.Until), m.Problem})
 			}
 		}
 	}
@@ -202,4 +207,12 @@ func recipients(to []posthouse.Recipient) string {
 		words = append(words, recipient(r))
 	}
 	return strings.Join(words, ", ")
+}
+
+// withLanguage is a template with the language of its text.
+func withLanguage(template, language string) string {
+	if language == "" {
+		return template
+	}
+	return template + " (" + language + ")"
 }

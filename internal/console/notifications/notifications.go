@@ -202,7 +202,7 @@ func showRoute(v *host.Visit) error {
 
 // textOf is a route as a person changes it.
 func textOf(r posthouse.Route) (string, error) {
-	r.Tenant, r.Name, r.Version, r.CreatedAt = "", "", 0, time.Time{}
+	r.Tenant, r.Name, r.Version, r.CreatedAt, r.Warnings = "", "", 0, time.Time{}, nil
 	text, err := json.MarshalIndent(r, "", "  ")
 	return string(text), err
 }

@@ -1,0 +1,129 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Warnings say what of a route would not work now, and may tomorrow: a roster, a role or a template that is not there yet, or a roster
+// that has no entry for today. A route with warnings is stored: its parts may come later, and in any order.
+func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Time) (list []posthouse.Problem, err error) {
+	add := func(path, format string, args ...any) {
+		list = append(list, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+	idle := 0
+	for i := range way.Steps {
+		s, path := &way.Steps[i], fmt.Sprintf("steps[%d].", i)
+		meant := len(s.To) == 0
+		for j, to := range s.To {
+			if to.Roster == "" && to.Role == "" {
+				meant = true
+				continue
+			}
+			found, missing, err := r.Intake.People(ctx, way.Tenant, []posthouse.Recipient{to}, now)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range missing {
+				list = append(list, posthouse.Problem{Path: fmt.Sprintf("%sto[%d]%s", path, j, strings.TrimPrefix(p.Path, "to[0]")), Message: p.Message})
+			}
+			meant = meant || len(found) > 0
+		}
+		if !meant {
+			idle++
+			add(path+"to", "means nobody now: the step is passed over, as long as that is so")
+		}
+		if s.When != "" && never(s.When) {
+			add(path+"when", `is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins`)
+		}
+		if err := r.unknownTemplates(ctx, way.Tenant, s, path, add); err != nil {
+			return nil, err
+		}
+	}
+	if idle > 0 && idle == len(way.Steps) {
+		add("steps", "mean nobody now: a message that follows the route tells nobody")
+	}
+	return list, nil
+}
+
+// unknownTemplates warns of the templates of a step that are not there.
+func (r *Router) unknownTemplates(ctx context.Context, tenant string, s *posthouse.RouteStep, path string, add func(path, format string, args ...any)) error {
+	if r.Template == nil {
+		return nil
+	}
+	at := map[string]string{}
+	if s.Template != "" {
+		at[path+"template"] = s.Template
+	}
+	for channel, name := range s.Templates {
+		at[fmt.Sprintf("%stemplates[%.80q]", path, channel)] = name
+	}
+	paths := make([]string, 0, len(at))
+	for field := range at {
+		paths = append(paths, field)
+	}
+	slices.Sort(paths)
+	for _, field := range paths {
+		_, err := r.Template(ctx, tenant, at[field])
+		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			return err
+		}
+		if err != nil {
+			add(field, "there is no template %.80q: the step sends nothing until there is one", at[field])
+		}
+	}
+	return nil
+}
+
+// names are what a condition can ask for.
+var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "hour", "weekday"}
+
+// named are the names that a condition uses, each once. It was compiled.
+func named(source string) []string {
+	tree, err := parser.Parse(source)
+	if err != nil {
+		return nil
+	}
+	var v identifiers
+	ast.Walk(&tree.Node, &v)
+	return v
+}
+
+// identifiers collects names.
+type identifiers []string
+
+// Visit is ast.Visitor's.
+func (v *identifiers) Visit(node *ast.Node) {
+	if n, is := (*node).(*ast.IdentifierNode); is && !slices.Contains(*v, n.Value) {
+		*v = append(*v, n.Value)
+	}
+}
+
+// never reports whether a condition is false at every hour of every day, where it asks for nothing else.
+func never(source string) bool {
+	for _, name := range named(source) {
+		if name != "hour" && name != "weekday" {
+			return false
+		}
+	}
+	program, err := compile(source)
+	if err != nil {
+		return false
+	}
+	for at := range 7 * 24 {
+		out, err := expr.Run(program, map[string]any{"hour": at % 24, "weekday": at/24 + 1})
+		if yes, _ := out.(bool); yes || err != nil {
+			return false
+		}
+	}
+	return true
+}

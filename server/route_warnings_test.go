@@ -1,0 +1,67 @@
+package server_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// What a route names and is not there yet is a warning when it is stored and read; what can never work is refused. Quiet hours name a roster
+// that is there.
+func TestARouteSaysWhatWouldNotWork(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.SQLite(t))
+	h.put(posthouse.Channel{Name: "sms", Driver: "discard"})
+	way := posthouse.Route{Name: "alarm", Steps: []posthouse.RouteStep{
+		{Channels: []string{"sms"}, To: []posthouse.Recipient{{Roster: "night"}}, Template: "alarm", When: "hour > 23"},
+	}}
+	pathsOf := func(list []posthouse.Problem) (paths []string) {
+		for _, p := range list {
+			paths = append(paths, p.Path)
+		}
+		slices.Sort(paths)
+		return paths
+	}
+	stored, err := h.api.Routes.Put(h.Context(), way)
+	h.must(err)
+	want := []string{"steps", "steps[0].template", "steps[0].to", "steps[0].to[0].roster", "steps[0].when"}
+	if got := pathsOf(stored.Warnings); !slices.Equal(got, want) {
+		t.Errorf("it is stored with the warnings %q, want %q", got, want)
+	}
+	read, err := h.api.Routes.Get(h.Context(), "alarm", 0)
+	h.must(err)
+	if got := pathsOf(read.Warnings); !slices.Equal(got, want) {
+		t.Errorf("it is read with the warnings %q, want %q", got, want)
+	}
+	if again, err := h.api.Routes.Put(h.Context(), read); err != nil || again.Version != 1 {
+		t.Errorf("as it was read it is version %d, %v; want 1", again.Version, err)
+	}
+	h.roster(posthouse.Roster{Name: "night", Days: weekdays([]string{"li.na"}, 1, 2, 3, 4, 5, 6, 7)})
+	_, err = h.api.Templates.Put(h.Context(), posthouse.Template{Name: "alarm", Text: "alarm", Language: "en", Texts: map[string]posthouse.TemplateText{"zh": {Text: "告警"}}})
+	h.must(err)
+	way.Steps[0].When = ""
+	if stored, err = h.api.Routes.Put(h.Context(), way); err != nil || len(stored.Warnings) > 0 {
+		t.Errorf("with all that it names it has the warnings %+v, %v", stored.Warnings, err)
+	}
+	_, err = h.api.Users.Put(h.Context(), posthouse.User{ID: "li.na", Language: "zh-CN", Addresses: map[string]string{"sms": "13800138000"}})
+	h.must(err)
+	shown, err := h.api.Routes.Preview(h.Context(), "alarm", posthouse.Draft{Template: "alarm", Payload: []byte("{}")})
+	h.must(err)
+	if m := shown.Notifications[0].Steps[0].Messages; len(m) != 1 || m[0].Language != "zh" || m[0].Problem != "" {
+		t.Errorf("the preview shows %+v", m)
+	}
+	way.Steps[0].When = `prority == "high"`
+	if _, err := h.api.Routes.Put(h.Context(), way); !slices.Equal(paths(err), []string{"steps[0].when"}) {
+		t.Errorf("a name that no message has: %v", err)
+	}
+	hours := []posthouse.QuietHours{{From: "22:00", To: "08:00", Days: "days_off", Calendar: "holidays"}}
+	if _, err := h.api.Tenants.Put(h.Context(), "default", wire.PutTenant{QuietHours: hours}); !slices.Equal(paths(err), []string{"quiet_hours[0].calendar"}) {
+		t.Errorf("a tenant's calendar that is no roster: %v", err)
+	}
+	if _, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "sms", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{QuietHours: hours}}); !slices.Equal(paths(err), []string{"quiet_hours[0].calendar"}) {
+		t.Errorf("a channel's calendar that is no roster: %v", err)
+	}
+}
