@@ -185,4 +185,5 @@ type AckVia string
 const (
 	AckAPI  AckVia = "api"
 	AckLink AckVia = "link"
+	AckCard AckVia = "card" // a button of the provider's card
 )

@@ -284,3 +284,39 @@ func TestFLEET_AStreamGoesOnBehindLastEventID(t *testing.T) {
 		h.Errorf("an id that is none is answered with %d %s, %v", res.StatusCode, text, err)
 	}
 }
+
+// A button of a card whose key is ${ack_key} acknowledges the notification that its message is of, and no other.
+func TestAButtonOfACardAcknowledges(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		ctx := h.Context()
+		path := h.application("wecom", callbackKey)
+		h.must(h.sim.CallBack(ctx, "wecom", simulator.Callback{URL: h.url + path, Token: callbackToken, AESKey: callbackKey, Receiver: "ww1"}))
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"wecom"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+		notice := func(user, key string) string {
+			sent, err := h.api.Messages.Send(ctx, posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: user}}, Content: &posthouse.Content{
+				Type: posthouse.TemplateContent, Extra: json.RawMessage(`{"card_type":"button_interaction","main_title":{"title":"Disk full"},"button_list":[{"text":"I have it","key":"` + key + `"}]}`),
+			}})
+			h.must(err)
+			id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+			h.eventually("the card of "+user+" is sent", func() bool {
+				n, err := h.api.Notifications.Get(ctx, id)
+				h.must(err)
+				return len(n.Deliveries) == 1 && n.Deliveries[0].State == posthouse.Sent
+			})
+			return id
+		}
+		other, one := notice("li.na", "ack.of-nobody"), notice("wang.wei", "${ack_key}")
+		h.must(h.sim.Press(simulator.Press{User: "li.na"}))
+		h.must(h.sim.Press(simulator.Press{User: "wang.wei", Times: 3}))
+		n := h.turns(one, posthouse.NotificationAcknowledged)
+		if n.Ack.By != "wang.wei" || n.Ack.Via != posthouse.AckCard || !strings.Contains(string(n.Ack.Evidence), `"address":"wang.wei"`) {
+			h.Errorf("the acknowledgement is %+v with %s", n.Ack, n.Ack.Evidence)
+		}
+		h.eventually("all calls are answered", func() bool { return h.metric(`posthouse_callbacks_total{channel="wecom",outcome="taken"}`) == 5 }) // with the look at the address
+		n, err := h.api.Notifications.Get(ctx, other)
+		h.must(err)
+		if n.State != posthouse.NotificationWaiting {
+			h.Errorf("a key of nobody's has made a notification %s", n.State)
+		}
+	})
+}

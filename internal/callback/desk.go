@@ -85,6 +85,8 @@ type Options struct {
 	// Feed takes what else providers tell, and Messages finds which delivery it is about. Defaults to none: it is not kept.
 	Feed     Feed
 	Messages Messages
+	// Pressed is told of each event before the feed is. An error has the provider tell it again. Defaults to none.
+	Pressed func(ctx context.Context, tenant string, e *posthouse.FeedEvent) error
 	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
 	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
 	// AgainMember does so with a member of a campaign, once however often it is told. Defaults to none.

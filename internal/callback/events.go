@@ -34,6 +34,12 @@ func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []ch
 		if err := d.find(ctx, e.Delivery, &list[i].FeedEvent); err != nil {
 			return err
 		}
+		if d.o.Pressed == nil {
+			continue
+		}
+		if err := d.o.Pressed(ctx, whose.Tenant, &list[i].FeedEvent); err != nil {
+			return err
+		}
 	}
 	told, err := d.o.Feed.Tell(ctx, now, list)
 	if err != nil {

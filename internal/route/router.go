@@ -1,6 +1,7 @@
 package route
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -63,6 +64,8 @@ type Router struct {
 	Log       *slog.Logger
 	// Link makes the address at which somebody acknowledges a notification. Defaults to none.
 	Link func(tenant, notification, user string) (string, error)
+	// Key makes what the button of a card tells back when somebody acknowledges by it. Defaults to none.
+	Key func(tenant, notification, user string) (string, error)
 	// PreferencesLink makes the address at which a user chooses which messages to get, empty for one who is no user. Defaults to none.
 	PreferencesLink func(tenant, kind string, of posthouse.Preferences) (string, error)
 	// Quiet says until when a person is to be left alone on a channel, zero for not. Defaults to never.
@@ -625,8 +628,18 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 		}
 	}
 	if d.Content != nil {
-		c, links := *d.Content, strings.NewReplacer(linkMark, link, preferencesMark, chooses)
+		key := ""
+		if r.Key != nil && bytes.Contains(d.Content.Extra, []byte(keyMark)) {
+			var err error
+			if key, err = r.Key(n.Tenant, n.ID, cmp.Or(to.User, to.Address)); err != nil {
+				return d, fmt.Errorf("make the key of an acknowledgement: %w", err)
+			}
+		}
+		c, links := *d.Content, strings.NewReplacer(linkMark, link, preferencesMark, chooses, keyMark, key)
 		c.Title, c.Text = links.Replace(c.Title), links.Replace(c.Text)
+		if len(c.Extra) > 0 { // none of them needs an escape in JSON
+			c.Extra = []byte(links.Replace(string(c.Extra)))
+		}
 		d.Content = &c
 		return d, nil
 	}
@@ -646,8 +659,9 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 	return d, err
 }
 
-// Marks of links in a finished text: by which it is acknowledged, and to the recipient's preferences.
+// Marks of links in a finished content: by which it is acknowledged, and to the recipient's preferences.
 const (
 	linkMark        = "${ack_url}"
+	keyMark         = "${ack_key}" // in what only a provider knows: the key of a card's button
 	preferencesMark = "${preferences_url}"
 )

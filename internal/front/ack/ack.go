@@ -76,7 +76,10 @@ func (l *Links) Link(tenant, notification, user string) (string, error) {
 }
 
 // open reads a link's token; false is one that is none.
-func (l *Links) open(token string) (c claim, ok bool) {
+func (l *Links) open(token string) (claim, bool) { return l.claimOf(token, sealedAs) }
+
+// claimOf reads a token that was sealed for a purpose.
+func (l *Links) claimOf(token, purpose string) (c claim, ok bool) {
 	if len(token) > 2000 {
 		return c, false
 	}
@@ -84,7 +87,7 @@ func (l *Links) open(token string) (c claim, ok bool) {
 	if err != nil {
 		return c, false
 	}
-	text, err := l.Sealer.Open(string(sealed), sealedAs)
+	text, err := l.Sealer.Open(string(sealed), purpose)
 	return c, err == nil && json.Unmarshal([]byte(text), &c) == nil
 }
 

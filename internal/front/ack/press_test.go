@@ -1,0 +1,78 @@
+package ack
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// plainly seals by writing down what for.
+type plainly struct{}
+
+func (plainly) Seal(plain, aad string) (string, error) { return aad + "|" + plain, nil }
+
+func (plainly) Open(text, aad string) (string, error) {
+	if plain, ok := strings.CutPrefix(text, aad+"|"); ok {
+		return plain, nil
+	}
+	return "", posthouse.Errorf(posthouse.CodeInvalid, "it was sealed for something else")
+}
+
+// book is one notification.
+type book struct{ posthouse.Notification }
+
+func (b *book) Get(context.Context, work.Viewer, string) (posthouse.Notification, error) {
+	return b.Notification, nil
+}
+
+func (b *book) Acknowledge(_ context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error) {
+	b.Tenant, b.ID, b.Ack = v.Tenant, id, &posthouse.Acknowledgement{By: by, Via: via, Evidence: evidence}
+	return b.Notification, nil
+}
+
+// A key acknowledges wherever the provider tells it, by whoever pressed it where that is known, and in its own tenant alone. The token of a
+// link is no key.
+func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
+	t.Parallel()
+	l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler), PublicURL: "https://post.example"}
+	key, err := l.Key("t1", "N1", "li.na")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := l.Link("t1", "N1", "li.na")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(key string, fields map[string]string, user string) *posthouse.FeedEvent {
+		return &posthouse.FeedEvent{Channel: "c", User: user, Callback: &posthouse.CallbackEvent{Event: "card.action.trigger", Address: "ou_1", Key: key, Fields: fields}}
+	}
+	for _, test := range []struct {
+		name, tenant, by string
+		event            *posthouse.FeedEvent
+	}{
+		{"the key of a button", "t1", "li.na", told(key, nil, "")},
+		{"a value of a button", "t1", "wang.wei", told("submit", map[string]string{"a": "b", "value.key": key, "z": "y"}, "wang.wei")},
+		{"another tenant's", "t2", "", told(key, nil, "")},
+		{"a key that is none", "t1", "", told("ack.rubbish", nil, "")},
+		{"another button", "t1", "", told("approve", map[string]string{"value.key": "x"}, "")},
+		{"the token of a link", "t1", "", told(keyMark+strings.TrimPrefix(link, "https://post.example"+Path), nil, "")},
+	} {
+		b := &book{}
+		l.Book = b
+		if err := l.Pressed(t.Context(), test.tenant, test.event); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		got := ""
+		if b.Ack != nil {
+			got = b.Ack.By
+		}
+		if got != test.by || got != "" && (b.Tenant != "t1" || b.ID != "N1" || b.Ack.Via != posthouse.AckCard || !strings.Contains(string(b.Ack.Evidence), "ou_1")) {
+			t.Errorf("%s: acknowledged as %+v, want by %q", test.name, b.Ack, test.by)
+		}
+	}
+}
