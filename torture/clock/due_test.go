@@ -26,6 +26,7 @@ var fractions = []time.Duration{
 func TestD4NothingStartsEarly(t *testing.T) {
 	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		t.Parallel()
 		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2), Env: []string{"POSTHOUSE_POLL=20ms"}})
 		h.PutChannel(t, h.Channel("generic"))
 		n := house.Size(280, 5600)
@@ -204,6 +205,7 @@ func spread(t *testing.T, h *house.House, herd map[int]string, each int, due tim
 func TestD6DeadlinesHoldThroughAnOutage(t *testing.T) {
 	t.Parallel()
 	house.EachDatabase(t, func(t *testing.T, db house.Database) {
+		t.Parallel()
 		h := house.Open(t, house.Options{DSN: db.DSN(t), Members: db.Several(2)})
 		outage := simulator.Fault{Kind: simulator.ServerError, Status: http.StatusServiceUnavailable}
 		h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{outage}})

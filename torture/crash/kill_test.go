@@ -20,7 +20,7 @@ func TestA1KillsLoseNothing(t *testing.T) {
 		t.Parallel()
 		few := 4
 		if db == house.SQLite {
-			few = 20
+			few = 10
 		}
 		t.Run("retry", func(t *testing.T) { kills(t, db, posthouse.Retry, house.Size(few, 200)) })
 		t.Run("hold", func(t *testing.T) { kills(t, db, posthouse.Hold, house.Size(3, 200)) })
