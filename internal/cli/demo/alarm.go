@@ -65,8 +65,8 @@ func startAlarm(ctx context.Context, c *client.Client, at provided) (message str
 	return out.Accepted[0].ID, nil
 }
 
-// linkIn finds the link in a text message.
-var linkIn = regexp.MustCompile(`https?://\S+/ack/\S+`)
+// linkIn finds the link in a text message, and what is the same in all.
+var linkIn = regexp.MustCompile(`(https?://\S+/ack/)\S+`)
 
 // takeNote waits until the link has arrived on a phone, and presses the button of its page as a person would.
 func takeNote(ctx context.Context, c *client.Client, sim *simulator.Simulator, message string) (a Alarm, err error) {

@@ -167,7 +167,7 @@ func (v *voice) showSMS(list []SMS) {
 		case string(simulator.Lost):
 			mark = "  (" + v.words.lost + ")"
 		}
-		v.line("  %s → %s  %s%s\n", m.Phone, m.To, config.Printable(m.Text), mark)
+		v.line("  %s → %s  %s%s\n", m.Phone, m.To, config.Printable(linkIn.ReplaceAllString(m.Text, "${1}…")), mark)
 	}
 }
 
