@@ -237,10 +237,12 @@ func TestADigestIsRefusedByName(t *testing.T) {
 		"by":        {Name: "d", Window: hour, By: "map(payload, 1)"},
 		"template":  {Name: "d", Window: hour, Template: "none"},
 		"time_zone": {Name: "d", Cron: "0 18 * * *", TimeZone: "Nowhere"},
+		"cron ":     {Name: "d", Cron: "0 9 31 4 *"},
+		"by ":       {Name: "d", Window: hour, By: "paylod.cluster"},
 		"line":      {Name: "d", Window: hour, Line: "${"},
 	} {
 		_, err := h.api.Digests.Put(h.Context(), d)
-		if got := paths(err); !slices.Contains(got, path) {
+		if got := paths(err); !slices.Contains(got, strings.TrimSpace(path)) {
 			h.Errorf("%+v: problems of %v, want one of %s (%v)", d, got, path, err)
 		}
 	}

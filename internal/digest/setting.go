@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,8 +54,10 @@ func Check(d *posthouse.Digest, p *draft.Problems) {
 	if zone, err := time.LoadLocation(d.TimeZone); err != nil || zone == time.Local {
 		p.Add("time_zone", "is %.80q: want a name such as Asia/Shanghai", d.TimeZone)
 	} else if d.Cron != "" {
-		if _, err := remind.Cron(d.Cron, zone); err != nil {
+		if next, err := remind.Cron(d.Cron, zone); err != nil {
 			p.Add("cron", "%v", err)
+		} else if _, comes := next(time.Now()); !comes {
+			p.Add("cron", `is %.80q, which never comes: no date has this day and month; want one such as "0 18 * * *"`, d.Cron)
 		}
 	}
 	if d.TimeZone != "" && d.Cron == "" {
@@ -68,6 +71,8 @@ func Check(d *posthouse.Digest, p *draft.Problems) {
 	}
 	if _, err := keys.Compile(d.By); err != nil {
 		p.Add("by", "%v", err)
+	} else if i := slices.IndexFunc(expression.Names(d.By), func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
+		p.Add("by", `asks for %.60q, which no message has: want %s, such as payload.cluster`, expression.Names(d.By)[i], strings.Join(names, ", "))
 	}
 	p.Word("template", d.Template, draft.MaxWord)
 	if p.Text("line", d.Line, maxLine); d.Line != "" {
@@ -76,6 +81,9 @@ func Check(d *posthouse.Digest, p *draft.Problems) {
 		}
 	}
 }
+
+// names are those that the By of a digest may use.
+var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type"}
 
 // keys are what the By of a digest is made of.
 var keys = expression.Rules{

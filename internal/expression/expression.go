@@ -84,3 +84,24 @@ func (v *visitor) Visit(node *ast.Node) {
 		}
 	}
 }
+
+// Names are those that an expression uses, each once. It was compiled.
+func Names(source string) []string {
+	tree, err := parser.Parse(source)
+	if err != nil {
+		return nil
+	}
+	var v identifiers
+	ast.Walk(&tree.Node, &v)
+	return v
+}
+
+// identifiers collects names.
+type identifiers []string
+
+// Visit is ast.Visitor's.
+func (v *identifiers) Visit(node *ast.Node) {
+	if n, is := (*node).(*ast.IdentifierNode); is && !slices.Contains(*v, n.Value) {
+		*v = append(*v, n.Value)
+	}
+}

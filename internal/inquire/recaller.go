@@ -179,6 +179,9 @@ func (r *Recaller) take(ctx context.Context, group []posthouse.Delivery) (reason
 	if !ok || ch.Settings.Pulled {
 		return state.ReasonRecallUnable, channel.Result{Error: fmt.Sprintf("what the driver %s has sent cannot be taken back", ch.Stored.Driver)}, false
 	}
+	if d.Gathered {
+		return failed("it was sent in a digest with others: recall the message of the delivery that the collection %s left by", d.Collection)
+	}
 	if d.ProviderRef == "" {
 		return failed("it has no reference by which its provider would know it")
 	}
@@ -187,8 +190,6 @@ func (r *Recaller) take(ctx context.Context, group []posthouse.Delivery) (reason
 	case err != nil:
 		r.Log.Warn("the history of a delivery that is to be recalled cannot be read", "delivery", d.ID, "error", err)
 		return failed("its history cannot be read right now")
-	case sent.Type == posthouse.EventGather:
-		return failed("it was sent in a digest with others: recall the digest's message")
 	case sent.Code == channel.CodeShared:
 		return failed("the provider was told it in one call with other messages, and would take these back too")
 	}

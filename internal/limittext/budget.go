@@ -24,8 +24,15 @@ func Budget(text string) (*posthouse.Budget, error) {
 
 func readBudget(text string) (b *posthouse.Budget, err error) {
 	b = &posthouse.Budget{}
-	text, b.TimeZone, _ = strings.Cut(text, "@")
+	text, zone, _ := strings.Cut(text, "@")
 	parts := strings.Split(text, "/")
+	for _, part := range strings.Split(zone, "/") { // options may follow the zone, too
+		if strings.Contains(part, "=") {
+			parts = append(parts, part)
+		} else {
+			b.TimeZone = strings.TrimPrefix(b.TimeZone+"/"+part, "/")
+		}
+	}
 	if len(parts) < 2 {
 		return nil, errors.New("no period")
 	}

@@ -107,8 +107,8 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 	if s.When != "" {
 		if _, err := compile(s.When); err != nil {
 			p.Add(path+"when", "%v", err)
-		} else if i := slices.IndexFunc(named(s.When), func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
-			p.Add(path+"when", `asks for %.60q, which no message has: want %s, such as priority == "high"`, named(s.When)[i], strings.Join(names, ", "))
+		} else if i := slices.IndexFunc(expression.Names(s.When), func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
+			p.Add(path+"when", `asks for %.60q, which no message has: want %s, such as priority == "high"`, expression.Names(s.When)[i], strings.Join(names, ", "))
 		}
 	}
 }

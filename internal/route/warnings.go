@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/parser"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/expression"
 )
 
 // Warnings say what of a route would not work now, and may tomorrow: a roster, a role or a template that is not there yet, or a roster
@@ -87,30 +86,9 @@ func (r *Router) unknownTemplates(ctx context.Context, tenant string, s *posthou
 // names are what a condition can ask for.
 var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "hour", "weekday"}
 
-// named are the names that a condition uses, each once. It was compiled.
-func named(source string) []string {
-	tree, err := parser.Parse(source)
-	if err != nil {
-		return nil
-	}
-	var v identifiers
-	ast.Walk(&tree.Node, &v)
-	return v
-}
-
-// identifiers collects names.
-type identifiers []string
-
-// Visit is ast.Visitor's.
-func (v *identifiers) Visit(node *ast.Node) {
-	if n, is := (*node).(*ast.IdentifierNode); is && !slices.Contains(*v, n.Value) {
-		*v = append(*v, n.Value)
-	}
-}
-
 // never reports whether a condition is false at every hour of every day, where it asks for nothing else.
 func never(source string) bool {
-	for _, name := range named(source) {
+	for _, name := range expression.Names(source) {
 		if name != "hour" && name != "weekday" {
 			return false
 		}

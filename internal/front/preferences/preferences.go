@@ -200,5 +200,8 @@ func (r resource) revoke(c *web.Call) error {
 		return nil
 	})
 	c.Changed(map[string]int64{"links": before.Links}, map[string]int64{"links": after.Links})
-	return err
+	if err != nil {
+		return err
+	}
+	return r.Choices.Refresh(c.Context()) // the next link is made of the new count
 }
