@@ -49,14 +49,15 @@ func (w *world) collection() posthouse.Collection {
 func (w *world) join() {
 	m := &posthouse.Message{ID: posthouse.NewID(), Kind: "disk"}
 	d := posthouse.Delivery{ID: posthouse.DeliveryID(m.ID, 1), Message: m.ID, State: posthouse.Pending, Recipient: posthouse.Recipient{User: "u"}}
-	next, joined, err := work.Plan{}, false, error(nil)
+	var next work.Plan
+	var err error
+	joined := true
 	if w.plan.ID != "" {
 		next, joined, err = digest.Law{}.Join(w.plan, m, &d, w.now)
 		w.must(err)
 	} else {
 		next, err = digest.Law{}.Open(w.gathered(), m, &d, w.now)
 		w.must(err)
-		joined = true
 	}
 	if !joined {
 		return // it opens another one
