@@ -36,6 +36,7 @@ func (h *house) application(name, aesKey string) string {
 func (h *house) listener() chan posthouse.FeedEvent {
 	h.Helper()
 	heard := make(chan posthouse.FeedEvent, 1000)
+	h.followed()
 	ctx, stop := context.WithCancel(h.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -53,6 +54,19 @@ func (h *house) listener() chan posthouse.FeedEvent {
 		}
 	})
 	return heard
+}
+
+// followed has the feed written from now on: a stream is answered once somebody is known to follow.
+func (h *house) followed() {
+	h.Helper()
+	req, err := http.NewRequestWithContext(h.Context(), http.MethodGet, h.url+"/v1/events/stream", http.NoBody)
+	h.must(err)
+	req.Header.Set("Authorization", "Bearer "+h.key)
+	res, err := http.DefaultClient.Do(req)
+	h.must(err)
+	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusOK {
+		h.Fatalf("a stream: %d, %v", res.StatusCode, err)
+	}
 }
 
 // callback is the next event of providers among those that were heard.
