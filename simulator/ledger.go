@@ -87,7 +87,7 @@ func (l *ledger) cut(provider string) {
 // entry is one request as the ledger sees it.
 type entry struct {
 	idempotent          bool
-	together            bool // all arrivals have the first one's id
+	together            bool // all arrivals have one id
 	malformed, violated bool
 	arrivals            []Arrival
 }
@@ -101,13 +101,17 @@ func (l *ledger) record(f *fake, e entry) error {
 	st.Requests++
 	st.Malformed += one(e.malformed)
 	st.Violations += one(e.violated)
+	id := ""
 	for i := range e.arrivals {
 		a := &e.arrivals[i]
 		l.seq++
 		a.Seq = l.seq
 		l.number(f.prefix, e.idempotent, a)
 		if e.together && a.ID != "" {
-			a.ID = e.arrivals[0].ID
+			if id == "" { // that of the first which was not refused
+				id = a.ID
+			}
+			a.ID = id
 		}
 		l.totals.count(a)
 		st.Totals.count(a)
