@@ -6,12 +6,9 @@
 package ack
 
 import (
-	"bytes"
 	"context"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
-	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,15 +34,9 @@ type Book interface {
 	Acknowledge(ctx context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error)
 }
 
-// Sealer seals links and opens them.
-type Sealer interface {
-	Seal(plain, aad string) (string, error)
-	Open(text, aad string) (string, error)
-}
-
 // Links makes links and takes them.
 type Links struct {
-	Sealer Sealer
+	Sealer secret.Sealer
 	// PublicURL is where people reach the server, without a slash at its end.
 	PublicURL string
 	Book      Book
@@ -62,39 +53,19 @@ type claim struct {
 	Until        int64  `json:"e"` // seconds since 1970
 }
 
-// sealedAs binds a link to its purpose.
-var sealedAs = secret.AAD("acknowledgement")
+// asLink keeps the token of a link from serving for something else.
+const asLink = "acknowledgement"
 
 // Link is the address at which somebody acknowledges a notification.
 func (l *Links) Link(tenant, notification, user string) (string, error) {
-	text, err := json.Marshal(claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
-	if err != nil {
-		return "", err
-	}
-	sealed, err := l.Sealer.Seal(string(text), sealedAs)
-	return l.PublicURL + Path + base64.RawURLEncoding.EncodeToString([]byte(sealed)), err
-}
-
-// open reads a link's token; false is one that is none.
-func (l *Links) open(token string) (claim, bool) { return l.claimOf(token, sealedAs) }
-
-// claimOf reads a token that was sealed for a purpose.
-func (l *Links) claimOf(token, purpose string) (c claim, ok bool) {
-	if len(token) > 2000 {
-		return c, false
-	}
-	sealed, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		return c, false
-	}
-	text, err := l.Sealer.Open(string(sealed), purpose)
-	return c, err == nil && json.Unmarshal([]byte(text), &c) == nil
+	token, err := secret.SealToken(l.Sealer, asLink, claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
+	return l.PublicURL + Path + token, err
 }
 
 //go:embed page.html style.css
 var files embed.FS
 
-var page = template.Must(template.ParseFS(files, "page.html"))
+var page = web.NewLinkedPage(Path, files)
 
 // shown is what the page is drawn of.
 type shown struct {
@@ -109,23 +80,14 @@ type shown struct {
 
 // ServeHTTP shows the page, and acknowledges where its button was pressed.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	web.LinkedPage(h)
-	s := shown{Lang: web.Language(r), Token: strings.TrimPrefix(r.URL.Path, Path)}
+	token, ok := page.Begin(w, r)
+	if !ok {
+		return
+	}
+	s := shown{Lang: web.Language(r), Token: token}
 	s.T = texts[s.Lang]
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost:
-	default:
-		h.Set("Allow", "GET, HEAD, POST")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-		return
-	}
-	if s.Token == "style.css" {
-		http.ServeFileFS(w, r, files, "style.css")
-		return
-	}
-	c, ok := l.open(s.Token)
-	if !ok || time.Now().Unix() > c.Until {
+	var c claim
+	if !secret.OpenToken(l.Sealer, asLink, token, &c) || time.Now().Unix() > c.Until {
 		l.draw(w, http.StatusNotFound, s, "bad")
 		return
 	}
@@ -169,15 +131,7 @@ func (l *Links) at(t time.Time) string {
 
 func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 	s.State = state
-	var out bytes.Buffer
-	if err := page.Execute(&out, s); err != nil {
-		l.Log.Error("the page of an acknowledgement cannot be drawn", "error", err)
-		http.Error(w, "", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = out.WriteTo(w) // who has left is told nothing
+	page.Draw(w, status, s, l.Log)
 }
 
 var texts = map[string]map[string]string{

@@ -2,7 +2,6 @@ package ack
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -17,21 +16,17 @@ import (
 // keyMark begins the keys of buttons by which notifications are acknowledged.
 const keyMark = "ack."
 
-// pressedAs binds the key of a button to its purpose: whoever follows what is pressed sees it, and can make no link of it.
-var pressedAs = secret.AAD("acknowledgement by a button")
+// asKey keeps the key of a button from serving as a link: whoever follows what is pressed sees it.
+const asKey = "acknowledgement by a button"
 
 // Key is what the button of a card tells back: bound to one person and one notification, as a link is.
 func (l *Links) Key(tenant, notification, user string) (string, error) {
-	text, err := json.Marshal(claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
-	if err != nil {
-		return "", err
-	}
-	sealed, err := l.Sealer.Seal(string(text), pressedAs)
-	return keyMark + base64.RawURLEncoding.EncodeToString([]byte(sealed)), err
+	token, err := secret.SealToken(l.Sealer, asKey, claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
+	return keyMark + token, err
 }
 
-// Pressed acknowledges by a button whose key a provider tells, by a callback that was verified. Whoever pressed it is named, where that
-// is known, and else whom the message was for. A key that is old, or none, is passed over.
+// Pressed acknowledges a notification where an event of a verified callback has the key of its button. It names the user who pressed the
+// button, or the message's recipient where the event does not tell the user. It passes over a key that is old, and one that is none.
 func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEvent) error {
 	key := e.Callback.Key
 	for _, name := range slices.Sorted(maps.Keys(e.Callback.Fields)) {
@@ -43,8 +38,8 @@ func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEve
 	if !is {
 		return nil
 	}
-	c, ok := l.claimOf(token, pressedAs)
-	if !ok || c.Tenant != tenant || time.Now().Unix() > c.Until {
+	var c claim
+	if !secret.OpenToken(l.Sealer, asKey, token, &c) || c.Tenant != tenant || time.Now().Unix() > c.Until {
 		l.Log.Warn("a button was pressed whose key acknowledges nothing, or no more", "tenant", tenant, "channel", e.Channel, "address", e.Callback.Address)
 		return nil
 	}

@@ -1,17 +1,12 @@
 package preferences
 
 import (
-	"bytes"
 	"context"
 	"embed"
-	"encoding/base64"
-	"encoding/json"
-	"html/template"
 	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -28,16 +23,10 @@ const Valid = 90 * 24 * time.Hour
 // maxForm bounds what the form sends, in bytes.
 const maxForm = 64 << 10
 
-// Sealer seals links and opens them.
-type Sealer interface {
-	Seal(plain, aad string) (string, error)
-	Open(text, aad string) (string, error)
-}
-
 // Links makes links to the page, and shows it.
 type Links struct {
 	*Desk
-	Sealer Sealer
+	Sealer secret.Sealer
 	// PublicURL is where people reach the server, without a slash at its end.
 	PublicURL string
 	Log       *slog.Logger
@@ -52,8 +41,8 @@ type claim struct {
 	Until  int64  `json:"e"`           // seconds since 1970
 }
 
-// sealedAs binds a link to its purpose.
-var sealedAs = secret.AAD("preferences")
+// purpose keeps the token of a link from serving for something else.
+const purpose = "preferences"
 
 // Link is the address at which a user chooses, in a message of a kind. Of the preferences the user and the count of revoked links count.
 func (l *Links) Link(tenant, kind string, of posthouse.Preferences) (string, error) {
@@ -63,31 +52,14 @@ func (l *Links) Link(tenant, kind string, of posthouse.Preferences) (string, err
 
 func (l *Links) link(tenant, kind string, of posthouse.Preferences) (url string, until time.Time, err error) {
 	until = time.Now().Add(Valid).Truncate(time.Second)
-	text, err := json.Marshal(claim{tenant, of.User, kind, of.Links, until.Unix()})
-	if err != nil {
-		return "", until, err
-	}
-	sealed, err := l.Sealer.Seal(string(text), sealedAs)
-	return l.PublicURL + Path + base64.RawURLEncoding.EncodeToString([]byte(sealed)), until, err
-}
-
-// open reads a link's token; false is one that is none.
-func (l *Links) open(token string) (c claim, ok bool) {
-	if len(token) > 3000 {
-		return c, false
-	}
-	sealed, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		return c, false
-	}
-	text, err := l.Sealer.Open(string(sealed), sealedAs)
-	return c, err == nil && json.Unmarshal([]byte(text), &c) == nil
+	token, err := secret.SealToken(l.Sealer, purpose, claim{tenant, of.User, kind, of.Links, until.Unix()})
+	return l.PublicURL + Path + token, until, err
 }
 
 //go:embed page.html style.css
 var files embed.FS
 
-var page = template.Must(template.ParseFS(files, "page.html"))
+var page = web.NewLinkedPage(Path, files)
 
 // choice is one box of the form.
 type choice struct {
@@ -113,23 +85,14 @@ type shown struct {
 
 // ServeHTTP shows the page, and stores what its form says.
 func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	web.LinkedPage(h)
-	s := shown{Lang: web.Language(r), Token: strings.TrimPrefix(r.URL.Path, Path)}
+	token, ok := page.Begin(w, r)
+	if !ok {
+		return
+	}
+	s := shown{Lang: web.Language(r), Token: token}
 	s.T = texts[s.Lang]
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost:
-	default:
-		h.Set("Allow", "GET, HEAD, POST")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-		return
-	}
-	if s.Token == "style.css" {
-		http.ServeFileFS(w, r, files, "style.css")
-		return
-	}
-	c, ok := l.open(s.Token)
-	if !ok || time.Now().Unix() > c.Until {
+	var c claim
+	if !secret.OpenToken(l.Sealer, purpose, token, &c) || time.Now().Unix() > c.Until {
 		l.draw(w, http.StatusNotFound, s, "bad")
 		return
 	}
@@ -242,15 +205,7 @@ func (l *Links) store(ctx context.Context, c claim, s *shown, form map[string][]
 
 func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 	s.State = state
-	var out bytes.Buffer
-	if err := page.Execute(&out, s); err != nil {
-		l.Log.Error("the page of preferences cannot be drawn", "error", err)
-		http.Error(w, "", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = out.WriteTo(w) // a reader who has left gets nothing
+	page.Draw(w, status, s, l.Log)
 }
 
 var texts = map[string]map[string]string{
