@@ -63,7 +63,7 @@ type Collection struct {
 	Digest        string `json:"digest"`
 	DigestVersion int    `json:"digest_version"`
 	Channel       string `json:"channel"`
-	// To is whom its delivery goes to.
+	// To is the recipient of its delivery.
 	To Recipient `json:"to"`
 	// By is the value that its messages have in common.
 	By   string `json:"by,omitempty"`

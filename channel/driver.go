@@ -114,7 +114,7 @@ type Recalled string
 
 // What became of it.
 const (
-	RecallDone    Recalled = "recalled" // nobody sees it any more, as far as the provider says; also where it was taken back before
+	RecallDone    Recalled = "recalled" // the provider shows it no more; also where it was taken back before
 	RecallLate    Recalled = "too_late" // the provider takes nothing back that is so old
 	RecallRefused Recalled = "failed"
 	RecallUnknown Recalled = "unknown" // the provider may have taken it back: the same call may be made again
@@ -122,9 +122,9 @@ const (
 
 // Recaller is a driver whose provider takes back what it has told.
 type Recaller interface {
-	// Recall takes back what one call has told, by its Result.Ref; sent is when. It does so for all whom that call told: the caller
-	// knows which deliveries these are, see [CodeShared]. Asked again, it answers the same. The Result has the provider's words; its
-	// class rate or transient says that a later call may end otherwise.
+	// Recall takes back the message of one call, by its Result.Ref; sent is the time of that call. It does so for all recipients of the
+	// call: the caller knows which deliveries these are, see [CodeShared]. A second call answers the same. The Result has the provider's
+	// words; its class rate or transient says that a later call may end otherwise.
 	Recall(ctx context.Context, ref string, sent time.Time) (Recalled, Result)
 }
 

@@ -149,8 +149,8 @@ func refusedKind(p *posthouse.Preferences, kind string) string {
 	return fmt.Sprintf("its recipient has switched off the kind %.80s", kind)
 }
 
-// For is what holds of users' choices for messages of a kind, by user; one who has chosen nothing is missing. Of what is critical or mandatory
-// the order of channels alone holds.
+// For returns the choices that hold for messages of a kind, by user. A user without choices is missing. For critical messages and mandatory
+// kinds only the order of channels holds.
 func (c *Choices) For(ctx context.Context, tenant, kind string, critical bool, users []string) (map[string]posthouse.Preferences, error) {
 	mandatory, any := c.of(tenant)
 	if !any || len(users) == 0 {

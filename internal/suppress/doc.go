@@ -1,6 +1,5 @@
-// Package suppress knows to whom nothing is sent. It asks what users of the directory want, and keeps the addresses to which
-// nothing is sent: each in the form in which its channels keep it, one by one, from files, and by what providers tell.
+// Package suppress knows which recipients get no messages. It reads what users of the directory have chosen. It keeps suppressed addresses,
+// each in the form of its channel, from single calls, from files and from providers.
 //
-// It does not stop a send: the engine and the desk of agents ask the store after each start, and let nothing leave to whom
-// they find there.
+// It does not stop a send: the engine and the desk of agents ask it after each start, and end the deliveries that it names.
 package suppress

@@ -15,7 +15,8 @@ import (
 	"github.com/posthouse/posthouse/simulator"
 )
 
-// The demo's alarm: a robot posts it, and where nobody takes note, whoever is on duty is called and gets a link to acknowledge it.
+// The demo's alarm: a robot posts it in a group. When the group does not acknowledge it, the server calls the person on duty and sends a link,
+// by which that person acknowledges it.
 const (
 	alarmRoute  = "alarm"
 	callChannel = "call"

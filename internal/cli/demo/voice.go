@@ -42,7 +42,7 @@ var english = words{
 	lost:      "sent, and the phone did not say so",
 	fleet:     "handed in %d messages more, for %d accounts of WeCom: each finds out how fast it may go\n",
 	fleetHead: []string{"Calls a second", "Why"},
-	alarm:     "an alarm: %s posted it in a group; after %s without a word whoever is on duty was called, got a link, and acknowledged it: %s, by %s, %.1f s after it came\n",
+	alarm:     "an alarm: %s posted it in a group; after %s without an answer the person on duty got a call and a link: %s acknowledged it by %s, %.1f s after it came\n",
 	via:       map[posthouse.AckVia]string{posthouse.AckLink: "the link"},
 	digest:    "a digest: %d alerts became one post, which was %s\n",
 	places:    "Console    %s\nAPI        %s\nDocs       %s\nMetrics    %s\nSimulator  %s\nPhones     %s\nLog        %s\nAPI key    %s\n",

@@ -42,7 +42,7 @@ type list struct {
 	New     form
 }
 
-// form is a digest as somebody typed it.
+// form is a digest as it was typed.
 type form struct {
 	posthouse.Digest
 	WindowText, MaxText string

@@ -38,7 +38,7 @@ func Pages() host.Pages {
 
 // owner is what has quiet hours and caps.
 type owner interface {
-	// read is what it has. Whoever stores says with the tag what was read.
+	// read returns what it has, with a tag. store takes the tag, and is errMoved where somebody has changed it since.
 	read() (r rules, tag string, err error)
 	store(r rules, tag string) error
 	// address is that of its page, and about its name, empty of the tenant.
@@ -100,7 +100,7 @@ func (o ofChannel) store(r rules, tag string) error {
 	return err
 }
 
-// errMoved is that somebody else has changed what was read.
+// errMoved says that another person has changed what was read.
 var errMoved = errors.New("changed meanwhile")
 
 // page is what a page shows.

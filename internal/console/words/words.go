@@ -273,7 +273,7 @@ func decisionWords() map[string]Word {
 	return map[string]Word{
 		"decide":           {"Decide", "处理"},
 		"recall":           {"Recall the message", "撤回整条消息"},
-		"recall_help":      {"What has not been sent is cancelled. Of what was sent, WeCom, DingTalk work notifications and Feishu take back what is less than a day old; people may have read it by then. Other channels take nothing back. This cannot be undone.", "尚未发送的撤销；已发送的，企业微信应用、钉钉工作通知和飞书应用可以撤回一天之内的消息（收件人可能已经看过），其他渠道不能撤回。此操作无法恢复。"},
+		"recall_help":      {"Deliveries that have not started are cancelled. WeCom, DingTalk work notifications and Feishu take back messages that are less than a day old; people may have read them by then. Other channels take nothing back. You cannot undo this.", "尚未发送的撤销；已发送的，企业微信应用、钉钉工作通知和飞书应用可以撤回一天之内的消息（收件人可能已经看过），其他渠道不能撤回。此操作无法恢复。"},
 		"recalled_said":    {"The recall is over: the history below says what became of it. What remains, or failed, can be recalled again.", "撤回已执行，结果见下方记录；未完成或失败的可以再次撤回。"},
 		"cancel":           {"Cancel the message", "撤销整条消息"},
 		"cancel_help":      {"All recipients of the message who have not been sent to get nothing. This cannot be undone.", "该消息中尚未发送的收件人都不再发送，无法恢复。"},

@@ -35,8 +35,8 @@ func (b *book) Acknowledge(_ context.Context, v work.Viewer, id, by string, via 
 	return b.Notification, nil
 }
 
-// A key acknowledges wherever the provider tells it, by whoever pressed it where that is known, and in its own tenant alone. The token of a
-// link is no key.
+// A key acknowledges in whichever part of the event the provider puts it, and only in its own tenant. The user who pressed the button counts,
+// where the event tells that user. The token of a link is no key.
 func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 	t.Parallel()
 	l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler), PublicURL: "https://post.example"}
