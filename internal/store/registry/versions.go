@@ -94,7 +94,7 @@ func (s versions[T]) put(ctx context.Context, now time.Time, d T) (T, error) {
 
 // get reads one version of a document; version 0 means the latest.
 func (s versions[T]) get(ctx context.Context, tenant, name string, version int) (d T, err error) {
-	found := false
+	var found bool
 	if version == 0 {
 		d, found, err = s.latest(s.db.Often(ctx), tenant, name)
 	} else {
