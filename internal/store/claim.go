@@ -125,7 +125,7 @@ func (s Queue) claimFrom(ctx context.Context, now time.Time, c work.Claim, from 
 func dueRows(d *sqldb.Dialect, columns, since string) string {
 	return "SELECT " + columns + " FROM posthouse_queue" + d.By("posthouse_queue_due") + ` WHERE tenant = ? AND channel = ? AND priority = ? AND pin = ? AND state = 'pending'
 		AND ` + since + ` AND due_at <= ? AND (deadline = 0 OR deadline > ?) AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ?
-		ORDER BY due_at, id LIMIT ` + d.Limit
+		ORDER BY due_at, id LIMIT ?`
 }
 
 func (t claiming) claim(c work.Claim, from place) ([]work.Item, error) {

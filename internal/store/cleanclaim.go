@@ -115,7 +115,7 @@ func (t clearing) fly(b *boarding) error {
 	since, begin := b.from.since(t.DB.Dialect)
 	lane := []any{b.Tenant, b.Channel, sqldb.PriorityNumber(b.Priority)}
 	err = t.Query("SELECT due_at, id FROM posthouse_due"+t.DB.Dialect.By(sqldb.Primary)+" WHERE tenant = ? AND channel = ? AND priority = ? AND "+since+
-		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT "+t.DB.Dialect.Limit+t.DB.Dialect.Skip,
+		" AND due_at <= ? AND (SELECT value FROM posthouse_meta WHERE name = 'epoch') = ? ORDER BY due_at, id LIMIT ?"+t.DB.Dialect.Skip,
 		slices.Concat(lane, begin, []any{due, fmt.Sprint(b.Epoch), b.Max}), func(scan func(...any) error) error {
 			var p place
 			err := scan(&p.due, &p.id)

@@ -22,7 +22,7 @@ var errEnough = errors.New("enough rows were read")
 func (s Outbox) Outbox(ctx context.Context, now time.Time, kind work.Kind, max, bytes int) ([]work.Enqueued, error) {
 	due, args := s.db.Instant(now)
 	var list []work.Enqueued
-	err := s.db.Often(ctx)("SELECT id, tenant, draft, created_at, failures FROM posthouse_outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, seq LIMIT ?",
+	err := s.db.Look(ctx, "SELECT id, tenant, draft, created_at, failures FROM posthouse_outbox WHERE due_at <= "+due+ofKind(kind)+" ORDER BY due_at, created_at, seq LIMIT ?",
 		append(args, max), func(scan sqldb.Scanner) error {
 			var row work.Enqueued
 			var created int64

@@ -60,7 +60,7 @@ func (s Plans) PlansByRef(ctx context.Context, tenant string, kind work.PlanType
 // nothing: whoever writes one says which version he read.
 func (s Plans) DuePlans(ctx context.Context, now time.Time, max int) ([]work.Plan, error) {
 	due, args := s.db.Instant(now)
-	list, err := sqldb.All(s.db.Often(ctx), readPlan,
+	list, err := sqldb.All(s.db.Reads(ctx), readPlan,
 		"SELECT "+planColumns+" FROM posthouse_plans WHERE next_at > 0 AND next_at <= "+due+" ORDER BY next_at, id LIMIT ?", append(args, max)...)
 	return list, s.db.Coded(err, "look for due plans")
 }

@@ -103,7 +103,7 @@ func (s Audiences) Audience(ctx context.Context, tenant, name string) (work.Audi
 
 // AudienceOf reads a list by its id.
 func (s Audiences) AudienceOf(ctx context.Context, tenant, id string) (work.Audience, bool, error) {
-	a, found, err := sqldb.First(s.db.Often(ctx), readAudience, "SELECT "+audienceColumns+" FROM posthouse_audiences WHERE id = ? AND tenant = ?", id, tenant)
+	a, found, err := sqldb.First(s.db.Reads(ctx), readAudience, "SELECT "+audienceColumns+" FROM posthouse_audiences WHERE id = ? AND tenant = ?", id, tenant)
 	return a, found, s.db.Coded(err, "read an audience")
 }
 
@@ -213,7 +213,7 @@ func (s Audiences) Blocks(ctx context.Context, audience, part string, from int64
 
 // BlockAt reads the block of a part that begins at a place or is the last one before it.
 func (s Audiences) BlockAt(ctx context.Context, audience, part string, at int64) (work.Block, bool, error) {
-	b, found, err := sqldb.First(s.db.Often(ctx), readBlock, "SELECT "+blockColumns+" FROM posthouse_audience_blocks WHERE audience = ? AND part = ? AND first_seq <= ? ORDER BY first_seq DESC LIMIT 1",
+	b, found, err := sqldb.First(s.db.Reads(ctx), readBlock, "SELECT "+blockColumns+" FROM posthouse_audience_blocks WHERE audience = ? AND part = ? AND first_seq <= ? ORDER BY first_seq DESC LIMIT 1",
 		audience, part, at)
 	return b, found, s.db.Coded(err, "read an audience")
 }

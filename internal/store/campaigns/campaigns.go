@@ -99,7 +99,7 @@ func stepOf(c *work.Campaign) ([]any, error) {
 
 // Campaign reads a campaign by its name or its id.
 func (s Campaigns) Campaign(ctx context.Context, tenant, name string) (work.Campaign, bool, error) {
-	c, found, err := sqldb.First(s.db.Often(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE tenant = ? AND name = ?", tenant, name)
+	c, found, err := sqldb.First(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE tenant = ? AND name = ?", tenant, name)
 	if err == nil && !found && posthouse.ValidID(name) {
 		c, found, err = sqldb.First(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE id = ? AND tenant = ?", name, tenant)
 	}
@@ -137,7 +137,7 @@ func (s Campaigns) CampaignOf(ctx context.Context, id string) (work.Campaign, bo
 // LiveCampaigns are those of all tenants that something is still to be done for: that are scheduled, run or are paused, or that were
 // ended and still have members whose end is not written.
 func (s Campaigns) LiveCampaigns(ctx context.Context) ([]work.Campaign, error) {
-	list, err := sqldb.All(s.db.Often(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE state IN (?, ?, ?, ?, ?) AND finished_at = 0 ORDER BY id",
+	list, err := sqldb.All(s.db.Reads(ctx), readCampaign, "SELECT "+campaignColumns+" FROM posthouse_campaigns WHERE state IN (?, ?, ?, ?, ?) AND finished_at = 0 ORDER BY id",
 		string(posthouse.CampaignScheduled), string(posthouse.CampaignRunning), string(posthouse.CampaignPaused), string(posthouse.CampaignCancelled), string(posthouse.CampaignExpired))
 	return list, s.db.Coded(err, "list the campaigns that go on")
 }

@@ -121,7 +121,7 @@ func (s Segments) Segments(ctx context.Context, campaign string, behind work.Seg
 // SegmentsIn reads the segments that have any of the members from first to last, the oldest first. size is the largest that
 // a segment can be.
 func (s Segments) SegmentsIn(ctx context.Context, campaign string, first, last int64, size int) ([]work.Segment, error) {
-	list, err := sqldb.All(s.db.Often(ctx), readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE campaign = ? AND first_seq <= ? AND first_seq > ? AND last_seq >= ? ORDER BY id",
+	list, err := sqldb.All(s.db.Reads(ctx), readSegment, "SELECT "+segmentRead+" FROM posthouse_segments WHERE campaign = ? AND first_seq <= ? AND first_seq > ? AND last_seq >= ? ORDER BY id",
 		campaign, last, first-int64(size), first)
 	return list, s.db.Coded(err, "read the segments of members")
 }

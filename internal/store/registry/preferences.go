@@ -38,7 +38,7 @@ func (s Preferences) PreferencesOf(ctx context.Context, tenant string, users []s
 	found := map[string]posthouse.Preferences{}
 	for part := range sqldb.Parts(users, 500) {
 		clause, args := s.db.In("user_id", part)
-		err := s.db.Often(ctx)("SELECT "+preferencesTable.List+" FROM posthouse_preferences WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+		err := s.db.Reads(ctx)("SELECT "+preferencesTable.List+" FROM posthouse_preferences WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
 			p, err := readPreferences(scan)
 			found[p.User] = p
 			return err

@@ -68,7 +68,7 @@ func (s Suppressions) Suppressed(ctx context.Context, now time.Time, tenant, cha
 		return nil, err
 	}
 	var found map[string]string
-	err = s.db.Often(ctx)(text, args, func(scan sqldb.Scanner) error {
+	err = s.db.Look(ctx, text, args, func(scan sqldb.Scanner) error {
 		var address, reason string
 		if err := scan(&address, &reason); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (s Suppressions) Suppressed(ctx context.Context, now time.Time, tenant, cha
 // all of a tenant's when it is not.
 func (s Suppressions) lookup(tenant, channel string, now time.Time, addresses []string) (text string, args []any, err error) {
 	// Where a bare placeholder is compared with what an index is limited to, SQLite makes the plan anew for each value.
-	holds := "tenant = ? AND channel IN ('', ?) AND (until_at = 0 OR until_at > " + s.db.Dialect.Limit + ") AND "
+	holds := "tenant = ? AND channel IN ('', ?) AND (until_at = 0 OR until_at > " + s.db.Dialect.Blind + ") AND "
 	args = []any{tenant, channel, sqldb.Micros(now)}
 	switch d := s.db.Dialect; {
 	case d.Arrays:
@@ -109,7 +109,7 @@ const worthAsking = 4
 
 // AnySuppressed reports whether a tenant has any suppression: by the first of the key alone, which is never a search.
 func (s Suppressions) AnySuppressed(ctx context.Context, tenant string) (bool, error) {
-	_, some, err := sqldb.First(s.db.Often(ctx), sqldb.Word, "SELECT address FROM posthouse_suppressions WHERE tenant = ? LIMIT 1", tenant)
+	_, some, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT address FROM posthouse_suppressions WHERE tenant = ? LIMIT 1", tenant)
 	return some, s.db.Coded(err, "look for suppressions")
 }
 

@@ -17,7 +17,7 @@ func TestSuppressionsAreFoundByOnePlan(t *testing.T) {
 	if err != nil || len(args) != strings.Count(text, "?") {
 		t.Fatalf("%q with %d arguments, %v", text, len(args), err)
 	}
-	if strings.Contains(text, "until_at > ?") || !strings.Contains(text, "until_at > "+sqldb.SQLite.Limit) {
-		t.Errorf("the text is %q: want until_at to be compared with %q", text, sqldb.SQLite.Limit)
+	if strings.Contains(text, "until_at > ?") || !strings.Contains(text, "until_at > "+sqldb.SQLite.Blind) {
+		t.Errorf("the text is %q: want until_at to be compared with %q", text, sqldb.SQLite.Blind)
 	}
 }

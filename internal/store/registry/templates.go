@@ -109,9 +109,9 @@ func (s Templates) Template(ctx context.Context, tenant, name string, version in
 	var found bool
 	var err error
 	if version == 0 {
-		t, found, err = latestTemplate(s.db.Often(ctx), tenant, name)
+		t, found, err = latestTemplate(s.db.Reads(ctx), tenant, name)
 	} else {
-		t, found, err = sqldb.First(s.db.Often(ctx), readTemplate,
+		t, found, err = sqldb.First(s.db.Reads(ctx), readTemplate,
 			"SELECT "+templateColumns+" FROM posthouse_templates WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
 	}
 	if err != nil {

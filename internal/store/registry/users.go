@@ -300,7 +300,7 @@ func (s Users) Profiles(ctx context.Context, tenant string, ids []string) (map[s
 	found := map[string]posthouse.User{}
 	for part := range sqldb.Parts(ids, 500) {
 		clause, args := s.db.In("id", part)
-		err := s.db.Often(ctx)("SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
+		err := s.db.Look(ctx, "SELECT "+usersTable.List+" FROM posthouse_users WHERE "+clause+" AND tenant = ?", append(args, tenant), func(scan sqldb.Scanner) error {
 			u, err := readUser(scan)
 			found[u.ID] = u
 			return err

@@ -96,9 +96,9 @@ func (s versions[T]) put(ctx context.Context, now time.Time, d T) (T, error) {
 func (s versions[T]) get(ctx context.Context, tenant, name string, version int) (d T, err error) {
 	var found bool
 	if version == 0 {
-		d, found, err = s.latest(s.db.Often(ctx), tenant, name)
+		d, found, err = s.latest(s.db.Reads(ctx), tenant, name)
 	} else {
-		d, found, err = sqldb.First(s.db.Often(ctx), s.read, s.selects()+" WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
+		d, found, err = sqldb.First(s.db.Reads(ctx), s.read, s.selects()+" WHERE tenant = ? AND name = ? AND version = ?", tenant, name, version)
 	}
 	switch {
 	case err != nil:

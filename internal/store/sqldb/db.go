@@ -29,7 +29,7 @@ type DB struct {
 	stands    bool           // PostgreSQL tells on which timeline it stands
 	Log       *slog.Logger
 	lately    reading      // of the database's clock
-	often     often        // look-ups that stay prepared
+	prepared  prepared     // look-ups that stay prepared
 	way       Way          // how connections come to PostgreSQL; empty elsewhere
 	found     bool         // and nothing has said so
 	pins      string       // goes before a statement that is a transaction by itself, where no session holds what it needs

@@ -29,7 +29,7 @@ var MySQL = &Dialect{
 		Tables: "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema = DATABASE()",
 		Moment: func(column string) string { return "CAST(UNIX_TIMESTAMP(" + column + ") * 1000000 AS SIGNED)" },
 	},
-	Limit:      "?",
+	Blind:      "?",
 	Goose:      goose.DialectMySQL,
 	clock:      "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
 	instant:    "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",

@@ -23,7 +23,7 @@ var Postgres = &Dialect{
 	Schemes:    []string{"postgres", "postgresql"},
 	Pairs:      true,
 	Parted:     true,
-	Limit:      "?",
+	Blind:      "?",
 	Goose:      goose.DialectPostgres,
 	clock:      postgresClock,
 	instant:    postgresClock, // a sub-select is read once

@@ -36,7 +36,7 @@ var SQLite = &Dialect{
 	Upsert: onConflict,
 	Add:    addOnConflict,
 	Pairs:  true,
-	Limit:  "0 + ?",
+	Blind:  "0 + ?",
 
 	deleteByKey: "DELETE FROM %s",
 	GiveBack:    giveBackPages,

@@ -183,12 +183,25 @@ const lookTimeout = 30 * time.Second
 func (s *DB) Look(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	rows, err := s.Reader.QueryContext(ctx, s.Text(query), args...)
-	if err == nil {
-		err = Drain(rows, each)
-	}
+	err := s.look(ctx, s.Text(query), args, each)
 	s.doubt(err)
 	return err
+}
+
+func (s *DB) look(ctx context.Context, text string, args []any, each func(scan func(...any) error) error) error {
+	if !s.Dialect.OneWriter {
+		return Each(ctx, s.Reader, text, args, each)
+	}
+	prepared, err := s.prepared.take(ctx, s.Reader, text)
+	if err != nil {
+		return err
+	}
+	defer s.prepared.giveBack(prepared)
+	rows, err := prepared.stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return Drain(rows, each)
 }
 
 // Queryer is a database, a connection or a transaction of one.
@@ -218,7 +231,7 @@ func Drain(rows *sql.Rows, each func(scan func(...any) error) error) error {
 
 // Text is a query with the dialect's placeholders, made once.
 func (s *DB) Text(query string) string {
-	if !s.Dialect.dollar {
+	if !s.Dialect.dollar && !s.Dialect.OneWriter {
 		return query
 	}
 	if text, ok := s.Texts.Load(query); ok {
