@@ -86,6 +86,8 @@ func linkFaults() []linkFault {
 		{name: "round trips of 0 to " + (2 * jitter()).String(), unit: "messages", cause: slowLink},
 		{name: "slices of 1 to 16 bytes", unit: "messages", cause: slicedLink},
 		{name: "all connections reset", unit: "resets", cause: resets},
+		{name: "idle connections cut", unit: "cuts", cause: cuts(20*time.Millisecond, 0)},
+		{name: "connections cut that are older than 0.1 s", unit: "cuts", cause: cuts(0, 100*time.Millisecond)},
 		{name: "no new connections", unit: "refused connections", cause: refusals},
 		{name: "black holes of up to " + longestHole().String(), unit: "black holes", cause: blackHole},
 		{name: "connections that nobody knows any more", unit: "frozen connections", cause: frozen, long: true},
@@ -131,6 +133,20 @@ func resets(t *testing.T, l *linked, y *tally) int {
 		}
 	}
 	return n * len(l.links)
+}
+
+// cuts is a load balancer that keeps no idle connections, or a proxy that keeps no old ones.
+func cuts(idle, life time.Duration) func(t *testing.T, l *linked, y *tally) int {
+	return func(t *testing.T, l *linked, y *tally) (n int) {
+		want := house.Size(10, 1000)
+		house.Until(t, "connections to be cut", func() bool {
+			for _, p := range l.links {
+				n += p.Cut(idle, life)
+			}
+			return n >= want
+		})
+		return n
+	}
 }
 
 func refusals(t *testing.T, l *linked, y *tally) int {

@@ -142,6 +142,10 @@ func generically(plans map[string]string) map[string]string {
 	return plans
 }
 
+// spare is how long a connection may be idle, and how often that is looked at: a process with nothing to do keeps those that it uses all
+// the time, and what stands between may cut the others after a minute.
+const spare = 20 * time.Second
+
 // ownMode is pgx's parameter of a DSN for how statements are run. A pooler that keeps prepared statements in transaction mode, such as
 // pgbouncer from 1.21 on, bears cache_statement.
 const ownMode = "default_query_exec_mode="
@@ -153,7 +157,7 @@ func postgresPool(ctx context.Context, dsn string, way Way, primary *primary, se
 		return nil, err
 	}
 	config.MaxConns = max(config.MaxConns, 8)
-	config.MaxConnIdleTime = 5 * time.Minute
+	config.MaxConnIdleTime, config.HealthCheckPeriod = spare, spare
 	config.PingTimeout = cmp.Or(config.PingTimeout, 5*time.Second) // a connection that nobody knows any more must not hold up those behind it
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	own := config.ConnConfig.RuntimeParams

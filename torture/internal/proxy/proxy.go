@@ -101,6 +101,19 @@ func (p *Proxy) Freeze() int {
 	return len(open)
 }
 
+// Cut resets the connections over which nothing went for as long as idle, or which are older than life, as load balancers do and proxies
+// that allow no long ones; 0 spares them. It says how many there were.
+func (p *Proxy) Cut(idle, life time.Duration) (n int) {
+	now := time.Now()
+	for _, s := range p.open() {
+		quiet, old := now.Sub(time.Unix(0, s.moved.Load())), now.Sub(s.began)
+		if (idle > 0 && quiet >= idle || life > 0 && old >= life) && s.end(true) {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *Proxy) open() []*session {
 	p.mu.Lock()
 	defer p.mu.Unlock()

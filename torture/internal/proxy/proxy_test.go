@@ -170,3 +170,28 @@ func TestCloseEndsWhatWaitsInAHole(t *testing.T) {
 		t.Errorf("%d connections are open after Close", s.Open)
 	}
 }
+
+func TestIdleAndOldConnectionsAreCut(t *testing.T) {
+	t.Parallel()
+	addr, came := server(t)
+	p := start(t, Options{Target: addr})
+	c := dial(t, p)
+	defer (<-came).Close()
+	if n := p.Cut(time.Hour, time.Hour); n != 0 {
+		t.Errorf("%d of one young connection were cut", n)
+	}
+	if n := p.Cut(0, 1); n != 1 {
+		t.Errorf("%d of one old connection were cut", n)
+	}
+	if _, err := readAll(c); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client met %v, want a reset", err)
+	}
+	second := dial(t, p)
+	defer (<-came).Close()
+	if n := p.Cut(1, 0); n != 1 {
+		t.Errorf("%d of one idle connection were cut", n)
+	}
+	if _, err := readAll(second); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client met %v, want a reset", err)
+	}
+}

@@ -18,13 +18,17 @@ type session struct {
 	frozen atomic.Bool
 	mute   atomic.Bool // the server's answer is swallowed, and its end is that of the session
 	done   chan struct{}
+	began  time.Time
+	moved  atomic.Int64 // when something went either way, in Unix nanoseconds
 
 	mu    sync.Mutex // guards server until it is set, and ended
 	ended bool
 }
 
 func newSession(p *Proxy, client net.Conn) *session {
-	return &session{proxy: p, client: client, watch: p.options.Protocol.watcher(), done: make(chan struct{})}
+	s := &session{proxy: p, client: client, watch: p.options.Protocol.watcher(), done: make(chan struct{}), began: time.Now()}
+	s.moved.Store(s.began.UnixNano())
+	return s
 }
 
 // run connects to the server and carries bytes both ways until both have ended.
@@ -64,6 +68,7 @@ func (s *session) pump(up bool, from, to net.Conn) {
 	piece := make([]byte, pieceSize)
 	for {
 		n, err := from.Read(piece)
+		s.moved.Store(time.Now().UnixNano())
 		if n > 0 && !s.carry(up, to, piece[:n]) {
 			s.abort()
 			return
@@ -167,11 +172,12 @@ func (s *session) abort() { s.end(true) }
 // close ends a session that both sides have ended.
 func (s *session) close() { s.end(false) }
 
-func (s *session) end(reset bool) {
+// end ends the session, and reports whether it had not ended.
+func (s *session) end(reset bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return
+		return false
 	}
 	s.ended = true
 	close(s.done)
@@ -180,6 +186,7 @@ func (s *session) end(reset bool) {
 			shut(c, reset)
 		}
 	}
+	return true
 }
 
 // shut closes a connection; with reset, what is unsent is dropped and the peer is told.
