@@ -82,10 +82,10 @@ test: test-deps ## install what the tests need, and run them all: about 20 minut
 	@echo 'Vet:'
 	$(GO) vet ./...
 	@echo 'Every package:'
-	@$(GOTEST) -p $(AT_ONCE) -count=1 -timeout=20m ./...
+	@$(GOTEST) -p $(AT_ONCE) -count=1 -timeout=40m ./...
 	@if command -v gcc >/dev/null || command -v clang >/dev/null; then \
 		echo 'Once more with the race detector:'; \
-		CGO_ENABLED=1 $(GOTEST) -p $(AT_ONCE) $(RACE_FLAGS) -short -count=1 -timeout=15m $(RACE); \
+		CGO_ENABLED=1 $(GOTEST) -p $(AT_ONCE) $(RACE_FLAGS) -short -count=1 -timeout=40m $(RACE); \
 	else \
 		echo 'No C compiler, so no race detector.'; \
 	fi
