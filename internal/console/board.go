@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -78,7 +77,7 @@ func showChannels(v *visit) error {
 	}
 	// What needs somebody stands first.
 	slices.SortStableFunc(b.Rows, func(x, y boardRow) int { return cmp.Compare(x.rank(), y.rank()) })
-	b.cut(v)
+	b.Rows, b.Next = cut(v, b.Rows, boardLength)
 	return v.show("channels", "channels", b)
 }
 
@@ -125,22 +124,6 @@ func (b *board) shows(c posthouse.Channel) bool {
 	}
 	words := strings.ToLower(b.Words)
 	return strings.Contains(strings.ToLower(c.Name), words) || strings.Contains(strings.ToLower(c.Title), words) || strings.Contains(c.Driver, words)
-}
-
-// cut leaves one page of the rows.
-func (b *board) cut(v *visit) {
-	page, err := strconv.Atoi(v.query("page"))
-	if err != nil || page < 1 {
-		page = 1
-	}
-	from := min((page-1)*boardLength, len(b.Rows))
-	to := min(from+boardLength, len(b.Rows))
-	if to < len(b.Rows) {
-		q := v.r.URL.Query()
-		q.Set("page", strconv.Itoa(page+1))
-		b.Next = "?" + q.Encode()
-	}
-	b.Rows = b.Rows[from:to]
 }
 
 // driverTitles are the titles of the drivers by their names, in the visitor's language.

@@ -13,12 +13,26 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
+// campaignsPage is a page of the list of campaigns.
+type campaignsPage struct {
+	wire.Page[wire.CampaignListed]
+	States []choice // to choose from
+	State  string   // that is chosen
+	Older  string   // the query of the next page
+}
+
 func showCampaigns(v *visit) error {
-	page, err := v.call().Campaigns.List(v.ctx(), posthouse.CampaignState(v.query("state")), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
-	if err != nil {
+	p := campaignsPage{State: v.query("state")}
+	var err error
+	if p.Page, err = v.call().Campaigns.List(v.ctx(), posthouse.CampaignState(p.State), client.Filter{Cursor: v.query("cursor"), Limit: pageLength}); err != nil {
 		return err
 	}
-	return v.show("campaigns", "campaigns", page)
+	p.Older = v.onward(p.Next)
+	p.States = []choice{{Word: "all_campaigns", Link: v.at("campaigns"), Current: p.State == ""}}
+	for _, s := range posthouse.CampaignStates() {
+		p.States = append(p.States, choice{Name: string(s), Word: "campaign_" + string(s), Link: v.at("campaigns") + "?state=" + string(s), Current: p.State == string(s)})
+	}
+	return v.show("campaigns", "campaigns", p)
 }
 
 // march is what the page of a campaign shows.

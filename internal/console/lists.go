@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse/client"
@@ -57,12 +58,35 @@ func (v *visit) table(page string, t table, err error) error {
 	if err != nil {
 		return err
 	}
-	if t.Next != "" {
-		q := v.r.URL.Query()
-		q.Set("cursor", t.Next)
-		t.Next = "?" + q.Encode()
-	}
+	t.Next = v.onward(t.Next)
 	return v.show("table", page, t)
+}
+
+// onward is the query of the page that a cursor begins, empty for none.
+func (v *visit) onward(cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	q := v.r.URL.Query()
+	q.Del("page")
+	q.Set("cursor", cursor)
+	return "?" + q.Encode()
+}
+
+// cut is one page of rows that are read whole, and the query of the next, empty for none.
+func cut[T any](v *visit, rows []T, length int) (part []T, next string) {
+	page, err := strconv.Atoi(v.query("page"))
+	if err != nil || page < 1 {
+		page = 1
+	}
+	from := min(min(page-1, len(rows)/length+1)*length, len(rows)) // also of a number that is far behind the last page
+	to := min(from+length, len(rows))
+	if to < len(rows) {
+		q := v.r.URL.Query()
+		q.Set("page", strconv.Itoa(page+1))
+		next = "?" + q.Encode()
+	}
+	return rows[from:to], next
 }
 
 // house is what the page of the system shows.

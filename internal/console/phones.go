@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -44,17 +46,30 @@ func (p phone) Colour() string {
 
 // phonesPage is a page of the list.
 type phonesPage struct {
-	List []phone
-	Next string
+	List   []phone
+	States []choice // to choose from, with their counts
+	Any    bool     // there is a phone
+	Next   string
 }
 
+const (
+	// mostPhones is how many phones are counted by how they stand, and phonesLength how many of them are on a page.
+	mostPhones, phonesLength = 1000, 50
+)
+
 func showPhones(v *visit) error {
-	page, err := v.call().Agents.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
+	page, err := v.call().Agents.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: mostPhones})
 	if err != nil {
 		return err
 	}
-	p := phonesPage{Next: page.Next}
-	for _, a := range page.Items {
+	state, p := v.query("state"), phonesPage{Any: len(page.Items) > 0}
+	p.States = phoneStates(v, page.Items, state)
+	list := slices.DeleteFunc(page.Items, func(a posthouse.Agent) bool { return state != "" && stands(a) != state })
+	list, p.Next = cut(v, list, phonesLength)
+	if p.Next == "" {
+		p.Next = v.onward(page.Next)
+	}
+	for _, a := range list {
 		one, err := v.call().Agents.Get(v.ctx(), a.ID) // with what it holds
 		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 			continue // it was taken away meanwhile
@@ -65,6 +80,29 @@ func showPhones(v *visit) error {
 		p.List = append(p.List, phone{one})
 	}
 	return v.show("phones", "phones", p)
+}
+
+// stands is how a phone stands, by which the list is narrowed: what a person said of it, and else whether it calls.
+func stands(a posthouse.Agent) string {
+	if a.State != posthouse.AgentActive {
+		return string(a.State)
+	}
+	return strings.TrimPrefix(phone{wire.Agent{Agent: a}}.Alive(), "phone_")
+}
+
+// phoneStates are how phones stand, with how many of a list do.
+func phoneStates(v *visit, list []posthouse.Agent, chosen string) []choice {
+	counts := map[string]int{}
+	for _, a := range list {
+		counts[stands(a)]++
+	}
+	out := []choice{{Word: "all_phones", N: len(list), Link: v.at("phones"), Current: chosen == ""}}
+	for _, s := range []string{"alive", "silent", "never", string(posthouse.AgentPaused), string(posthouse.AgentDraining)} {
+		if n := counts[s]; n > 0 || chosen == s {
+			out = append(out, choice{Name: s, Word: "phone_" + s, N: n, Link: v.at("phones") + "?state=" + s, Current: chosen == s})
+		}
+	}
+	return out
 }
 
 // phoneLife is what the page of a phone shows.

@@ -60,6 +60,11 @@ func TestAPhoneShowsWhatItHoldsAndReported(t *testing.T) {
 	h.exec(fmt.Sprintf("UPDATE posthouse_agents SET last_seen_at = %d", time.Now().UnixMicro())) // what a role notes some time later
 	h.shows(h.page("viewer", at), "alive", got.Handouts[1].Delivery, "13800138001", "not yet", one.Delivery, "&lt;no signal&gt;", "not_sent")
 	h.shows(h.page("viewer", "/console/t/default/phones", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "在线", "柜台", `#held">1</a>`)
+	for chosen, there := range map[string]bool{"": true, "alive": true, "paused": false} {
+		if page := h.page("viewer", "/console/t/default/phones?state="+chosen); strings.Contains(page, `class="row" href="`+at+`"`) != there {
+			t.Errorf("narrowed to %q, the phone is listed: %t, want %t", chosen, !there, there)
+		}
+	}
 	if got := h.ask("viewer", "/console/t/default/phones/none", nil); got.status != http.StatusNotFound {
 		t.Errorf("a phone that is not there: %d", got.status)
 	}

@@ -58,7 +58,7 @@ func TestAScheduleIsStoredAndPaused(t *testing.T) {
 		t.Errorf("a second click: %d", got.status)
 	}
 	h.shows(h.page("viewer", one), "paused", "not made up for")
-	h.shows(h.page("viewer", at+"reminders"), "paused", "route:way")
+	h.shows(h.page("viewer", at+"reminders"), "paused", "Route way")
 	if got := act("resume", "paused"); got.to() != one+"?said=reminder_resumed_said" {
 		t.Errorf("resuming it: %d\n%s", got.status, got.body)
 	}

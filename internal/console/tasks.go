@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -13,9 +15,8 @@ import (
 func showTasks(v *visit) error {
 	page, err := v.call().Tasks.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
 	t := table{Columns: []string{"task", "title", "state", "notices", "warnings", "changed"}, Next: page.Next, Empty: "no_task", Hints: []string{"posthouse task event -f event.json"}}
-	f := frame{v: v}
 	for _, one := range page.Items {
-		t.Rows = append(t.Rows, []cell{{Text: one.Task, Link: v.at("tasks", one.Task)}, plain(one.Name), {Word: "task_" + one.State}, plain(fmt.Sprint(one.Notices)), plain(fmt.Sprint(one.Warnings)), plain(f.Clock(one.UpdatedAt))})
+		t.Rows = append(t.Rows, []cell{{Text: one.Task, Link: v.at("tasks", one.Task)}, plain(one.Name), {Word: "task_" + one.State}, plain(fmt.Sprint(one.Notices)), plain(fmt.Sprint(one.Warnings)), when(one.UpdatedAt)})
 	}
 	return v.table("tasks", t, err)
 }
@@ -42,13 +43,21 @@ func showReminders(v *visit) error {
 	if r.Page, err = v.call().Reminders.List(v.ctx(), client.Filter{Kind: r.Kind, Ref: r.Ref, Cursor: v.query("cursor"), Limit: pageLength}); err != nil {
 		return err
 	}
-	if r.Next != "" {
-		q := v.r.URL.Query()
-		q.Set("cursor", r.Next)
-		r.Older = "?" + q.Encode()
-	}
+	r.Older = v.onward(r.Next)
 	return v.show("reminders", "reminders", r)
 }
+
+// Called is what a list calls a reminder: what its messages say, or what they are of.
+func (f frame) Called(r wire.Reminder) string {
+	said := ""
+	if c := r.Draft.Content; c != nil {
+		said, _, _ = strings.Cut(cmp.Or(c.Title, c.Text), "\n")
+	}
+	return f.Short(cmp.Or(strings.TrimSpace(said), r.Draft.Template, r.Task, r.Draft.Kind, r.ID))
+}
+
+// Standing is how a reminder stands, in a word.
+func (frame) Standing(r wire.Reminder) string { return standing(r) }
 
 // recalled is what the page of a reminder shows.
 type recalled struct {

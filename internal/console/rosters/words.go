@@ -24,6 +24,7 @@ func texts() map[string]words.Word {
 		"duty_next":        {"Next", "下一班"},
 		"on_duty":          {"On duty", "值班人"},
 		"nobody_on_duty":   {"nobody", "无人值班"},
+		"empty_short":      {"Empty days", "空缺天数"},
 		"empty_ahead":      {"Days with nobody, of the next 28", "未来 28 天中无人值班的天数"},
 		"empty_days":       {"Nobody is on duty, and nobody is told, on", "以下日期无人值班，不会通知任何人："},
 		"several_days":     {"On duty on several days of the week", "一周内值班多天的人"},

@@ -3,6 +3,7 @@ package words
 // wizardWords are the texts of the way from a file of people to a campaign that runs.
 func wizardWords() map[string]Word {
 	return map[string]Word{
+		"all_campaigns":       {"All campaigns", "全部群发任务"},
 		"camp_name":           {"Name of the campaign", "群发任务名称"},
 		"new_campaign":        {"New campaign", "新建群发任务"},
 		"step_content":        {"What is said", "写内容"},

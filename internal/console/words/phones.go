@@ -5,6 +5,7 @@ func phoneWords() map[string]Word {
 	return map[string]Word{
 		"phones":              {"Phones", "发送端"},
 		"phone":               {"Phone", "发送端"},
+		"all_phones":          {"All phones", "全部发送端"},
 		"no_phone":            {"There is no phone or other program that fetches messages yet.", "还没有发送端（取走消息自行发送的手机或程序）。"},
 		"phone_alive":         {"alive", "在线"},
 		"phone_silent":        {"silent", "离线"},

@@ -89,6 +89,7 @@ func watchWords() map[string]Word {
 		"no_reminder":           {"There is no reminder yet.", "还没有提醒。"},
 		"ended_said":            {"The reminder has ended.", "提醒已结束。"},
 		"next_at":               {"Next", "下一次"},
+		"slots_short":           {"Sent / came", "已发 / 已到"},
 		"slots_sent":            {"Sent, of the moments that came", "已发送 / 已到时点"},
 		"slots_ahead":           {"What comes next", "接下来"},
 		"no_slot":               {"Nothing more comes.", "之后不再提醒。"},
