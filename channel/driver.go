@@ -228,6 +228,9 @@ type Type struct {
 	// Parameters says what a provider refuses of the parameters with which a message fills one of its templates, with paths below
 	// "payload". The plan of a campaign asks it. Defaults to nothing.
 	Parameters func(payload json.RawMessage) []posthouse.Problem
+	// Takes says what the provider takes as a parameter of one of its templates, by the parameter's name, such as "at most 20 characters",
+	// and is empty for one of which nothing is known. Defaults to nothing.
+	Takes func(parameter string) string
 	// Timeout bounds one call. Defaults to 10s.
 	Timeout time.Duration
 	// Limits are the provider's documented limits of all that a channel sends, with room left.

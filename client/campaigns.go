@@ -1,7 +1,10 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -90,11 +93,59 @@ func (c Campaigns) Who(ctx context.Context, name, address string) (wire.Campaign
 // Export writes every member and where it stands to w as it comes: in the format ndjson, or csv without formulas. outcome is
 // the only one that is told, empty for all. After an error, w has a part.
 func (c Campaigns) Export(ctx context.Context, w io.Writer, name, format, outcome string) error {
+	return c.ExportOf(ctx, w, name, format, MemberFilter{Outcome: outcome})
+}
+
+// MemberFilter says which members of a campaign are meant. The zero value means all.
+type MemberFilter struct {
+	Outcome string // where they stand
+	Code    string // of the reason why they ended like that
+	Limit   int    // how many at most
+}
+
+func (f MemberFilter) query(format string) url.Values {
 	q := url.Values{"format": {format}}
-	if outcome != "" {
-		q.Set("outcome", outcome)
+	for name, value := range map[string]string{"outcome": f.Outcome, "code": f.Code} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
-	return c.api.stream(ctx, request{method: http.MethodGet, path: path("campaigns", name, "members"), query: q}, w)
+	if f.Limit > 0 {
+		q.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return q
+}
+
+// ExportOf is Export for some of the members.
+func (c Campaigns) ExportOf(ctx context.Context, w io.Writer, name, format string, of MemberFilter) error {
+	return c.api.stream(ctx, request{method: http.MethodGet, path: path("campaigns", name, "members"), query: of.query(format)}, w)
+}
+
+// Members are some of the members and where they stand, in the order of the file. Give a limit: all of them may be millions.
+func (c Campaigns) Members(ctx context.Context, name string, of MemberFilter) (list []wire.CampaignMember, err error) {
+	var lines bytes.Buffer
+	if err := c.ExportOf(ctx, &lines, name, "ndjson", of); err != nil {
+		return nil, err
+	}
+	for from := json.NewDecoder(&lines); ; {
+		var m wire.CampaignMember
+		switch err := from.Decode(&m); {
+		case errors.Is(err, io.EOF):
+			return list, nil
+		case err != nil:
+			return list, err
+		}
+		list = append(list, m)
+	}
+}
+
+// Samples are what the first members would get after a change, which is not kept.
+func (c Campaigns) Samples(ctx context.Context, name string, change wire.CampaignChange) (wire.CampaignSamples, error) {
+	r, err := withBody(http.MethodPost, path("campaigns", name, "samples"), change)
+	if err != nil {
+		return wire.CampaignSamples{}, err
+	}
+	return call[wire.CampaignSamples](ctx, c.api, r)
 }
 
 // Refused writes the records that could not be read to w, in the format ndjson or csv.

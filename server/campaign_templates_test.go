@@ -91,7 +91,7 @@ func TestAPlanKnowsTheProvidersTemplate(t *testing.T) {
 				h.Errorf("the samples are %+v", p.Samples)
 			}
 		}
-		kept := []wire.CampaignParameter{{Name: "thing1", Text: "${name}"}, {Name: "amount2", Text: "${sum}"}, {Name: "time3"}}
+		kept := []wire.CampaignParameter{{Name: "thing1", Text: "${name}", Takes: "at most 20 characters"}, {Name: "amount2", Text: "${sum}"}, {Name: "time3"}}
 		if p, err := h.api.Campaigns.Plan(h.Context(), "coupon"); err != nil || p.ProviderTemplate != "OPENTM-1" || cmp.Diff(kept, p.Mapping) != "" {
 			h.Errorf("the provider's template is %q with %+v, %v", p.ProviderTemplate, p.Mapping, err)
 		}

@@ -14,6 +14,7 @@ type CampaignDraft struct {
 	Kind        string             `json:"kind,omitempty" doc:"The business type, in your own words." example:"coupon" maxLength:"128"`
 	Template    string             `json:"template,omitempty" doc:"The template that makes each member's content. Either a template or a content." example:"coupon" maxLength:"128"`
 	Content     *posthouse.Content `json:"content,omitempty" doc:"The content that everybody gets as it is."`
+	OwnText     *CampaignText      `json:"own_text,omitempty" doc:"A text of its own with placeholders of columns, instead of a template or a content. It is kept as a template that is called campaign: and the campaign's id. An empty one is to be written later: without a text the campaign does not start."`
 	Payload     json.RawMessage    `json:"payload,omitempty" doc:"What the template is filled with, for all. A member's own variables win."`
 	Audience    string             `json:"audience,omitempty" doc:"The stored list it is sent to. Defaults to members of its own, which are imported." example:"vip" maxLength:"128"`
 	Select      *MemberSelection   `json:"select,omitempty" doc:"Which members of the audience are meant: a copy of these is its own list. Defaults to all."`
@@ -22,6 +23,12 @@ type CampaignDraft struct {
 	Deadline    time.Time          `json:"deadline,omitzero" doc:"When sending ends, whoever is left. Defaults to never." example:"2030-10-01T20:00:00+08:00"`
 	SegmentSize int                `json:"segment_size,omitempty" doc:"How many members are claimed as one. Defaults to 1000." minimum:"1" maximum:"10000" example:"1000"`
 	posthouse.CampaignRules
+}
+
+// CampaignText is a text that one campaign alone has.
+type CampaignText struct {
+	Title string `json:"title,omitempty" doc:"Of channels that have one, with placeholders." maxLength:"1024"`
+	Text  string `json:"text,omitempty" doc:"What each member gets, with a placeholder such as ${name} for each column that it says." example:"${name}: ${sum} off until Sunday" maxLength:"65536"`
 }
 
 // Campaign is a campaign with its audience and how far it is.
@@ -84,8 +91,12 @@ type CampaignStart struct {
 	Force bool      `json:"force,omitempty" doc:"Start although some records lack a variable of the template, or the deadline comes before the end. Who lacks one fails."`
 }
 
-// CampaignChange changes how a campaign is sent that has not begun. What is not named stays as it is.
+// CampaignChange changes what a campaign says and how it is sent, as long as it has not begun. What is not named stays as it is.
 type CampaignChange struct {
+	Template      string              `json:"template,omitempty" doc:"The template that makes each member's content from now on: instead of what it was." maxLength:"128"`
+	Content       *posthouse.Content  `json:"content,omitempty" doc:"The content that everybody gets as it is from now on."`
+	OwnText       *CampaignText       `json:"own_text,omitempty" doc:"A text of its own with placeholders of columns, from now on."`
+	Payload       json.RawMessage     `json:"payload,omitempty" doc:"What the template is filled with, for all: instead of what it was."`
 	Priority      posthouse.Priority  `json:"priority,omitempty" doc:"high, normal or low."`
 	OnUnknown     posthouse.Policy    `json:"on_unknown,omitempty" doc:"hold or retry."`
 	Deadline      *time.Time          `json:"deadline,omitempty" doc:"When sending ends, whoever is left." example:"2030-10-01T20:00:00+08:00"`
@@ -94,7 +105,7 @@ type CampaignChange struct {
 	Brake         *posthouse.Brake    `json:"brake,omitempty" doc:"When it pauses by itself."`
 	NotToldWithin *posthouse.Duration `json:"not_told_within,omitempty" doc:"Within what time another campaign of the channel may not have told a member." example:"7d"`
 	Parameters    map[string]string   `json:"parameters,omitempty" doc:"All parameters of the provider's template, and what fills each: a text with placeholders of columns."`
-	Remove        []string            `json:"remove,omitempty" doc:"What it has no more: some of deadline, spread, canary, brake, not_told_within, parameters." maxItems:"6"`
+	Remove        []string            `json:"remove,omitempty" doc:"What it has no more: some of deadline, spread, canary, brake, not_told_within, parameters, payload." maxItems:"7"`
 }
 
 // CampaignRepaired is a campaign after its repair.
@@ -173,6 +184,8 @@ type CampaignPlan struct {
 	Missing      map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`
 	Samples      []CampaignSample   `json:"samples" doc:"What the first members would get."`
 	Duration     posthouse.Duration `json:"duration" doc:"How long it takes at least under the limits of the channel and its accounts; 0s where none bounds it."`
+	Step         posthouse.Duration `json:"step" doc:"How long each step of forecast is; 0s without one."`
+	Forecast     []CampaignForecast `json:"forecast" doc:"How many leave when, at most, if it begins now or when it is scheduled; the first step may have begun before. Empty where nothing bounds it."`
 	Windows      []Window           `json:"windows" doc:"Windows of an hour or more that bound its channel or its accounts, and how much of them is used now: of a daily quota, today's."`
 	posthouse.CampaignRules
 	// ProviderTemplate is how the provider calls the template by which it goes.
@@ -181,10 +194,29 @@ type CampaignPlan struct {
 	Problems         []Flaw              `json:"problems" doc:"What stands in the way; empty for nothing."`
 }
 
+// CampaignForecast is a step of time and how many members are sent to in it.
+type CampaignForecast struct {
+	At      time.Time `json:"at" doc:"When the step begins."`
+	Members int64     `json:"members" doc:"How many are sent to in it, at most."`
+}
+
+// CampaignSamples are what the first members would get.
+type CampaignSamples struct {
+	Members          int64               `json:"members" doc:"How many of the first members were looked at."`
+	Bad              int64               `json:"bad" doc:"How many of them cannot be sent to."`
+	Missing          map[string]int64    `json:"missing" doc:"Variables of the text that some records do not have, and how many of all of them."`
+	Samples          []CampaignSample    `json:"samples" doc:"What the first five get."`
+	ProviderTemplate string              `json:"provider_template,omitempty" doc:"The template of the provider's that it goes by; left out for none."`
+	Title            string              `json:"title,omitempty" doc:"How the provider calls that."`
+	Mapping          []CampaignParameter `json:"mapping" doc:"The parameters of that template, and what fills each."`
+}
+
 // CampaignParameter is a parameter of a template that the provider keeps.
 type CampaignParameter struct {
 	Name string `json:"name" doc:"As the provider calls it." example:"thing1"`
 	Text string `json:"text,omitempty" doc:"What fills it, with placeholders of columns; left out where nothing does." example:"${name}"`
+	// Takes is for people.
+	Takes string `json:"takes,omitempty" doc:"What the provider takes as it; left out where that is not known." example:"at most 20 characters"`
 }
 
 // Flaw is one thing that stands in a campaign's way.
@@ -197,7 +229,7 @@ type Flaw struct {
 type CampaignSample struct {
 	Seq      int64             `json:"seq" doc:"The number in the audience."`
 	Address  string            `json:"address" doc:"Where the member is reached."`
-	Content  posthouse.Content `json:"content" doc:"What the template makes of the variables."`
+	Content  posthouse.Content `json:"content" doc:"What the template makes of the variables. A placeholder that nothing fills stands in it."`
 	Payload  json.RawMessage   `json:"payload,omitempty" doc:"What leaves of the variables for a provider that has templates of its own: the template's parameters, or the columns that it names."`
 	Problems []Flaw            `json:"problems" doc:"Why it could not be sent like this; empty for nothing."`
 }

@@ -49,6 +49,19 @@ func bounds() map[string]bound {
 // mostChineseName bounds a name that has Chinese characters.
 const mostChineseName = 10
 
+// takes says what WeChat takes as a parameter, empty where the name does not say what it holds.
+func takes(name string) string {
+	kind := strings.TrimRight(name, "0123456789")
+	s, is := bounds()[kind]
+	switch {
+	case !is || kind == name:
+		return ""
+	case kind == "name":
+		return fmt.Sprintf("at most %d Chinese characters or %d letters", mostChineseName, s.most)
+	}
+	return fmt.Sprintf("at most %d %s", s.most, s.of)
+}
+
 // parameters says what WeChat refuses of the parameters of a template (47003): those whose names say what they hold.
 func parameters(payload json.RawMessage) (list []posthouse.Problem) {
 	given, err := data(payload)
@@ -66,16 +79,16 @@ func parameters(payload json.RawMessage) (list []posthouse.Problem) {
 		if kind == "name" && strings.ContainsFunc(text, han) {
 			most = mostChineseName
 		}
-		refuse := func(format string, args ...any) {
+		wrong := func(format string, args ...any) {
 			list = append(list, posthouse.Problem{Path: "payload." + name, Message: fmt.Sprintf(format, args...)})
 		}
 		switch n := utf8.RuneCountInString(text); {
 		case strings.TrimSpace(text) == "":
-			refuse("is empty, which WeChat refuses")
+			wrong("is empty, which WeChat refuses")
 		case n > most:
-			refuse("has %d characters: WeChat takes at most %d %s as a %s", n, most, s.of, kind)
+			wrong("has %d characters: WeChat takes at most %d %s as a %s", n, most, s.of, kind)
 		case s.only != nil && strings.ContainsFunc(text, func(r rune) bool { return !s.only(r) }):
-			refuse("is %.40q: WeChat takes %s only as a %s", text, s.of, kind)
+			wrong("is %.40q: WeChat takes %s only as a %s", text, s.of, kind)
 		}
 	}
 	return list

@@ -48,6 +48,7 @@ func Template() channel.Type {
 		Address:      address,
 		Content:      contents,
 		Parameters:   parameters,
+		Takes:        takes,
 		Check:        signed.Check,
 		Open: func(c channel.Config, env channel.Env) (channel.Driver, error) {
 			return open(c, env, "/cgi-bin/message/template/send", true)
@@ -70,6 +71,7 @@ func Subscribe() channel.Type {
 		Address:      address,
 		Content:      contents,
 		Parameters:   parameters,
+		Takes:        takes,
 		Check:        signed.Check,
 		Open: func(c channel.Config, env channel.Env) (channel.Driver, error) {
 			return open(c, env, "/cgi-bin/message/subscribe/bizsend", false)

@@ -24,6 +24,7 @@ var unaudited = map[string]string{
 	"POST /v1/templates/{name}/preview": "it changes nothing",
 	"POST /v1/routes/{name}/preview":    "it changes nothing",
 	"POST /v1/campaigns/{name}/preview": "it changes nothing",
+	"POST /v1/campaigns/{name}/samples": "it changes nothing",
 	"POST /v1/agents/{id}/claims":       "the log of hand-outs has it",
 	"POST /v1/agents/{id}/start":        "the event log has it",
 	"POST /v1/agents/{id}/renew":        "the lease has it",

@@ -28,11 +28,12 @@ type madeCampaigns interface {
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
 	Preview(ctx context.Context, tenant, name string, f audience.Format, body io.Reader) (wire.PeoplePreview, error)
 	Start(ctx context.Context, tenant, name string, in wire.CampaignStart) (wire.Campaign, error)
-	Change(ctx context.Context, tenant, name string, in wire.CampaignChange) (wire.Campaign, error)
+	Change(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignChange) (wire.Campaign, error)
 	Act(ctx context.Context, tenant, name string, a campaign.Action) (wire.Campaign, error)
 	Repair(ctx context.Context, tenant, name string) (wire.CampaignRepaired, error)
 	Resolve(ctx context.Context, tenant, name string, in wire.CampaignResolve) (wire.CampaignResolved, error)
 	Repeat(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignAgain) (wire.Campaign, error)
+	Samples(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignChange) (wire.CampaignSamples, error)
 	Clone(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignClone) (wire.Campaign, error)
 }
 
@@ -46,7 +47,7 @@ type seenCampaigns interface {
 	List(ctx context.Context, tenant string, of posthouse.CampaignState, cursor string, limit int) (list []wire.CampaignListed, next string, err error)
 	Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan, error)
 	Who(ctx context.Context, tenant, name, address string) (wire.CampaignMember, error)
-	Export(ctx context.Context, tenant, name, outcome string) (func(each func(wire.CampaignMember) error) error, error)
+	Export(ctx context.Context, tenant, name string, of campaign.MembersOf) (func(each func(wire.CampaignMember) error) error, error)
 	Refused(ctx context.Context, tenant, name string) (func(each func(audience.Refused) error) error, error)
 }
 
@@ -83,13 +84,14 @@ func (s campaigns) routes() []web.Route {
 			Query(fileParams...).TakesFile().Audited(),
 		web.Act("/v1/campaigns/{name}/preview", sends, "How a file of people would be read, and its first five records. Nothing of it is kept; its beginning is enough, but of a workbook or a compressed file.", s.preview).
 			Query("format", "delimiter", "columns", "address", "encoding").TakesFile(),
-		web.Get("/v1/campaigns/{name}/members", reads, "Every member and where it stands, as lines of JSON or as CSV without formulas, as they are read.", s.export).Query("format", "outcome"),
+		web.Get("/v1/campaigns/{name}/members", reads, "Every member and where it stands, as lines of JSON or as CSV without formulas, as they are read.", s.export).Query("format", "outcome", "code", "limit"),
 		web.Get("/v1/campaigns/{name}/refused", reads, "The records that could not be read, with line, column and reason, as lines of JSON or as CSV.", s.refused).Query("format"),
 		web.Get("/v1/campaigns/{name}/watch", reads, "How far it is, each time that changes, until it has ended (server-sent events: progress, and end at last).", s.watch),
 		web.Get("/v1/campaigns/{name}/plan", reads, "What would happen: members, what is missing, samples, and how long it takes.", s.plan),
 		web.Get("/v1/campaigns/{name}/who", reads, "One member by the address, and where it stands.", s.who).Query("address"),
 		web.Post("/v1/campaigns/{name}/start", sends, "Begin to send, now or by itself at a time. The template's version of this moment counts.", web.BodyOf[wire.CampaignStart]().Loose(), s.start).Audited(),
-		web.Patch("/v1/campaigns/{name}", sends, "Change how a campaign is sent that has not begun, and keep what is not named.", web.BodyOf[wire.CampaignChange]().Loose(), s.change).Audited(),
+		web.Patch("/v1/campaigns/{name}", sends, "Change what a campaign says and how it is sent that has not begun, and keep what is not named.", web.BodyOf[wire.CampaignChange]().Loose(), s.change).Audited(),
+		web.Post("/v1/campaigns/{name}/samples", sends, "What the first members would get after a change, which is not kept.", web.BodyOf[wire.CampaignChange](), s.samples),
 		web.Act("/v1/campaigns/{name}/unschedule", sends, "Take back when a campaign is to begin by itself: it is ready again.", s.act(campaign.Unschedule)).Audited(),
 		web.Post("/v1/campaigns/{name}/test", sends, "Send its content to a few addresses at once, as an ordinary message with the ref test:NAME. Nothing of the campaign changes.", web.BodyOf[wire.CampaignTest]().Keyed(), s.test).
 			Answers(http.StatusAccepted).Audited(),
@@ -136,7 +138,11 @@ func (s campaigns) start(c *web.Call, in wire.CampaignStart) (wire.Campaign, err
 
 func (s campaigns) change(c *web.Call, in wire.CampaignChange) (wire.Campaign, error) {
 	c.Changed(nil, in)
-	return s.Change(c.Context(), c.Tenant(), c.PathValue("name"), in)
+	return s.Change(c.Context(), c.Tenant(), c.Caller(), c.PathValue("name"), in)
+}
+
+func (s campaigns) samples(c *web.Call, in wire.CampaignChange) (wire.CampaignSamples, error) {
+	return s.Samples(c.Context(), c.Tenant(), c.Caller(), c.PathValue("name"), in)
 }
 
 func (s campaigns) repair(c *web.Call) (wire.CampaignRepaired, error) {
@@ -259,13 +265,14 @@ func partOf(c *web.Call) (campaign.Part, error) {
 
 func (s campaigns) export(c *web.Call) (any, error) {
 	format, outcome := formatOf(c), c.Query.Get("outcome")
+	of := campaign.MembersOf{Outcome: outcome, Code: c.Query.Get("code"), Limit: int64(c.Number("limit", 1, 1<<30))}
 	if outcome != "" && !slices.Contains(campaign.Outcomes(), outcome) {
 		c.Refuse("query.outcome", "is %.60q: want one of %s", outcome, strings.Join(campaign.Outcomes(), ", "))
 	}
 	if err := c.Wrong(); err != nil {
 		return nil, err
 	}
-	each, err := s.Export(c.Context(), c.Tenant(), c.PathValue("name"), outcome)
+	each, err := s.Export(c.Context(), c.Tenant(), c.PathValue("name"), of)
 	if err != nil {
 		return nil, err
 	}

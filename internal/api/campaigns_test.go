@@ -71,7 +71,7 @@ func TestACampaignIsFilledPlannedAndLookedUp(t *testing.T) {
 	}
 	plan := into[wire.CampaignPlan](t, h.must(200, "GET", "/v1/campaigns/coupon-a/plan", ""))
 	want := wire.CampaignPlan{
-		Members: 3, Repeated: 1, Refused: 1, Segments: 1, Mapping: []wire.CampaignParameter{}, Missing: map[string]int64{}, Problems: []wire.Flaw{}, Windows: []wire.Window{}, Samples: []wire.CampaignSample{
+		Members: 3, Repeated: 1, Refused: 1, Segments: 1, Mapping: []wire.CampaignParameter{}, Missing: map[string]int64{}, Problems: []wire.Flaw{}, Windows: []wire.Window{}, Forecast: []wire.CampaignForecast{}, Samples: []wire.CampaignSample{
 			{Seq: 1, Address: "o1", Content: posthouse.Content{Text: "张三: 20 off until Sunday"}, Problems: []wire.Flaw{}},
 			{Seq: 2, Address: "o2", Content: posthouse.Content{Text: "=1+1: 30 off until Sunday"}, Problems: []wire.Flaw{}},
 			{Seq: 4, Address: "o3", Content: posthouse.Content{Text: "李四: 40 off until Sunday"}, Problems: []wire.Flaw{}},

@@ -81,6 +81,7 @@ var bodies = map[string]string{
 	"POST /v1/subscriptions/{id}/replay":                 `{"since":"2026-01-01T00:00:00Z"}`,
 	"POST /v1/campaigns/{name}/members":                  "openid\no1\n",
 	"POST /v1/campaigns/{name}/preview":                  "openid\no1\n",
+	"POST /v1/campaigns/{name}/samples":                  `{"own_text":{"text":"x"}}`,
 	"POST /v1/campaigns/{name}/start":                    "{}",
 	"POST /v1/campaigns/{name}/test":                     `{"to":["o1"]}`,
 	"POST /v1/campaigns/{name}/pause":                    "",

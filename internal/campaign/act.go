@@ -58,11 +58,15 @@ func (d *Desk) Start(ctx context.Context, tenant, name string, in wire.CampaignS
 	})
 }
 
-// Change changes the terms of a campaign that has not begun: those that are given, and those that are taken away.
-func (d *Desk) Change(ctx context.Context, tenant, name string, in wire.CampaignChange) (wire.Campaign, error) {
+// Change changes what a campaign says that has not begun, and its terms: those that are given, and those that are taken away.
+func (d *Desk) Change(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignChange) (wire.Campaign, error) {
 	return d.step(ctx, tenant, name, func(c *work.Campaign) (Action, error) {
 		p := &draft.Problems{}
 		takeAway(c, in.Remove, p)
+		own, err := d.sayAnew(ctx, by, c, &in, p)
+		if err != nil {
+			return Change, err
+		}
 		if in.Deadline != nil {
 			c.Deadline = *in.Deadline
 		}
@@ -84,7 +88,13 @@ func (d *Desk) Change(ctx context.Context, tenant, name string, in wire.Campaign
 		if !c.StartAt.IsZero() && !c.Deadline.IsZero() && !c.StartAt.Before(c.Deadline) {
 			p.Add("deadline", "is %s: it is scheduled for %s", c.Deadline.Format(time.RFC3339), c.StartAt.Format(time.RFC3339))
 		}
-		return Change, posthouse.Invalid("the campaign cannot be changed", p.List)
+		if err := posthouse.Invalid("the campaign cannot be changed", p.List); err != nil {
+			return Change, err
+		}
+		if _, err := Next(&c.Campaign, Change); err != nil { // it has begun, by a text that stays
+			return Change, err
+		}
+		return Change, d.keepText(ctx, own)
 	})
 }
 
@@ -104,8 +114,10 @@ func takeAway(c *work.Campaign, names []string, p *draft.Problems) {
 			c.NotToldWithin = 0
 		case "parameters":
 			c.Parameters = nil
+		case "payload":
+			c.Payload = nil
 		default:
-			p.Add(fmt.Sprintf("remove[%d]", i), "is %.60q: want deadline, spread, canary, brake, not_told_within or parameters", name)
+			p.Add(fmt.Sprintf("remove[%d]", i), "is %.60q: want deadline, spread, canary, brake, not_told_within, parameters or payload", name)
 		}
 	}
 }
@@ -169,6 +181,9 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, at time.Time, for
 	}
 	c.Last = a.Last
 	t, err := d.templateOf(ctx, c)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound && c.Template == ownTemplate(c.ID) {
+		return posthouse.Errorf(posthouse.CodeConflict, "the text of %s is not written yet", c.Name)
+	}
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,10 @@ func (d *Desk) Repeat(ctx context.Context, tenant string, by work.Caller, name s
 	if checkOutcomes(in.Outcomes, p); len(p.List) > 0 {
 		return wire.Campaign{}, posthouse.Invalid("the next campaign cannot be made", p.List)
 	}
-	next := likeBefore(&c, cmp.Or(in.Name, name+"-again"), time.Now())
+	next, err := d.likeBefore(ctx, &c, cmp.Or(in.Name, name+"-again"), time.Now())
+	if err != nil {
+		return wire.Campaign{}, err
+	}
 	next.NotToldWithin = 0
 	return d.makeOf(ctx, tenant, by, next, strings.Join(in.Outcomes, " or "), d.membersOf(tenant, name, in.Outcomes), some)
 }
@@ -51,7 +54,10 @@ func (d *Desk) Clone(ctx context.Context, tenant string, by work.Caller, name st
 	if err := posthouse.Invalid("the campaign cannot be made", p.List); err != nil {
 		return wire.Campaign{}, err
 	}
-	next := likeBefore(&c, cmp.Or(in.Name, name+"-copy"), time.Now())
+	next, err := d.likeBefore(ctx, &c, cmp.Or(in.Name, name+"-copy"), time.Now())
+	if err != nil {
+		return wire.Campaign{}, err
+	}
 	if c.Audience != "" && some.all() {
 		next.Audience = c.Audience
 		return d.Create(ctx, tenant, by, next)
@@ -69,7 +75,8 @@ func (d *Desk) createOf(ctx context.Context, tenant string, by work.Caller, in w
 	if err := posthouse.Invalid("the campaign cannot be made", p.List); err != nil {
 		return wire.Campaign{}, err
 	}
-	if _, err := d.check(ctx, tenant, by, &in); err != nil { // its list too
+	checked := in
+	if _, _, err := d.check(ctx, tenant, by, &checked, posthouse.NewID()); err != nil { // its list too
 		return wire.Campaign{}, err
 	}
 	a, err := d.list(ctx, tenant, in.Audience)
@@ -86,7 +93,7 @@ type people func(ctx context.Context, each func(m wire.CampaignMember) error) er
 // membersOf are the members of a campaign who ended in one of some ways, or all of them.
 func (d *Desk) membersOf(tenant, name string, outcomes []string) people {
 	return func(ctx context.Context, each func(m wire.CampaignMember) error) error {
-		export, err := d.Export(ctx, tenant, name, "")
+		export, err := d.Export(ctx, tenant, name, MembersOf{})
 		if err != nil {
 			return err
 		}
@@ -145,8 +152,8 @@ func settledNames() []string {
 	})
 }
 
-// likeBefore is a draft like a campaign. A deadline that has passed is not taken over.
-func likeBefore(c *work.Campaign, name string, now time.Time) wire.CampaignDraft {
+// likeBefore is a draft like a campaign, with a copy of its own text. A deadline that has passed is not taken over.
+func (d *Desk) likeBefore(ctx context.Context, c *work.Campaign, name string, now time.Time) (wire.CampaignDraft, error) {
 	next := wire.CampaignDraft{
 		Name: name, Channel: c.Channel, Kind: c.Kind, Template: c.Template, Content: c.Content, Payload: c.Payload, Priority: c.Priority, OnUnknown: c.OnUnknown,
 		SegmentSize: c.SegmentSize, CampaignRules: c.CampaignRules,
@@ -154,7 +161,18 @@ func likeBefore(c *work.Campaign, name string, now time.Time) wire.CampaignDraft
 	if c.Deadline.After(now) {
 		next.Deadline = c.Deadline
 	}
-	return next
+	if c.Template != ownTemplate(c.ID) {
+		return next, nil
+	}
+	next.Template, next.OwnText = "", &wire.CampaignText{}
+	t, err := d.templateOf(ctx, c)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound { // it is not written yet
+		return next, nil
+	}
+	if err == nil {
+		next.OwnText = &wire.CampaignText{Title: t.Title, Text: t.Text}
+	}
+	return next, err
 }
 
 // fill imports some people into a campaign.

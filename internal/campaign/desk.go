@@ -54,9 +54,11 @@ type Lists interface {
 	MembersOf(ctx context.Context, ids []string) (map[string]int64, error)
 }
 
-// Templates reads templates.
+// Templates keeps templates.
 type Templates interface {
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
+	// PutTemplate stores a new version: of a campaign's own text.
+	PutTemplate(ctx context.Context, now time.Time, t posthouse.Template) (posthouse.Template, error)
 }
 
 // OptedOut knows to which addresses nothing is sent.
@@ -118,36 +120,41 @@ func (d *Desk) Create(ctx context.Context, tenant string, by work.Caller, in wir
 	if in.Select != nil {
 		return d.createOf(ctx, tenant, by, in)
 	}
-	list, err := d.check(ctx, tenant, by, &in)
+	id := posthouse.NewID()
+	list, own, err := d.check(ctx, tenant, by, &in, id)
 	if err != nil {
 		return wire.Campaign{}, err
 	}
 	c := work.Campaign{Campaign: posthouse.Campaign{
-		ID: posthouse.NewID(), Tenant: tenant, Name: in.Name, Channel: in.Channel, Kind: in.Kind, Template: in.Template, Content: in.Content, Payload: in.Payload,
+		ID: id, Tenant: tenant, Name: in.Name, Channel: in.Channel, Kind: in.Kind, Template: in.Template, Content: in.Content, Payload: in.Payload,
 		Audience: in.Audience, Priority: cmp.Or(in.Priority, posthouse.Normal), OnUnknown: in.OnUnknown, Deadline: in.Deadline,
 		SegmentSize: cmp.Or(in.SegmentSize, DefaultSegment), State: posthouse.CampaignDraft, CampaignRules: in.CampaignRules,
 	}}
-	var own *work.Audience
+	var members *work.Audience
 	if list != nil {
 		c.AudienceID, c.Last, c.State = list.ID, list.Last, posthouse.CampaignReady
 	} else {
-		own = &work.Audience{Audience: posthouse.Audience{ID: posthouse.NewID(), Tenant: tenant, Channel: in.Channel}}
-		c.AudienceID = own.ID
+		members = &work.Audience{Audience: posthouse.Audience{ID: posthouse.NewID(), Tenant: tenant, Channel: in.Channel}}
+		c.AudienceID = members.ID
 	}
-	if c, err = d.o.Campaigns.MakeCampaign(ctx, time.Now(), c, own); err != nil {
+	if err := d.keepText(ctx, own); err != nil {
+		return wire.Campaign{}, err
+	}
+	if c, err = d.o.Campaigns.MakeCampaign(ctx, time.Now(), c, members); err != nil {
 		return wire.Campaign{}, err
 	}
 	return d.show(ctx, c)
 }
 
-// check says what is wrong with a draft, and reads the stored list that it names.
-func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft) (list *work.Audience, err error) {
+// check says what is wrong with the draft of a campaign that gets an id, and reads the stored list that it names. own is the text that is
+// to be stored with it.
+func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft, id string) (list *work.Audience, own *posthouse.Template, err error) {
 	p := &draft.Problems{}
 	p.Word("kind", in.Kind, draft.MaxWord)
 	if in.SegmentSize < 0 || in.SegmentSize > MaxSegment {
 		p.Add("segment_size", "is %d: want 1 to %d", in.SegmentSize, MaxSegment)
 	}
-	if len(in.Parameters) > 0 && in.Template == "" {
+	if len(in.Parameters) > 0 && in.Template == "" && in.OwnText == nil {
 		p.Add("parameters", "are given to a campaign without a template: each member gets the same")
 	}
 	checkTerms(&terms{in.Priority, in.OnUnknown, in.Deadline, in.CampaignRules}, p)
@@ -158,15 +165,15 @@ func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wir
 	case ch.Settings.Pulled:
 		p.Add("channel", "is fetched by agents: a campaign needs one that sends")
 	}
-	if err := d.checkContent(ctx, tenant, by, in, ch, p); err != nil {
-		return nil, err
+	if own, err = d.checkContent(ctx, tenant, by, in, id, ch, p); err != nil {
+		return nil, nil, err
 	}
 	if in.Audience != "" {
 		if list, err = d.checkList(ctx, tenant, in, p); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return list, posthouse.Invalid("the campaign cannot be made", p.List)
+	return list, own, posthouse.Invalid("the campaign cannot be made", p.List)
 }
 
 // terms are how a campaign is sent: what people may change before it begins.
@@ -191,7 +198,9 @@ func checkTerms(t *terms, p *draft.Problems) {
 	checkRules(&t.rules, p)
 }
 
-func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {
+// checkContent says what is wrong with what a campaign of an id says. A text of its own becomes the template that it is kept as, which is
+// still to be stored.
+func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft, id string, ch *state.Channel, p *draft.Problems) (own *posthouse.Template, err error) {
 	const maxPayload = 64 << 10
 	p.Payload(in.Payload, maxPayload)
 	if fields, err := render.Fields(in.Payload); err == nil {
@@ -201,28 +210,46 @@ func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, 
 			}
 		}
 	}
+	given := 0
+	for _, is := range []bool{in.Content != nil, in.Template != "", in.OwnText != nil} {
+		if is {
+			given++
+		}
+	}
 	switch {
-	case in.Content == nil && in.Template == "":
+	case given == 0:
 		p.Add("template", "is required, or a content")
 	case in.Content != nil && in.Template != "":
 		p.Add("content", "stands beside a template: give one of them")
+	case given > 1:
+		p.Add("own_text", "stands beside a template or a content: give one of them")
+	case in.OwnText != nil:
+		if own = ownText(tenant, id, in.OwnText, p); own != nil {
+			err = mayCall(by, ch, forAll(nil, in.Payload, own))
+		}
+		in.Template, in.OwnText = ownTemplate(id), nil
 	case in.Content != nil:
 		if ch != nil && ch.Opened.Content != nil {
 			p.List = append(p.List, ch.Opened.Content(*in.Content)...)
 		}
-		return mayCall(by, ch, forAll(in.Content, in.Payload, nil))
+		err = mayCall(by, ch, forAll(in.Content, in.Payload, nil))
+	case in.Template != ownTemplate(id): // its own may be still to be written
+		err = d.checkTemplate(ctx, tenant, by, in, ch, p)
+	}
+	return own, err
+}
+
+func (d *Desk) checkTemplate(ctx context.Context, tenant string, by work.Caller, in *wire.CampaignDraft, ch *state.Channel, p *draft.Problems) error {
+	t, err := d.o.Templates.Template(ctx, tenant, in.Template, 0)
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+		p.Add("template", "there is no template %.80q", in.Template)
+	case err != nil:
+		return err
+	case t.Disabled:
+		p.Add("template", "%.80q is disabled", in.Template)
 	default:
-		t, err := d.o.Templates.Template(ctx, tenant, in.Template, 0)
-		switch {
-		case posthouse.CodeOf(err) == posthouse.CodeNotFound:
-			p.Add("template", "there is no template %.80q", in.Template)
-		case err != nil:
-			return err
-		case t.Disabled:
-			p.Add("template", "%.80q is disabled", in.Template)
-		default:
-			return mayCall(by, ch, forAll(nil, in.Payload, &t))
-		}
+		return mayCall(by, ch, forAll(nil, in.Payload, &t))
 	}
 	return nil
 }

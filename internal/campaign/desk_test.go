@@ -107,7 +107,7 @@ func TestProgressAndExportSayWhereEverybodyStands(t *testing.T) {
 		if got, err := d.Get(t.Context(), "t1", "spring"); err != nil || !cmp.Equal(bare(got.Progress), want) {
 			t.Errorf("after the repair: %+v, %v; want %+v", got.Progress, err, want)
 		}
-		each, err := d.Export(t.Context(), "t1", "spring", "")
+		each, err := d.Export(t.Context(), "t1", "spring", campaign.MembersOf{})
 		if err != nil {
 			t.Fatal(err)
 		}

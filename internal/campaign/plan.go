@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	}
 	out := wire.CampaignPlan{
 		Members: a.Members, Repeated: a.Repeated, Refused: a.Refused, Segments: segmentsOf(&c, a.Last), CampaignRules: c.CampaignRules,
-		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Windows: []wire.Window{}, Mapping: []wire.CampaignParameter{}, Problems: []wire.Flaw{},
+		Missing: map[string]int64{}, Samples: []wire.CampaignSample{}, Windows: []wire.Window{}, Forecast: []wire.CampaignForecast{}, Mapping: []wire.CampaignParameter{}, Problems: []wire.Flaw{},
 	}
 	flaw := func(path, message string) {
 		out.Problems = append(out.Problems, wire.Flaw{Path: path, Message: message})
@@ -58,6 +59,7 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 		if out.Windows, err = d.quotas(ctx, &c); err != nil {
 			return out, err
 		}
+		out.Step, out.Forecast = Forecast(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch, c.Spread.Std(), cmp.Or(c.StartAt, time.Now()))
 		out.Duration = posthouse.Duration(max(Takes(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch), c.Spread.Std()))
 		if !c.Deadline.IsZero() && time.Now().Add(out.Duration.Std()).After(c.Deadline) {
 			flaw("deadline", "sending takes at least "+out.Duration.String()+" under the channel's limits and the campaign's spread: it ends before everybody is reached")
@@ -65,7 +67,11 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	}
 	t, err := d.templateOf(ctx, &c)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-		flaw("template", "there is no template "+c.Template)
+		if c.Template == ownTemplate(c.ID) {
+			flaw("own_text", "is not written yet")
+		} else {
+			flaw("template", fmt.Sprintf("there is no template %.80q", c.Template))
+		}
 		return out, nil
 	}
 	if err != nil {
@@ -74,15 +80,15 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	if t = filledBy(&c, t); t != nil {
 		out.Missing = missing(t, c.Payload, &a)
 	}
-	first, err := d.try(ctx, &c, &a, t, ch)
+	first, err := d.try(ctx, &c, &a, t, ch, mostTried)
 	if out.Samples = first.samples; err != nil {
 		return out, err
 	}
 	if first.bad > 0 {
-		flaw("people", fmt.Sprintf("%d of the first %d cannot be sent to; %s", first.bad, first.members, first.first))
+		flaw("people", fmt.Sprintf("%d of the first %d cannot be sent to; %s: %s %s", first.bad, first.members, first.first, first.why.Path, first.why.Message))
 	}
 	own := keptAt(ctx, t, ch)
-	out.ProviderTemplate, out.Mapping = own.id, mapping(t, own)
+	out.ProviderTemplate, out.Mapping = own.id, mapping(t, own, ch)
 	if len(first.samples) > 0 {
 		for _, text := range own.unfilled(first.leaves) {
 			flaw("template", text)
@@ -152,12 +158,19 @@ type tried struct {
 	members int64
 	bad     int64
 	leaves  json.RawMessage // of the first
-	first   string          // what is wrong with the first who cannot be sent to
+	first   string          // who cannot be sent to
+	why     posthouse.Problem
 }
 
-// try makes what the first members would get.
-func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) (tried, error) {
+// try makes what the first members would get, at most so many.
+func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel, most int64) (tried, error) {
 	out, letter := tried{samples: []wire.CampaignSample{}}, NewLetter(c, t)
+	open := letter // which leaves a placeholder open that nothing fills, where letter refuses
+	if t != nil {
+		lenient := *t
+		lenient.Lenient = true
+		open = NewLetter(c, &lenient)
+	}
 	twice := d.o.Importer.Repeated(ctx, *a)
 	err := d.o.Importer.Members(ctx, *a, 1, a.Last, func(m audience.Member) error {
 		again, err := twice(m.Seq)
@@ -180,10 +193,13 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 		}
 		if out.members++; len(problems) > 0 {
 			if out.bad++; out.bad == 1 {
-				out.first = fmt.Sprintf("%s: %s %s", m.Address, problems[0].Path, problems[0].Message)
+				out.first, out.why = m.Address, problems[0]
 			}
 		}
 		if len(out.samples) < samples {
+			if len(problems) > 0 {
+				made, leaves, _ = open.For(m, also)
+			}
 			s := wire.CampaignSample{Seq: m.Seq, Address: m.Address, Content: made, Problems: []wire.Flaw{}}
 			if t != nil && (t.ExternalID != "" || len(t.Parameters) > 0) {
 				s.Payload = leaves
@@ -193,7 +209,7 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 			}
 			out.samples = append(out.samples, s)
 		}
-		if out.members == mostTried {
+		if out.members == most {
 			return errEnough
 		}
 		return nil
@@ -264,8 +280,12 @@ func (k *kept) unfilled(sample json.RawMessage) (list []string) {
 }
 
 // mapping is what fills each parameter of the provider's template: those that it lists, and those that are written down besides.
-func mapping(t *posthouse.Template, k kept) []wire.CampaignParameter {
+func mapping(t *posthouse.Template, k kept, ch *state.Channel) []wire.CampaignParameter {
 	list := []wire.CampaignParameter{}
+	takes := func(string) string { return "" }
+	if ch != nil && ch.Opened.Takes != nil {
+		takes = ch.Opened.Takes
+	}
 	if t == nil {
 		return list
 	}
@@ -280,11 +300,11 @@ func mapping(t *posthouse.Template, k kept) []wire.CampaignParameter {
 		}
 	}
 	for _, name := range k.is.Parameters {
-		list = append(list, wire.CampaignParameter{Name: name, Text: text(name)})
+		list = append(list, wire.CampaignParameter{Name: name, Text: text(name), Takes: takes(name)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
 		if !slices.Contains(k.is.Parameters, name) {
-			list = append(list, wire.CampaignParameter{Name: name, Text: text(name)})
+			list = append(list, wire.CampaignParameter{Name: name, Text: text(name), Takes: takes(name)})
 		}
 	}
 	return list

@@ -102,7 +102,7 @@ func TestAScheduledCampaignKeepsItsRules(t *testing.T) {
 		}
 		h.making(d, "late", 0, "x")
 		soon := time.Now().Add(time.Hour)
-		if _, err := d.Change(t.Context(), "t1", "late", wire.CampaignChange{Deadline: &soon}); err != nil {
+		if _, err := d.Change(t.Context(), "t1", work.Program(), "late", wire.CampaignChange{Deadline: &soon}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.Start(t.Context(), "t1", "late", wire.CampaignStart{At: at.Add(time.Minute)}); err != nil {
@@ -120,7 +120,9 @@ func TestAScheduledCampaignKeepsItsRules(t *testing.T) {
 func TestTheTermsOfACampaignChangeBeforeItsStart(t *testing.T) {
 	eachDB(t, func(t *testing.T, h *hall) {
 		d, made := h.spring(people(60), 20)
-		change := func(in wire.CampaignChange) (wire.Campaign, error) { return d.Change(t.Context(), "t1", "spring", in) }
+		change := func(in wire.CampaignChange) (wire.Campaign, error) {
+			return d.Change(t.Context(), "t1", work.Program(), "spring", in)
+		}
 		end, spread := time.Now().Add(3*time.Hour).Truncate(time.Millisecond), posthouse.Duration(time.Hour)
 		brake := &posthouse.Brake{Above: 0.2, After: 10}
 		got, err := change(wire.CampaignChange{Deadline: &end, Spread: &spread, Brake: brake, Priority: posthouse.Low})

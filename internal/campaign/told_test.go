@@ -49,7 +49,7 @@ func (h *hall) leavesOut(d *campaign.Desk, name string, want int64) {
 func (h *hall) where(d *campaign.Desk, name string) map[string]string {
 	h.Helper()
 	out := map[string]string{}
-	each, err := d.Export(h.Context(), "t1", name, "")
+	each, err := d.Export(h.Context(), "t1", name, campaign.MembersOf{})
 	if err == nil {
 		err = each(func(m wire.CampaignMember) error {
 			if out[m.Address] = m.Outcome; m.Reason != nil {

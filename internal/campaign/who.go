@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
@@ -72,8 +73,15 @@ var reaches = map[Outcome]bool{Started: true, Sent: true, Delivered: true, Undel
 // exportMembers is how many members are put together at once.
 const exportMembers = 1000
 
-// Export calls each for every member and where it stands, in the order of the file. outcome is the only one that is told, empty for all.
-func (d *Desk) Export(ctx context.Context, tenant, name, outcome string) (func(each func(wire.CampaignMember) error) error, error) {
+// MembersOf says of which members is told.
+type MembersOf struct {
+	Outcome string // where they stand, empty for all
+	Code    string // of the reason, empty for all
+	Limit   int64  // how many at most, 0 for all
+}
+
+// Export calls each for members and where they stand, in the order of the file.
+func (d *Desk) Export(ctx context.Context, tenant, name string, of MembersOf) (func(each func(wire.CampaignMember) error) error, error) {
 	c, err := d.named(ctx, tenant, name)
 	if err != nil {
 		return nil, err
@@ -83,28 +91,55 @@ func (d *Desk) Export(ctx context.Context, tenant, name, outcome string) (func(e
 		return nil, err
 	}
 	return func(each func(wire.CampaignMember) error) error {
-		twice := d.o.Importer.Repeated(ctx, a)
+		twice, told := d.o.Importer.Repeated(ctx, a), int64(0)
 		for first := int64(1); first <= a.Last; first += exportMembers {
 			last := min(first+exportMembers-1, a.Last)
 			segments, err := d.o.Segments.SegmentsIn(ctx, c.ID, first, last, MaxSegment)
 			if err != nil {
 				return err
 			}
+			if !mayHave(&c, segments, of) { // of millions, few may stand there
+				continue
+			}
 			err = d.o.Importer.Members(ctx, a, first, last, func(m audience.Member) error {
 				if again, err := twice(m.Seq); err != nil || again {
 					return err
 				}
-				if out := shown(&c, m, segments); outcome == "" || out.Outcome == outcome {
-					return each(out)
+				out := shown(&c, m, segments)
+				if of.Outcome != "" && out.Outcome != of.Outcome || of.Code != "" && (out.Reason == nil || out.Reason.Code != of.Code) {
+					return nil
 				}
-				return nil
+				if told++; of.Limit > 0 && told > of.Limit {
+					return errEnough
+				}
+				return each(out)
 			})
+			if errors.Is(err, errEnough) {
+				return nil
+			}
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	}, nil
+}
+
+// mayHave reports whether one of some segments may have members of whom is told. Of a code, the segments' reasons tell; who stands outside
+// of all segments is told of in any case.
+func mayHave(c *work.Campaign, segments []work.Segment, of MembersOf) bool {
+	if of.Outcome == "" && of.Code == "" || of.Code == "" && outside(c).String() == of.Outcome {
+		return true
+	}
+	for i := range segments {
+		s := &segments[i]
+		for at := range Len(s) {
+			if o := At(s, at); of.Outcome != "" && o.String() == of.Outcome || of.Outcome == "" && reasonOf(s, at) != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Refused calls each for what could not be read of the campaign's file, in its order.

@@ -22,7 +22,7 @@ func decides() []string {
 // hands are the actions of those who send, beyond deciding. A query of a database is none: it shows whatever the database's user may read.
 func hands() []string {
 	return []string{
-		"messages.*", "campaigns.create", "campaigns.change", "campaigns.again", "campaigns.clone", "campaigns.delete", "campaigns.members", "campaigns.preview", "campaigns.followers", "campaigns.start", "campaigns.test",
+		"messages.*", "campaigns.create", "campaigns.change", "campaigns.again", "campaigns.clone", "campaigns.delete", "campaigns.members", "campaigns.preview", "campaigns.samples", "campaigns.followers", "campaigns.start", "campaigns.test",
 		"audiences.create", "audiences.delete", "audiences.members", "audiences.followers",
 		"reminders.*", "media.*", "notices.*", "jobs.*", "workflow.events", "templates.preview", "templates.test",
 	}

@@ -39,6 +39,8 @@ type Opened struct {
 	Content func(content posthouse.Content) []posthouse.Problem
 	// Parameters says what the provider refuses of the parameters of one of its templates. Nil for nothing.
 	Parameters func(payload json.RawMessage) []posthouse.Problem
+	// Takes says what the provider takes as a parameter of one of its templates. Nil for nothing.
+	Takes func(parameter string) string
 	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
 	Address func(address string) (string, error)
 	// Shares is the driver's: whether a delivery of a content to an address may share a call with those of other messages. Nil for never.

@@ -36,7 +36,7 @@ func Group(sh *shell.Shell) *cobra.Command {
 
 func create(sh *shell.Shell) *cobra.Command {
 	var draft wire.CampaignDraft
-	var text, payload, deadline, file string
+	var text, own, payload, deadline, file string
 	var how people
 	var some selection
 	cmd := &cobra.Command{
@@ -49,6 +49,7 @@ func create(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&draft.Channel, "channel", "", "the `NAME` of the channel that sends")
 	flags.StringVar(&draft.Template, "template", "", "the `NAME` of the template that makes each member's content")
 	flags.StringVar(&text, "text", "", "the `TEXT` that everybody gets, in place of a template")
+	flags.StringVar(&own, "own-text", "", "a `TEXT` with placeholders of columns, such as '${name}: ${sum} off', in place of a template")
 	flags.StringVar(&payload, "payload", "", "the `JSON` that the template is filled with for all: an object, @FILE, or - for standard input")
 	flags.StringVar(&draft.Kind, "kind", "", "the business type, a `WORD` of your own")
 	flags.StringVar(&file, "audience", "", "the `FILE` of its people, see campaign import")
@@ -77,6 +78,9 @@ func create(sh *shell.Shell) *cobra.Command {
 		}
 		if text != "" {
 			draft.Content = &posthouse.Content{Text: text}
+		}
+		if own != "" {
+			draft.OwnText = &wire.CampaignText{Text: own}
 		}
 		if file != "" {
 			if err := how.look(file); err != nil {
@@ -313,16 +317,17 @@ func (f *exportFlags) write(sh *shell.Shell, list func(w io.Writer, format strin
 
 func export(sh *shell.Shell) *cobra.Command {
 	var f exportFlags
-	var outcome string
+	var of client.MemberFilter
 	cmd := &cobra.Command{
 		Use: "export NAME", Short: "Write every member and where it stands, to a file or a pipe", Args: shell.Takes("NAME"),
 		Example: `  posthouse campaign export coupon-a --outcome failed --output failed.csv`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			return f.write(sh, func(w io.Writer, format string) error { return c.Campaigns.Export(ctx, w, args[0], format, outcome) })
+			return f.write(sh, func(w io.Writer, format string) error { return c.Campaigns.ExportOf(ctx, w, args[0], format, of) })
 		}),
 	}
 	f.describe(cmd)
-	cmd.Flags().StringVar(&outcome, "outcome", "", "only who stands there, a `WORD` such as failed")
+	cmd.Flags().StringVar(&of.Outcome, "outcome", "", "only who stands there, a `WORD` such as failed")
+	cmd.Flags().StringVar(&of.Code, "code", "", "only whose reason has this `CODE`, such as 47003")
 	return cmd
 }
 
@@ -365,7 +370,7 @@ func start(sh *shell.Shell) *cobra.Command {
 // change is a command that changes how a campaign is sent that has not begun.
 func change(sh *shell.Shell) *cobra.Command {
 	var in wire.CampaignChange
-	var deadline string
+	var deadline, own string
 	var with caution
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Change how a campaign is sent that has not begun", Args: shell.Takes("NAME"),
@@ -376,12 +381,17 @@ func change(sh *shell.Shell) *cobra.Command {
 	flags.StringVar((*string)(&in.Priority), "priority", "", "`WORD`: high, normal or low")
 	flags.StringVar((*string)(&in.OnUnknown), "on-unknown", "", "what follows where nobody knows whether a member was reached: `WORD` hold or retry")
 	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")
-	flags.StringSliceVar(&in.Remove, "remove", nil, "what it has no more, `NAMES` with commas: deadline, spread, canary, brake, not_told_within, parameters")
+	flags.StringSliceVar(&in.Remove, "remove", nil, "what it has no more, `NAMES` with commas: deadline, spread, canary, brake, not_told_within, parameters, payload")
+	flags.StringVar(&in.Template, "template", "", "the `NAME` of the template by which it goes from now on")
+	flags.StringVar(&own, "own-text", "", "a `TEXT` of its own from now on, such as '${name}: ${sum} off'")
 	with.describe(cmd)
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 		rules, err := with.rules()
 		if err != nil {
 			return err
+		}
+		if own != "" {
+			in.OwnText = &wire.CampaignText{Text: own}
 		}
 		end, err := sh.Moment("--deadline", deadline)
 		if err != nil {
