@@ -33,6 +33,8 @@ type Composer struct {
 	Plans    Plans
 	// Zone is where the clock of a cron stands that names none. Defaults to UTC.
 	Zone *time.Location
+	// NewID makes the ids of messages and collections. Defaults to posthouse.NewID.
+	NewID func() string
 }
 
 // Gather is intake.Gatherer's: by what each delivery of a message is gathered. One that does not wait is left out of it. An error of code
@@ -55,7 +57,7 @@ func (r *Composer) Gather(ctx context.Context, name string, m *posthouse.Message
 		if err != nil {
 			return nil, posthouse.Errorf(posthouse.CodeInvalid, "%v", err)
 		}
-		out[i] = work.Gathered{ID: posthouse.NewID(), Digest: d, By: by, Key: keyOf(&d, to.Channel, to.Recipient, by)}
+		out[i] = work.Gathered{ID: r.newID(), Digest: d, By: by, Key: keyOf(&d, to.Channel, to.Recipient, by)}
 	}
 	return out, nil
 }
@@ -91,7 +93,7 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 	for i := range there {
 		messages[i] = found[there[i].Message]
 	}
-	d, err := c.draft(messages)
+	d, err := c.draft(r.newID(), messages)
 	if err != nil {
 		return nil, p, err
 	}
@@ -140,14 +142,21 @@ func (r *Composer) alone(ctx context.Context, p work.Plan) error {
 	return posthouse.Errorf(posthouse.CodeConflict, "the one member of the collection goes by itself: look again")
 }
 
-// draft is what a collection sends.
-func (c *collection) draft(messages []posthouse.Message) (posthouse.Draft, error) {
+func (r *Composer) newID() string {
+	if r.NewID == nil {
+		return posthouse.NewID()
+	}
+	return r.NewID()
+}
+
+// draft is what a collection sends, as a message with an id.
+func (c *collection) draft(id string, messages []posthouse.Message) (posthouse.Draft, error) {
 	list, err := listOf(c.Follows.Line, messages)
 	if err != nil {
 		return posthouse.Draft{}, err
 	}
 	d := posthouse.Draft{
-		ID: posthouse.NewID(), Channel: c.Channel, To: []posthouse.Recipient{c.To}, Kind: c.Kind, Collection: c.ID, Priority: posthouse.Low, Source: messages[0].Source,
+		ID: id, Channel: c.Channel, To: []posthouse.Recipient{c.To}, Kind: c.Kind, Collection: c.ID, Priority: posthouse.Low, Source: messages[0].Source,
 	}
 	for i := range messages {
 		m := &messages[i]

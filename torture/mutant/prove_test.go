@@ -220,6 +220,11 @@ var explored = []struct {
 	{"both steps start", schedules + "route$", "a transaction succeeds", planOverwritten},
 	{"nothing withdrawn at an acknowledgement", schedules + "route$", "nothing of a notification that is over waits to begin", nothingWithdrawn},
 	{"a success that its notification does not hear of", schedules + "route$", "a notification says of its deliveries what their rows say", deafToSuccess},
+	{"a digest that does not write who has joined", schedules + "digest$", "what a digest has gathered is a member of the collection", memberDropped},
+	{"one member alone shares the fate of a digest", schedules + "digest$", "a member shares what became of its collection's delivery", fateOfTheFirst},
+	{"a text that keeps who was cancelled", schedules + "digest$", "a collection's text has its members", textKept},
+	{"a member leaves a text that is being sent", schedules + "digest$", "sent is said of what the provider has accepted", leavesTooLate},
+	{"two texts of a collection", schedules + "digest$", "a transaction succeeds", planOverwritten},
 	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},
 }
 

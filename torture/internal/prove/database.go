@@ -30,13 +30,14 @@ const (
 	segments
 	campaigns // which no step changes
 	plans
+	dedup  // the open collection of each key
 	events // of the last transaction alone
 	tables
 )
 
 var tableNames = [tables]string{
 	"posthouse_meta", "posthouse_messages", "posthouse_due", "posthouse_flights", "posthouse_sent", "posthouse_queue", "posthouse_settled",
-	"posthouse_lines", "posthouse_segments", "posthouse_campaigns", "posthouse_plans", "posthouse_transitions",
+	"posthouse_lines", "posthouse_segments", "posthouse_campaigns", "posthouse_plans", "posthouse_dedup", "posthouse_transitions",
 }
 
 // rows are the contents of the tables. Rows are never changed in place once a state has them.
@@ -55,7 +56,7 @@ func (r *rows) text(b []byte, tables ...int) []byte {
 
 // mostText tells states apart: of a message only its last column (sole) ever changes, and events are of the last transaction alone.
 func (r *rows) mostText(b []byte) []byte {
-	b = r.text(b, meta, due, flights, sent, queue, settled, lines, segments, plans)
+	b = r.text(b, meta, due, flights, sent, queue, settled, lines, segments, plans, dedup)
 	for _, row := range r[messages] {
 		b = rowText(b, row[len(row)-1:])
 	}

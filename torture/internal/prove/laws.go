@@ -48,6 +48,7 @@ type stand struct {
 	own         bool // it has a row of its own, and events
 	unconfirmed bool
 	line        string
+	collection  string // that a digest has gathered it in, or that it is the delivery of
 }
 
 // stands are all deliveries of a state.
@@ -85,7 +86,7 @@ func (m *model) stands(w *world) map[string]stand {
 			add(m.db.word(table, row, "id"), tableNames[table], stand{
 				state: posthouse.State(m.db.word(table, row, "state")), version: m.db.number(table, row, "version"), token: m.db.number(table, row, "token"),
 				owner: m.db.word(table, row, "lease_owner"), lease: m.db.number(table, row, "lease_until"), own: true,
-				unconfirmed: m.db.number(table, row, "unconfirmed") != 0, line: m.db.word(table, row, "pin"),
+				unconfirmed: m.db.number(table, row, "unconfirmed") != 0, line: m.db.word(table, row, "pin"), collection: m.db.word(table, row, "notification"),
 			})
 		}
 	}
@@ -125,7 +126,7 @@ func (m *model) judge(before *world, mv *move) *violation {
 	}
 	for _, id := range sortedKeys(is) {
 		s := is[id]
-		box := &after.boxes[m.box(id)]
+		box := m.reading(after, m.box(id))
 		reached := box.replay
 		if slices.Contains(m.first, id) {
 			reached = box.first
@@ -139,7 +140,8 @@ func (m *model) judge(before *world, mv *move) *violation {
 			return broken(lawTruth, "%s is %s, and the provider has accepted it", m.short(id), s.state)
 		}
 	}
-	for i, box := range after.boxes {
+	for i := range after.boxes {
+		box := m.reading(after, i)
 		allowed := 1 + box.persons
 		if m.settings.Window == 0 {
 			allowed += box.resends
@@ -152,6 +154,9 @@ func (m *model) judge(before *world, mv *move) *violation {
 		return broken(lawWindow, "%d began within %s", len(after.starts), m.scene.every)
 	}
 	if v := m.judgeNotification(before, after, is); v != nil {
+		return v
+	}
+	if v := m.judgeCollections(after, is); v != nil {
 		return v
 	}
 	return m.judgeLine(is)
@@ -294,7 +299,7 @@ func (m *model) rests(w *world) bool {
 		switch {
 		case s.state == posthouse.Unknown || s.state == posthouse.Quarantined:
 			person = true
-		case s.state.Open() && s.line != "":
+		case s.state.Open() && s.line != "" && m.scene.line:
 			inLine = true
 		case s.state.Open():
 			return false

@@ -22,6 +22,7 @@ func (m *model) normal(w *world) {
 	m.normalNumbers(w)
 	m.normalFlights(w)
 	m.normalPlans(w)
+	m.normalKeys(w)
 	if m.scene.members > 0 {
 		m.normalSegments(w)
 	}

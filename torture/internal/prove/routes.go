@@ -79,12 +79,12 @@ func (a atPlans) Notification(ctx context.Context, _ time.Time, tenant, id strin
 
 // plans is what a planner does: it reads what is due, and begins the next step over what it has read.
 func (m *model) plans(w *world, p int, write writer) {
-	if !m.scene.routed() {
+	if !m.scene.planned() {
 		return
 	}
 	proc := &w.procs[p]
 	if len(proc.due) > 0 {
-		write(name(p)+" goes on with the notification that it has read", p, m.compose, nil)
+		write(name(p)+" goes on with the "+m.scene.planNoun()+" that it has read", p, m.compose, func(next *world) { m.noteTexts(w, next) })
 		return
 	}
 	if p > 0 && proc.free() && w.procs[0].free() {
@@ -92,7 +92,7 @@ func (m *model) plans(w *world, p int, write writer) {
 	}
 	for _, row := range w.rows[plans] {
 		if at := m.db.number(plans, row, "next_at"); at > 0 && at <= now {
-			write(name(p)+" reads the notification, which is due", p, func(proc *process) (err error) {
+			write(name(p)+" reads the "+m.scene.planNoun()+", which is due", p, func(proc *process) (err error) {
 				proc.due, err = m.db.Plans.DuePlans(m.ctx, epoch0, 1)
 				return err
 			}, nil)
@@ -104,6 +104,9 @@ func (m *model) plans(w *world, p int, write writer) {
 func (m *model) compose(proc *process) error {
 	p := proc.due[0]
 	proc.due = nil
+	if p.Type == work.PlanCollection {
+		return m.composeCollection(proc, p)
+	}
 	was, err := route.Read(p)
 	if err != nil {
 		return err
@@ -134,7 +137,7 @@ func (m *model) compose(proc *process) error {
 
 // hears is what comes from outside: a person takes note, and the provider says what became of what it has accepted.
 func (m *model) hears(w *world, p int, write writer) {
-	if !m.scene.routed() {
+	if !m.scene.planned() {
 		return
 	}
 	if w.left.acks > 0 && len(w.rows[queue])+len(w.rows[settled]) > 0 {
@@ -149,7 +152,7 @@ func (m *model) hears(w *world, p int, write writer) {
 		return
 	}
 	for id, s := range m.stands(w) {
-		if s.state != posthouse.Sent {
+		if s.state != posthouse.Sent || m.shares(w, id) {
 			continue
 		}
 		for _, delivered := range []bool{true, false} {
@@ -269,6 +272,7 @@ func document(doc []byte, by time.Duration) []byte {
 	}
 	delete(n, "version")
 	delete(n, "next_at") // the row says it
+	delete(n, "leaves_at")
 	if over, ok := n["over"].(string); ok {
 		at, err := time.Parse(time.RFC3339Nano, over)
 		if err != nil {

@@ -10,12 +10,15 @@ import (
 type scene struct {
 	name     string
 	about    string
-	members  int             // of a campaign with one segment, instead of messages
-	messages int             // each to one recipient, accepted at the beginning
-	accepts  bool            // or by a process, with a seat or without one
-	slots    int             // how many deliveries a process has under way at most
-	line     bool            // they have one ordering key
-	route    posthouse.Route // that a notification follows, with a message for each step and round; instead of messages
+	members  int              // of a campaign with one segment, instead of messages
+	messages int              // each to one recipient, accepted at the beginning
+	accepts  bool             // or by a process, with a seat or without one
+	slots    int              // how many deliveries a process has under way at most
+	line     bool             // they have one ordering key
+	route    posthouse.Route  // that a notification follows, with a message for each step and round; instead of messages
+	digest   posthouse.Digest // that gathers the first messages; the others are made for its collections as they leave
+	gathered int              // how many of the messages it gathers
+	late     int              // how many of these come while the others are under way
 	policy   posthouse.Policy
 	window   time.Duration // how long the provider knows a key
 	wait     time.Duration // before another try
@@ -86,6 +89,11 @@ var shortScenes = []scene{{
 	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{crashes: 1, acks: 1},
+}, {
+	name: "digest", about: "a digest gathers two messages, of which one may be cancelled; an unknown is left to people",
+	messages: 4, gathered: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
+	digest: posthouse.Digest{Window: posthouse.Duration(pause), Max: 3, Always: true},
+	left:   budget{crashes: 1, cancels: 1},
 }}
 
 // fullScenes are those of make prove: the same with more that goes wrong.
@@ -157,4 +165,28 @@ var fullScenes = []scene{{
 	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofDelivered, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{crashes: 1, receipts: 2, acks: 1},
+}, {
+	name: "digest", about: "a digest gathers two messages, of which one may be cancelled; an unknown is left to people",
+	messages: 4, gathered: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
+	digest: posthouse.Digest{Window: posthouse.Duration(pause), Max: 3, Always: true},
+	left:   budget{crashes: 1, freezes: 1, cancels: 1},
+}, {
+	name: "digest late", about: "a digest gathers two messages, of which one comes while the other waits, leaves or has left",
+	messages: 4, gathered: 2, late: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	digest: posthouse.Digest{Window: posthouse.Duration(pause), Max: 3, Always: true},
+	left:   budget{crashes: 1},
+}, {
+	name: "digest of three", about: "a digest gathers three messages, two at most together; one that is alone leaves as it is",
+	messages: 4, gathered: 3, late: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	digest: posthouse.Digest{Window: posthouse.Duration(pause), Max: 2},
+}, {
+	name: "digest delivered", about: "a digest gathers two messages; the provider says later what became of their delivery, and a person of an unknown",
+	messages: 3, gathered: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
+	digest: posthouse.Digest{Window: posthouse.Duration(pause), Max: 2},
+	left:   budget{crashes: 1, receipts: 1, resolves: 1},
+}, {
+	name: "digest restored", about: "a digest gathers two messages, the epoch may be raised, and a person resolves what is held",
+	messages: 3, gathered: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	digest: posthouse.Digest{Window: posthouse.Duration(pause), Max: 2},
+	left:   budget{restores: 1, resolves: 1},
 }}

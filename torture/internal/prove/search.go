@@ -193,6 +193,8 @@ func (m *model) accept(sub *work.Submission) error {
 		return m.beginCampaign()
 	case m.scene.routed():
 		return m.beginRoute()
+	case m.scene.gathered > 0:
+		return m.beginDigest()
 	}
 	out, err := m.db.Submissions.Accept(m.ctx, epoch0, []*work.Submission{sub})
 	if err == nil {

@@ -99,6 +99,7 @@ func (m *model) moves(w *world) (list []move, err error) {
 		m.rescues(w, p, write)
 		m.people(w, p, write)
 		m.hears(w, p, write)
+		m.gathers(w, p, write)
 	}
 	m.passes(w, add)
 	return list, err

@@ -80,6 +80,7 @@ type letterbox struct {
 	resends  int   // the policy did
 	doubt    bool  // the log has said that it may have arrived
 	told     bool  // a person has said what became of it
+	holds    []int // the messages of a digest that are in this one's text
 }
 
 // budget is what may still happen that nobody can hope for.
