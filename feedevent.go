@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// FeedEvent is what others are told, by webhooks, by the live stream and by hooks: one transition of a delivery or, with
-// Callback, what a provider told by itself. Events come at least once, and those of one delivery in the order of Version.
+// FeedEvent is what others are told, by webhooks, by the live stream and by hooks: one transition of a delivery, with Callback what a
+// provider told by itself, or with Notification whether a person was told. Events come at least once, those of one delivery in the order of
+// Version, and those of one notification in the order of its own.
 type FeedEvent struct {
 	// ID is the same however often the event comes, and says where it stands in the feed.
 	ID       string    `json:"id" doc:"The same however often the event comes. It says where the event stands: a stream or a replay goes on behind it."`
@@ -16,15 +17,15 @@ type FeedEvent struct {
 	Tenant   string    `json:"tenant"`
 	Message  string    `json:"message,omitempty"`
 	Delivery string    `json:"delivery,omitempty" doc:"Of a callback, where it is known which one it is about."`
-	Version  int64     `json:"version,omitempty" doc:"Numbers the events of a delivery from 1, without a gap. Callbacks have none."`
-	Channel  string    `json:"channel"`
+	Version  int64     `json:"version,omitempty" doc:"Numbers the events of a delivery from 1, without a gap. Callbacks and notifications have none."`
+	Channel  string    `json:"channel" doc:"Of a notification, the channel by which it was told; empty where by none."`
 	Account  string    `json:"account,omitempty"`
 	Kind     string    `json:"kind,omitempty" doc:"The message's."`
 	Ref      string    `json:"ref,omitempty" doc:"The message's."`
 	User     string    `json:"user,omitempty" doc:"The recipient, in the caller's own system."`
-	Event    EventType `json:"event,omitempty" doc:"What happened, as in docs/states.md. Callbacks have none."`
+	Event    EventType `json:"event,omitempty" doc:"What happened, as in docs/states.md. Callbacks and notifications have none."`
 	From     State     `json:"from,omitempty"`
-	To       State     `json:"to,omitempty" doc:"The state now. Callbacks have none."`
+	To       State     `json:"to,omitempty" doc:"The state now. Callbacks and notifications have none."`
 	Attempt  int       `json:"attempt,omitempty"`
 	Due      time.Time `json:"due_at,omitzero" doc:"When it is tried next."`
 	Reason   string    `json:"reason,omitempty"`
@@ -35,21 +36,54 @@ type FeedEvent struct {
 	ProviderRef string `json:"provider_ref,omitempty" doc:"The provider's id of what was sent."`
 	// Callback is what a provider told by itself.
 	Callback *CallbackEvent `json:"callback,omitempty" doc:"What the provider told by itself."`
+	// Notification is whether a person was told.
+	Notification *NotificationEvent `json:"notification,omitempty" doc:"Whether a person was told, and why."`
 }
 
 // The sorts of events in the feed: the first word of a type.
 const (
-	OfDelivery = "delivery"
-	OfCallback = "callback"
+	OfDelivery     = "delivery"
+	OfCallback     = "callback"
+	OfNotification = "notification"
 )
 
-// Type names the event for those who receive it: delivery.sent, delivery.failed and so on, by the state, or
-// callback.template_card_event and so on, by the provider's word.
+// Type names the event for those who receive it: delivery.sent, delivery.failed and so on, and notification.told, notification.not_told and
+// so on, by the state, or callback.template_card_event and so on, by the provider's word.
 func (e *FeedEvent) Type() string {
-	if e.Callback != nil {
+	switch {
+	case e.Callback != nil:
 		return OfCallback + "." + e.Callback.Event
+	case e.Notification != nil:
+		return OfNotification + "." + string(e.Notification.State)
 	}
 	return OfDelivery + "." + string(e.To)
+}
+
+// NotificationEvent is the state that a notification has come to: told, acknowledged or not told, or waiting again where a receipt has taken
+// the proof back.
+type NotificationEvent struct {
+	ID string `json:"id" doc:"The notification's id."`
+	// Version is the notification's own: of two events of it, the later one has the higher.
+	Version int64             `json:"version" doc:"The notification's version. Of two events of one notification, the later one has the higher."`
+	From    NotificationState `json:"from" doc:"The state before."`
+	State   NotificationState `json:"state" doc:"The state now. waiting: a receipt has taken the proof back."`
+	Reason  string            `json:"reason,omitempty" doc:"Why nobody was told, in a stable word."`
+	// Route and RouteVersion are what it follows, and Channels those that its steps use.
+	Route        string   `json:"route" doc:"The route that it follows."`
+	RouteVersion int      `json:"route_version"`
+	Channels     []string `json:"channels" doc:"The channels that the route's steps use."`
+	// To are those who are meant, at most 100 of them, and Recipients how many there are.
+	To         []Recipient `json:"to" doc:"Who is meant, at most 100 of them."`
+	Recipients int         `json:"recipients" doc:"How many are meant."`
+	Step       int         `json:"step" doc:"The step that began last, from 1."`
+	Round      int         `json:"round" doc:"How often the steps have begun, from 1."`
+	// ToldBy is the delivery that proved it.
+	ToldBy string    `json:"told_by,omitempty" doc:"The delivery that has proven it."`
+	ToldAt time.Time `json:"told_at,omitzero" doc:"When that was proven."`
+	// Ack is without its evidence.
+	Ack *Acknowledgement `json:"acknowledgement,omitempty" doc:"Who has taken note, when and how, without the evidence."`
+	// CreatedAt is when the message was accepted.
+	CreatedAt time.Time `json:"created_at" doc:"When the message was accepted."`
 }
 
 // CallbackEvent is what a provider told by itself that is no receipt: somebody has pressed a button of a card, or entered an

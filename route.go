@@ -145,6 +145,11 @@ const (
 	NotificationNotTold      NotificationState = "not_told"
 )
 
+// NotificationStates are all of them.
+func NotificationStates() []NotificationState {
+	return []NotificationState{NotificationWaiting, NotificationTold, NotificationAcknowledged, NotificationNotTold}
+}
+
 // NotificationStep is a step that has begun or was passed over.
 type NotificationStep struct {
 	Step  int       `json:"step"`

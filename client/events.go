@@ -22,7 +22,7 @@ type Events struct{ api *caller }
 type EventFilter struct {
 	Channel, Kind, Ref string
 	States             []posthouse.State
-	// Types are types of events, or the first words of them: delivery.sent, callback.
+	// Types are types of events, or the first words of them: delivery.sent, notification, callback.
 	Types []string
 	// Since begins with what happened at a time, Behind behind the event with an id. Defaults to now.
 	Since  time.Time

@@ -129,6 +129,23 @@ func (h *house) turns(id string, state posthouse.NotificationState) (n posthouse
 	return n
 }
 
+// decided are the next events of notifications among those that were heard, as type, user, channel and reason.
+func (h *house) decided(heard chan posthouse.FeedEvent, n int) (list []string, last *posthouse.FeedEvent) {
+	h.Helper()
+	for len(list) < n {
+		e := <-heard
+		if e.Notification == nil {
+			continue
+		}
+		if e.Message != posthouse.MessageID(e.Notification.ID) || e.At.IsZero() || e.Version != 0 || e.Notification.Recipients != len(e.Notification.To) {
+			h.Errorf("told %+v of %+v", e, e.Notification)
+		}
+		list, last = append(list, strings.Join([]string{e.Type(), e.User, e.Channel, e.Notification.Reason}, " ")), &e
+	}
+	slices.Sort(list)
+	return list, last
+}
+
 func (h *house) pauses(name string) {
 	h.Helper()
 	_, err := h.api.Channels.Pause(h.Context(), name, "not now")
@@ -146,6 +163,7 @@ func step(channels ...string) posthouse.RouteStep { return posthouse.RouteStep{C
 func TestARouteGoesOnWhereAStepFails(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		p.says("a", refusal)
+		heard := h.listener()
 		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a"), step("b"), step("c")}})
 		message, list := h.routes("w", "u1", "u2")
 		if len(list) != 2 {
@@ -168,6 +186,9 @@ func TestARouteGoesOnWhereAStepFails(t *testing.T) {
 		if len(p.on("c")) > 0 {
 			h.Error("the third step began after the second had told")
 		}
+		if got, _ := h.decided(heard, 2); !slices.Equal(got, []string{"notification.told u1 b ", "notification.told u2 b "}) {
+			h.Errorf("those who follow were told %q", got)
+		}
 		m, err := h.api.Messages.Get(h.Context(), message)
 		if err != nil || m.Route != "w" || m.Recipients != 2 || m.Content.Text != "hello" || len(m.Notifications) != 2 {
 			h.Errorf("the message: %+v, %v", m, err)
@@ -179,6 +200,9 @@ func TestNobodyIsToldForAReason(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		p.says("a", refusal)
 		p.says("b", refusal)
+		url, posts := subscriber(h.T)
+		_, err := h.api.Subscriptions.Create(h.Context(), wire.NewSubscription{URL: url, Types: []string{"notification.not_told"}, Channels: []string{"a", "b"}})
+		h.must(err)
 		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a"), step("b")}})
 		_, list := h.routes("w", "u1")
 		n := h.turns(list[0].ID, posthouse.NotificationNotTold)
@@ -188,6 +212,11 @@ func TestNobodyIsToldForAReason(t *testing.T) {
 		page, err := h.api.Notifications.List(h.Context(), posthouse.NotificationNotTold, client.Filter{})
 		if err != nil || len(page.Items) != 1 || page.Items[0].ID != n.ID {
 			h.Errorf("those not told: %+v, %v", page, err)
+		}
+		e := (<-posts).event(h.T)
+		if told := e.Notification; e.Type() != "notification.not_told" || told.ID != n.ID || told.Version != n.Version || told.Reason != "failed" || told.From != posthouse.NotificationWaiting ||
+			told.Step != 2 || !slices.Equal(told.Channels, []string{"a", "b"}) || told.To[0].User != "u1" || e.User != "u1" {
+			h.Errorf("the subscriber was told %+v of %+v", e, told)
 		}
 	})
 }
@@ -221,6 +250,7 @@ func TestAnUnknownWaitsUnlessTheRouteFallsBack(t *testing.T) {
 
 func TestAnAcknowledgementEndsTheSteps(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
+		heard := h.listener()
 		h.pauses("b")
 		soon := posthouse.Duration(time.Second)
 		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{
@@ -245,6 +275,10 @@ func TestAnAcknowledgementEndsTheSteps(t *testing.T) {
 		again, err := h.api.Notifications.Acknowledge(h.Context(), n.ID, wire.Ack{By: "u2"})
 		if err != nil || again.Ack.By != "u1" {
 			h.Errorf("the second word: %+v, %v", again.Ack, err)
+		}
+		got, last := h.decided(heard, 1) // what its withdrawal has told of its delivery does not drown it
+		if ack := last.Notification.Ack; got[0] != "notification.acknowledged u1  " || ack == nil || ack.By != "u1" || ack.Via != posthouse.AckAPI || ack.Evidence != nil {
+			h.Errorf("those who follow were told %q, %+v", got, ack)
 		}
 		h.resumes("b")
 		if got := p.on("b"); len(got) > 0 {

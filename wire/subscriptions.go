@@ -10,12 +10,12 @@ import (
 type NewSubscription struct {
 	URL         string            `json:"url" doc:"Where events are posted, http or https, signed as Standard Webhooks describes it."`
 	Description string            `json:"description,omitempty" doc:"For people, up to 255 bytes."`
-	Channels    []string          `json:"channels,omitempty" doc:"Only events of these channels. Defaults to all."`
+	Channels    []string          `json:"channels,omitempty" doc:"Only events of these channels; of a notification, where all that its route uses are among them. Defaults to all."`
 	Kinds       []string          `json:"kinds,omitempty" doc:"Only events of messages of these kinds. Defaults to all."`
 	Refs        []string          `json:"refs,omitempty" doc:"Only events of messages with these refs. Defaults to all."`
 	States      []posthouse.State `json:"states,omitempty" doc:"Only events that lead to these states. Defaults to all."`
-	Types       []string          `json:"types,omitempty" doc:"Only events of these types, or whose type begins with these words: delivery for status changes, callback for what providers tell by themselves, callback.template_card_event. Defaults to all."`
-	Batch       int               `json:"batch,omitempty" doc:"How many events one call may hold, 1 to 500. Above 1, data is a list, and type is deliveries.changed, or callbacks.told. Defaults to 1."`
+	Types       []string          `json:"types,omitempty" doc:"Only events of these types, or whose type begins with these words: delivery for status changes, notification for whether persons were told, callback for what providers tell by themselves, notification.not_told. Defaults to all."`
+	Batch       int               `json:"batch,omitempty" doc:"How many events one call may hold, 1 to 500. Above 1, data is a list, and type is deliveries.changed, notifications.changed or callbacks.told. Defaults to 1."`
 	Since       time.Time         `json:"since,omitzero" doc:"Begin with what happened at this time, as far as events are kept. Defaults to now."`
 	Behind      string            `json:"behind,omitempty" doc:"Begin behind the event with this id."`
 }

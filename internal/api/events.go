@@ -33,7 +33,7 @@ const (
 
 func (e events) routes() []web.Route {
 	return web.Tagged("events",
-		web.Get("/v1/events/stream", reads, "What happens to deliveries, and what providers tell by themselves, as it happens (server-sent events). A reader that comes again with Last-Event-ID misses nothing.", e.stream).
+		web.Get("/v1/events/stream", reads, "What happens to deliveries, whether persons were told, and what providers tell by themselves, as it happens (server-sent events). A reader that comes again with Last-Event-ID misses nothing.", e.stream).
 			Query("channel", "kind", "ref", "state", "type", "since", "behind").Sighted())
 }
 

@@ -190,10 +190,10 @@ func (r *round) tell(ctx context.Context, list []work.FeedEvent, next posthouse.
 	return true
 }
 
-// alike are the first of a list that are of one sort: deliveries', or providers'.
+// alike are the first of a list that are of one sort: deliveries', notifications', or providers'.
 func alike(list []work.FeedEvent) []work.FeedEvent {
 	for i := range list {
-		if (list[i].Callback == nil) != (list[0].Callback == nil) {
+		if sortOf(&list[i].FeedEvent) != sortOf(&list[0].FeedEvent) {
 			return list[:i]
 		}
 	}

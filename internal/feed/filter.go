@@ -17,14 +17,23 @@ type Filter struct {
 	Sight                 work.Sight
 	Channels, Kinds, Refs []string
 	States                []posthouse.State
-	// Types are types of events, or the first words of them: delivery.sent, callback.
+	// Types are types of events, or the first words of them: delivery.sent, notification, callback.
 	Types []string
 }
 
 // Wants reports whether an event passes.
 func (f *Filter) Wants(e *posthouse.FeedEvent) bool {
-	return (f.Tenant == "" || f.Tenant == e.Tenant) && f.Sight.Covers(e.Channel, e.Kind) &&
-		among(f.Channels, e.Channel) && among(f.Kinds, e.Kind) && among(f.Refs, e.Ref) && among(f.States, e.To) && f.wantsType(e)
+	return (f.Tenant == "" || f.Tenant == e.Tenant) && f.Sight.Kind(e.Kind) && f.wantsChannels(e) &&
+		among(f.Kinds, e.Kind) && among(f.Refs, e.Ref) && among(f.States, e.To) && f.wantsType(e)
+}
+
+// wantsChannels reports whether the event's channel is seen and wanted; of a notification, each that its route uses.
+func (f *Filter) wantsChannels(e *posthouse.FeedEvent) bool {
+	of := []string{e.Channel}
+	if e.Notification != nil {
+		of = e.Notification.Channels
+	}
+	return f.Sight.Sees && !slices.ContainsFunc(of, func(name string) bool { return !f.Sight.Channel(name) || !among(f.Channels, name) })
 }
 
 func (f *Filter) wantsType(e *posthouse.FeedEvent) bool {
@@ -46,8 +55,17 @@ func CheckType(want string) string {
 		return ""
 	case sort == posthouse.OfDelivery && (!more || slices.Contains(posthouse.States(), posthouse.State(what))):
 		return ""
+	case sort == posthouse.OfNotification && (!more || slices.Contains(posthouse.NotificationStates(), posthouse.NotificationState(what))):
+		return ""
 	}
-	return fmt.Sprintf("is %.60q: want %s or %s, or one type of them, such as delivery.sent or callback.template_card_event", want, posthouse.OfDelivery, posthouse.OfCallback)
+	return fmt.Sprintf("is %.60q: want %s, %s or %s, or one type of them, such as delivery.sent, notification.not_told or callback.template_card_event",
+		want, posthouse.OfDelivery, posthouse.OfNotification, posthouse.OfCallback)
+}
+
+// sortOf is the first word of an event's type.
+func sortOf(e *posthouse.FeedEvent) string {
+	sort, _, _ := strings.Cut(e.Type(), ".")
+	return sort
 }
 
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }

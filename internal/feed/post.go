@@ -39,12 +39,12 @@ type envelope struct {
 	Data      any       `json:"data"`
 }
 
-// The types of a body with several events, of deliveries or of providers, and that of a test.
-const (
-	typeChanged = "deliveries.changed"
-	typeTold    = "callbacks.told"
-	typeTest    = "posthouse.test"
-)
+// typesOfMany are the types of a body with several events, by their sort.
+var typesOfMany = map[string]string{
+	posthouse.OfDelivery: "deliveries.changed", posthouse.OfCallback: "callbacks.told", posthouse.OfNotification: "notifications.changed",
+}
+
+const typeTest = "posthouse.test"
 
 // failure is why a subscriber did not take something.
 type failure struct {
@@ -63,11 +63,7 @@ func (p *Poster) events(ctx context.Context, sub *work.Subscription, list []work
 	for i := range list {
 		events[i] = &list[i].FeedEvent
 	}
-	typ := typeChanged
-	if first.Callback != nil {
-		typ = typeTold
-	}
-	return p.post(ctx, sub, first.ID+"-"+last.ID, envelope{typ, last.At, events})
+	return p.post(ctx, sub, first.ID+"-"+last.ID, envelope{typesOfMany[sortOf(&first.FeedEvent)], last.At, events})
 }
 
 // Test posts a test, and says what is wrong with the answer.

@@ -27,17 +27,7 @@ type Book struct {
 
 // sees reports whether a caller sees a notification: its kind, and each channel that its route has.
 func (n *notification) sees(s work.Sight) bool {
-	if !s.Kind(n.Kind) {
-		return false
-	}
-	for i := range n.Follows.Steps {
-		for _, name := range n.Follows.Steps[i].Channels {
-			if !s.Channel(name) {
-				return false
-			}
-		}
-	}
-	return true
+	return s.Kind(n.Kind) && !slices.ContainsFunc(n.channels(), func(name string) bool { return !s.Channel(name) })
 }
 
 func unknown(id string) error {

@@ -63,6 +63,7 @@ type notification struct {
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
 
+	was    posthouse.NotificationState      // State as it was read
 	chosen map[string]posthouse.Preferences // by the users of the step that is looked at
 }
 
@@ -82,6 +83,7 @@ func read(p work.Plan) (notification, error) {
 	}
 	n.ID, n.Message, n.Tenant, n.Version = p.ID, posthouse.MessageID(p.ID), p.Tenant, p.Version
 	n.NextAt, n.CreatedAt, n.UpdatedAt = p.NextAt, p.CreatedAt, p.UpdatedAt
+	n.was = posthouse.NotificationState(p.Was)
 	return n, nil
 }
 
@@ -123,8 +125,46 @@ func (n *notification) plan() (work.Plan, error) {
 	return work.Plan{
 		Tenant: n.Tenant, Type: work.PlanNotification, ID: n.ID, Kind: n.Draft.Kind, Ref: n.Draft.Ref, State: string(n.State),
 		Doc: doc, Version: n.Version, NextAt: n.NextAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
-		Frees: frees,
+		Frees: frees, Was: string(n.was), Tells: n.tells(),
 	}, err
+}
+
+// mostTold bounds the recipients that an event names.
+const mostTold = 100
+
+// tells is what those who follow the feed are told of a new state; nil where it is the one that was read.
+func (n *notification) tells() *posthouse.FeedEvent {
+	if n.was == "" || n.State == n.was {
+		return nil
+	}
+	out := &posthouse.FeedEvent{Tenant: n.Tenant, Message: n.Message, Kind: n.Kind, Ref: n.Ref, Notification: &posthouse.NotificationEvent{
+		ID: n.ID, From: n.was, State: n.State, Reason: n.Reason, Route: n.Route, RouteVersion: n.RouteVersion, Channels: n.channels(),
+		To: n.To[:min(len(n.To), mostTold)], Recipients: len(n.To), Step: n.Step, Round: n.Round, ToldBy: n.ToldBy, ToldAt: n.ToldAt, CreatedAt: n.CreatedAt,
+	}}
+	if len(n.To) == 1 {
+		out.User = n.To[0].User
+	}
+	if n.Ack != nil {
+		out.Notification.Ack = &posthouse.Acknowledgement{By: n.Ack.By, Via: n.Ack.Via, At: n.Ack.At}
+	}
+	for i := range n.Deliveries {
+		if d := &n.Deliveries[i]; d.ID == n.ToldBy {
+			out.Channel = d.Channel
+		}
+	}
+	return out
+}
+
+// channels are those that the steps of its route use, each once.
+func (n *notification) channels() (names []string) {
+	for i := range n.Follows.Steps {
+		for _, name := range n.Follows.Steps[i].Channels {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // left reports whether a delivery waits since its recipient is left alone: for the end of quiet hours, or for room in a cap.

@@ -111,7 +111,18 @@ func (w *world) write(next work.Plan, withdraw work.Withdrawal) {
 		next, _, _, err = Law{}.Heard(next, after, w.now)
 		w.must(err)
 	}
-	next.Version = w.plan.Version + 1
+	w.put(next)
+}
+
+// put stores a plan over the version that was read. Those who follow the feed are told of each new state, once.
+func (w *world) put(next work.Plan) {
+	switch news := next.State != w.plan.State; {
+	case news != (next.Tells != nil):
+		w.fatal("from %s to %s, and what is told is %+v", w.plan.State, next.State, next.Tells)
+	case news && next.Tells.Type() != "notification."+next.State, news && string(next.Tells.Notification.From) != w.plan.State:
+		w.fatal("from %s to %s, and %s is told, of what was %s", w.plan.State, next.State, next.Tells.Type(), next.Tells.Notification.From)
+	}
+	next.Version, next.Was, next.Tells = w.plan.Version+1, next.State, nil
 	w.plan = next
 }
 
@@ -157,8 +168,7 @@ func (w *world) stores(c *composed) {
 	if len(c.drafts) > 0 {
 		w.beginning()
 	}
-	c.next.Version = w.plan.Version + 1
-	w.plan = c.next
+	w.put(c.next)
 	for _, d := range c.drafts {
 		row := posthouse.Delivery{
 			ID: posthouse.DeliveryID(d.ID, 1), Message: d.ID, Channel: d.Channel, Recipient: d.To[0], State: posthouse.Pending, Notification: d.Notification, OnUnknown: posthouse.Hold,
@@ -275,7 +285,7 @@ func worldOf(t *testing.T, rnd *rand.Rand, way posthouse.Route, critical bool) *
 	w.must(err)
 	w.must(posthouse.Invalid("the draft", p.List))
 	w.plan = routed.Plans[0]
-	w.plan.Version = 1
+	w.plan.Version, w.plan.Was = 1, w.plan.State
 	return w
 }
 

@@ -17,7 +17,7 @@ import (
 
 // The feed says what happened to deliveries in one order, for whoever follows it. It holds no event, only which deliveries
 // reached which version: the event is in the history, where it was written by the same transaction. What providers tell by
-// themselves has version 0, and stands in a table of its own. Where nobody follows, nothing is written.
+// themselves has version 0, what became of notifications one below 0, and both stand in a table of their own. Where nobody follows, nothing is written.
 //
 // A position is given after the commit. Where one process writes into a file, transactions commit one after the other, and
 // each takes the next position. Elsewhere they commit in another order than they began in: they write into an inbox, and
@@ -341,6 +341,32 @@ func (t *tx) tellOnce(list []work.Told) (told int, err error) {
 		return 0, nil
 	}
 	return len(fresh.IDs), t.tell(&news{versions: []int64{0}, of: map[int64]*reading.Tidings{0: fresh}})
+}
+
+// decisions stands before the versions of notifications in the feed, so that they are less than 0 and still rise: the feed sorts by them. A program
+// of an earlier version finds no event by them and passes them over.
+const decisions = -1 << 40
+
+// tellDecision writes what has become of a notification, in the transaction that writes its plan: each version of it is written once. The event
+// is read back even here, since the transaction may go back to a savepoint and on from there.
+func (t *tx) tellDecision(now int64, p *work.Plan) error {
+	if !t.feed.on() {
+		return nil
+	}
+	version := p.Version + 1
+	e := *p.Tells
+	e.At = sqldb.TimeOf(now)
+	decided := *e.Notification
+	decided.Version, e.Notification = version, &decided
+	doc, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	id := p.ID + "v" + strconv.FormatInt(version, 10)
+	if _, err := t.Exec("INSERT INTO posthouse_callback_events (id, at, doc) VALUES (?, ?, ?)", id, now, string(doc)); err != nil {
+		return err
+	}
+	return t.tell(&news{versions: []int64{decisions + version}, of: map[int64]*reading.Tidings{decisions + version: {Version: decisions + version, IDs: []string{id}}}})
 }
 
 // PruneFeed deletes up to max rows that are older than keep, and as much of what providers told. The newest row stays: positions go

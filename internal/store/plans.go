@@ -19,6 +19,7 @@ func readPlan(scan sqldb.Scanner) (work.Plan, error) {
 	var p work.Plan
 	var next, created, updated int64
 	err := scan(&p.Tenant, &p.Type, &p.ID, &p.Kind, &p.Ref, &p.State, &p.Doc, &p.Version, &next, &p.Failures, &p.Error, &created, &updated)
+	p.Was = p.State
 	p.NextAt, p.CreatedAt, p.UpdatedAt = sqldb.TimeOf(next), sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	return p, err
 }
@@ -179,6 +180,9 @@ func (t accepting) writePlan(now int64, p *work.Plan) (bool, error) {
 			p.Kind, p.Ref, p.State, string(p.Doc), sqldb.Micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
 		if err == nil && n == 1 && p.Frees != nil {
 			err = t.free(now, p)
+		}
+		if err == nil && n == 1 && p.Tells != nil {
+			err = t.tellDecision(now, p)
 		}
 		return n == 1, err
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// FeedRow is one row of the feed: deliveries that reached a version in one transaction, or, with version 0, ids of what providers
-// told.
+// FeedRow is one row of the feed: deliveries that reached a version in one transaction, or, with version 0 or less, ids of what stands in a
+// table of its own.
 type FeedRow struct {
 	Pos        int64
 	Version    int64

@@ -1,6 +1,10 @@
 package work
 
-import "time"
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
 
 // Plan is a document with a next moment: a reminder, or a task of a workflow. Whoever writes it says which
 // version he read; of two that read the same one, one is refused and looks again.
@@ -13,7 +17,9 @@ type Plan struct {
 	Kind, Ref string
 	// State says how it stands, of types whose plans are listed by it. Defaults to nothing.
 	State string
-	Doc   []byte // JSON
+	// Was is State as it was read, empty where there was none.
+	Was string
+	Doc []byte // JSON
 	// Version is the one that was read; 0 where there is none yet. A stored plan has the next.
 	Version int64
 	// NextAt is when it is due again; zero is never.
@@ -25,6 +31,8 @@ type Plan struct {
 	// Frees is the dedup key of its message that is given back once no plan of that message waits any more. Nil for none, or while this
 	// one waits.
 	Frees *Freed
+	// Tells is what those who follow the feed are told once it is written. Nil for nothing.
+	Tells *posthouse.FeedEvent
 }
 
 // Freed is a dedup key that holds until a moment.

@@ -3,6 +3,7 @@ package reading
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -73,7 +74,7 @@ func readFeedRow(scan sqldb.Scanner) (work.FeedRow, error) {
 	return r, err
 }
 
-// occurrence names an event: what a delivery became with a version, or, with version 0, what a provider told.
+// occurrence names an event: what a delivery became with a version, or, with version 0 or less, what stands in a table of its own.
 type occurrence struct {
 	delivery string
 	version  int64
@@ -120,10 +121,13 @@ func (s Feed) look(ctx context.Context, rows []work.FeedRow) (map[occurrence]*po
 		return found, nil
 	}
 	wanted := map[occurrence]*posthouse.Event{}
-	var ids, told []string
+	var ids []string
+	told := map[string]int64{}
 	for i := range rows {
-		if rows[i].Version == 0 {
-			told = append(told, rows[i].Deliveries...)
+		if rows[i].Version <= 0 {
+			for _, id := range rows[i].Deliveries {
+				told[id] = rows[i].Version
+			}
 			continue
 		}
 		for _, id := range rows[i].Deliveries {
@@ -141,12 +145,12 @@ func (s Feed) look(ctx context.Context, rows []work.FeedRow) (map[occurrence]*po
 			found[at] = new(EventOf(e, known[at.delivery]))
 		}
 	}
-	return found, s.callbacks(ctx, told, found)
+	return found, s.written(ctx, told, found)
 }
 
-// callbacks reads what providers told by themselves.
-func (s Feed) callbacks(ctx context.Context, ids []string, into map[occurrence]*posthouse.FeedEvent) error {
-	for part := range sqldb.Parts(ids, FeedRow) {
+// written reads what providers told by themselves, and what became of notifications, with the version that each has in the feed.
+func (s Feed) written(ctx context.Context, told map[string]int64, into map[occurrence]*posthouse.FeedEvent) error {
+	for part := range sqldb.Parts(slices.Sorted(maps.Keys(told)), FeedRow) {
 		clause, args := s.db.In("id", part)
 		err := s.db.Look(ctx, "SELECT id, doc FROM posthouse_callback_events WHERE "+clause, args, func(scan sqldb.Scanner) error {
 			var id, doc string
@@ -154,7 +158,7 @@ func (s Feed) callbacks(ctx context.Context, ids []string, into map[occurrence]*
 				return err
 			}
 			e := new(posthouse.FeedEvent)
-			into[occurrence{delivery: id}] = e
+			into[occurrence{id, told[id]}] = e
 			return json.Unmarshal([]byte(doc), e)
 		})
 		if err != nil {
