@@ -29,3 +29,11 @@ func (r Roster) Tag() string { return fmt.Sprint(r.UpdatedAt.UnixMicro()) }
 
 // Tag names the state of a user of the directory: when it was stored.
 func (u User) Tag() string { return fmt.Sprint(u.UpdatedAt.UnixMicro()) }
+
+// Tag names the state of a tenant: when it was stored, 0 where nobody has made it.
+func (t Tenant) Tag() string {
+	if t.UpdatedAt.IsZero() {
+		return "0"
+	}
+	return fmt.Sprint(t.UpdatedAt.UnixMicro())
+}

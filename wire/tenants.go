@@ -17,6 +17,11 @@ type PutTenant struct {
 	Language string `json:"language,omitempty" doc:"What its people read who have no language of their own, a BCP 47 tag such as zh. Defaults to that of each template."`
 }
 
+// PutTenantOf is all that people say of a tenant, so that a change of one thing leaves the others as they are.
+func PutTenantOf(t posthouse.Tenant) PutTenant {
+	return PutTenant{Note: t.Note, Quota: t.Quota, Language: t.Language, QuietHours: t.QuietHours, Caps: t.Caps, MandatoryKinds: t.MandatoryKinds, OptionalKinds: t.OptionalKinds}
+}
+
 // Tenant is a tenant with what it has.
 type Tenant struct {
 	posthouse.Tenant

@@ -46,13 +46,14 @@ func TestAPutIsForWhatWasRead(t *testing.T) {
 		"/v1/channels/fleet/accounts/c": {"PUT", `{"config":{"key":"VALUE"}}`},
 		"/v1/templates/c":               {"PUT", `{"text":"VALUE"}`},
 		"/v1/rosters/c":                 {"PUT", `{"days":{"1":["VALUE"]}}`},
+		"/v1/tenants/c":                 {"PUT", `{"note":"VALUE"}`},
 		"/v1/users/c":                   {"PATCH", `{"name":"VALUE"}`},
 	} {
 		if put.method == "PATCH" {
 			ask("PUT", "/v1/users", `{"users":[{"id":"c"}]}`)
 		} else {
 			want(ask("PUT", path, put.body, "If-Match", "*"), http.StatusPreconditionFailed)
-			want(ask("PUT", path, put.body, "If-None-Match", "*"), map[bool]int{true: 201, false: 200}[strings.Contains(path, "channels")])
+			want(ask("PUT", path, put.body, "If-None-Match", "*"), map[bool]int{true: 201, false: 200}[strings.Contains(path, "channels") || strings.Contains(path, "tenants")])
 			want(ask("PUT", path, put.body, "If-None-Match", "*"), http.StatusPreconditionFailed)
 		}
 		read := ask("GET", path, "", "If-Match", `"elsewhere"`)

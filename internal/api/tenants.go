@@ -58,7 +58,7 @@ func (t tenants) routes() []web.Route {
 	return web.Tagged("tenants",
 		web.Get("/v1/tenants", admin, "List the tenants. A key of the tenant default lists all, another one its own.", t.list).Paged().Whole(),
 		web.Get("/v1/tenants/{name}", admin, "One tenant, with its quota and what it has.", t.get).Whole(),
-		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note, quota, language, quiet hours, caps, and the kinds that people may switch off. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Whole(),
+		web.Put("/v1/tenants/{name}", admin, "Make a tenant, or change its note, quota, language, quiet hours, caps, and the kinds that people may switch off. It needs a key of the tenant default.", tenantBody, t.put).Answers(http.StatusOK, http.StatusCreated).Guarded().Whole(),
 		web.Delete("/v1/tenants/{name}", admin, "Delete a tenant. It is refused while the tenant has anything; with force, what is set up with it is deleted too, but never open deliveries and rows of the outbox. It needs a key of the tenant default.", t.remove).Query("force").Whole(),
 		web.Post("/v1/tenants/{name}/keys", admin, "Make a key of a tenant; its secret is shown this once. It needs a key of the tenant default.", keyBody, t.addKey).Answers(http.StatusCreated).Whole(),
 	)
@@ -101,6 +101,7 @@ func (t tenants) get(c *web.Call) (wire.Tenant, error) {
 	if err != nil {
 		return wire.Tenant{}, err
 	}
+	c.Tag(found.Tag())
 	holds, err := t.store.Holds(c.Context(), found.Name)
 	return wire.Tenant{Tenant: found, Holds: holds}, err
 }
@@ -135,6 +136,7 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 		c.Status = http.StatusCreated
 		c.Changed(nil, stored)
 	}
+	c.Tag(stored.Tag())
 	return stored, t.quotas.Refresh(c.Context())
 }
 

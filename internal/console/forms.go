@@ -27,7 +27,7 @@ type formed interface {
 	address() string
 }
 
-// newForm and editForm are the titles of forms: of one that makes something, and of one that changes it.
+// newForm and editForm are the titles of forms of channels: of one that makes something, and of one that changes it.
 const (
 	newForm  = "new_channel"
 	editForm = "edit_channel"
@@ -39,11 +39,19 @@ const unnamed = "unnamed"
 // drawForm shows the form of what is stored.
 func (v *visit) drawForm(of formed) error {
 	f := of.shown()
-	return v.show("channel-form", formTitle(&f), f)
+	return v.show(formPage(&f), formTitle(&f), f)
 }
 
+// formPage is the page of a form.
+func formPage(f *form.Form) string { return cmp.Or(f.Of, "channel") + "-form" }
+
 func formTitle(f *form.Form) string {
-	if f.New {
+	switch {
+	case f.New && f.Of != "":
+		return "new_" + f.Of
+	case f.Of != "":
+		return f.Of + "s"
+	case f.New:
 		return newForm
 	}
 	return editForm
@@ -104,7 +112,7 @@ func (v *visit) refuseForm(f form.Form, problems []posthouse.Problem) error {
 		problems[i].Message, _ = v.says(problems[i].Message)
 	}
 	f.Place(problems)
-	return v.draw(http.StatusUnprocessableEntity, "channel-form", formTitle(&f), f)
+	return v.draw(http.StatusUnprocessableEntity, formPage(&f), formTitle(&f), f)
 }
 
 // bothForms shows a form as it was sent, and beside each field what somebody else has stored meanwhile.
@@ -116,7 +124,7 @@ func (v *visit) bothForms(of formed) error {
 	f := now.shown()
 	f.Refill(v.form)
 	f.Compare(now.shown(), say("yes", v.zh), say("no", v.zh))
-	return v.draw(http.StatusConflict, "channel-form", formTitle(&f), f)
+	return v.draw(http.StatusConflict, formPage(&f), formTitle(&f), f)
 }
 
 // channelForm is a channel that is made or changed by a form.

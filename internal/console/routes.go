@@ -111,6 +111,11 @@ func routes() []route {
 		looks("system", "overview.read", showSystem),
 		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
 		{"GET", "audit", web.Use{Scope: admin, Action: "audit.read"}, showAudit},
+		{"GET", "tenants", web.Use{Scope: admin, Action: "tenants.read", Whole: true}, showTenants},
+		{"GET", "tenants/{name}", web.Use{Scope: admin, Action: "tenants.read", Whole: true}, onTenant((*visit).drawForm)},
+		{"POST", "tenants/{name}", web.Use{Scope: admin, Action: "tenants.put", Whole: true}, onTenant((*visit).storeForm)},
+		{"GET", "new-tenant", web.Use{Scope: admin, Action: "tenants.put", Whole: true}, onTenant((*visit).drawForm)},
+		{"POST", "new-tenant", web.Use{Scope: admin, Action: "tenants.put", Whole: true}, onTenant((*visit).storeForm)},
 		{"GET", "keys", web.Use{Scope: admin, Action: "keys.read", Whole: true}, showKeys},
 		{"GET", "people", web.Use{Scope: admin, Action: "people.read", Whole: true}, showPeople},
 		{"POST", "people", web.Use{Scope: admin, Action: "people.put", Whole: true}, addPerson},
@@ -137,7 +142,7 @@ func menu() []group {
 		{"menu_watch", entries("overview", "attention", "search", "notifications", "channels", "tasks", "reminders", "outbox")},
 		{"menu_send", entries("compose", "campaigns", "templates", "routes", "digests", "phones")},
 		{"menu_duty", entries("rosters", "directory", "quiet")},
-		{"menu_set", entries("presets", "fronts", "keys", "people", "audit", "system")},
+		{"menu_set", entries("presets", "fronts", "tenants", "keys", "people", "audit", "system")},
 	}
 }
 

@@ -41,7 +41,7 @@ func TestWhoReachesWhat(t *testing.T) {
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","dry_run":true}`, &count)
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","confirm":"`+count.Confirm+`"}`, &decision)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "tenants": "default", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

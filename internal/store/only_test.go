@@ -87,6 +87,13 @@ func guardedThings(s *Store) map[string]guarded {
 			r, _, err := s.Rosters.Roster(ctx, "t1", "c")
 			return r.Tag(), err
 		}, posthouse.CodeChanged},
+		"tenant": {func(ctx context.Context, value string) error {
+			_, err := s.Tenants.PutTenant(ctx, at(), posthouse.Tenant{Name: "c", Note: value})
+			return err
+		}, func(ctx context.Context) (string, error) {
+			t, err := s.Tenants.Tenant(ctx, "c")
+			return t.Tag(), err
+		}, posthouse.CodeChanged},
 		"user": {func(ctx context.Context, value string) error {
 			if work.OnlyOf(ctx).Any() { // makes it where it is not there
 				return s.Users.PutUsers(ctx, at(), "users", []posthouse.User{{ID: "u", Name: value}})

@@ -11,10 +11,14 @@ import (
 	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
 const tenantColumns = "name, note, quota, created_at, updated_at, language"
+
+// byThings finds a tenant that nobody has made by what it has.
+const byThings = "SELECT tenant FROM posthouse_api_keys WHERE tenant = ? UNION SELECT tenant FROM posthouse_channels WHERE tenant = ?"
 
 func readTenant(scan sqldb.Scanner) (posthouse.Tenant, error) {
 	var t posthouse.Tenant
@@ -61,7 +65,7 @@ func (s Tenants) Tenants(ctx context.Context, cursor string, limit int) (list []
 func (s Tenants) Tenant(ctx context.Context, name string) (posthouse.Tenant, error) {
 	t, found, err := sqldb.First(s.db.Reads(ctx), readTenant, "SELECT "+tenantColumns+" FROM posthouse_tenants WHERE name = ?", name)
 	if err == nil && !found {
-		_, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_api_keys WHERE tenant = ? UNION SELECT tenant FROM posthouse_channels WHERE tenant = ?", name, name)
+		_, found, err = sqldb.First(s.db.Reads(ctx), sqldb.Word, byThings, name, name)
 		t.Name = name
 	}
 	if err == nil && !found {
@@ -92,6 +96,16 @@ func (s Tenants) PutTenant(ctx context.Context, now time.Time, in posthouse.Tena
 		if err != nil {
 			return err
 		}
+		tag := old.Tag()
+		if !found {
+			if tag, err = s.unmade(t, in.Name); err != nil {
+				return err
+			}
+		}
+		if err := work.OnlyOf(ctx).Check("tenant", in.Name, tag); err != nil {
+			return err
+		}
+		at = max(at, sqldb.Micros(old.UpdatedAt)+1) // each state has a tag of its own
 		in.CreatedAt, in.UpdatedAt = sqldb.TimeOf(at), sqldb.TimeOf(at)
 		if !found {
 			_, err = t.Exec("INSERT INTO posthouse_tenants ("+tenantColumns+") VALUES ("+sqldb.Marks(6)+")", in.Name, in.Note, quota, at, at, in.Language)
@@ -102,6 +116,15 @@ func (s Tenants) PutTenant(ctx context.Context, now time.Time, in posthouse.Tena
 		return err
 	})
 	return in, err
+}
+
+// unmade is the tag of a tenant that has no row: one whose keys and channels alone make it one, empty where there is no such either.
+func (s Tenants) unmade(t *sqldb.Tx, name string) (string, error) {
+	_, found, err := sqldb.First(t.Query, sqldb.Word, byThings, name, name)
+	if err != nil || !found {
+		return "", err
+	}
+	return posthouse.Tenant{}.Tag(), nil
 }
 
 // tenantSays is the document in the column quota: the quota, and what was added to it since.

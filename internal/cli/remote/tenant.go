@@ -183,7 +183,7 @@ func (f *tenantFlags) put(ctx context.Context, sh *shell.Shell, c *client.Client
 	if err := f.attend(flags, &t); err != nil {
 		return err
 	}
-	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota, Language: t.Language, QuietHours: t.QuietHours, Caps: t.Caps, MandatoryKinds: t.MandatoryKinds, OptionalKinds: t.OptionalKinds})
+	stored, err := c.Tenants.Put(ctx, t.Name, wire.PutTenantOf(t))
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func tenantSet(sh *shell.Shell) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return f.put(ctx, sh, c, cmd.Flags(), t.Tenant)
+		return f.put(client.IfMatch(ctx, t.Tag()), sh, c, cmd.Flags(), t.Tenant)
 	})
 	f.describe(cmd.Flags())
 	return cmd

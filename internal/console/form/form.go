@@ -14,6 +14,7 @@ import (
 
 // Form is the form of a channel, or of an account of one.
 type Form struct {
+	Of       string // what it makes or changes, of which its page and title are named, empty for a channel
 	Driver   wire.Driver
 	Channel  string // that an account is of, empty for a channel
 	Name     string
@@ -52,6 +53,20 @@ func ofChannel(d wire.Driver, ch posthouse.Channel) []wire.Field {
 		list = append(list, one)
 	}
 	return list
+}
+
+// OfTenant is the form of a tenant, of a new one where it has no name. Quiet hours and caps have a page of their own.
+func OfTenant(t posthouse.Tenant) Form {
+	lines := wire.FieldKind(channel.KindList)
+	return Form{Of: "tenant", Name: t.Name, New: t.Name == "", Version: t.Tag(), Fields: []Field{
+		{Field: wire.Field{Label: "Note", LabelZH: "备注", Help: "For people.", HelpZH: "供人查看。", Kind: wire.FieldKind(channel.KindString)}, Name: "for", Value: t.Note},
+		{Field: wire.Field{Label: "Language", LabelZH: "语言", Help: "What its people read who have none of their own, such as zh or en. Without it each template's own.", HelpZH: "未单独设置语言的人使用，例如 zh、en。不填则用模板的默认内容。", Kind: wire.FieldKind(channel.KindString)}, Name: "language", Value: t.Language},
+		{Field: wire.Field{Label: "Requests", LabelZH: "请求数上限", Help: "Of all its keys together, one window a line, such as 20/1s or 600/1m. Without it unbounded.", HelpZH: "全部密钥合计，每行一个窗口，例如 20/1s、600/1m。不填则不限。", Kind: wire.FieldKind(channel.KindText)}, Name: "quota.requests", Value: limittext.Text(t.Quota.Requests, "\n")},
+		{Field: wire.Field{Label: "Open deliveries", LabelZH: "未结束的投递上限", Help: "How many may be pending, sending or unknown at once. Without it unbounded.", HelpZH: "同时等待、发送中和结果未知的投递最多多少条。不填则不限。", Kind: wire.FieldKind(channel.KindInt)}, Name: "quota.open", Value: unlessZero(t.Quota.Open)},
+		{Field: wire.Field{Label: "Messages to everybody, in 24 hours", LabelZH: "24 小时内 @所有人 的上限", Help: "How many messages may call everybody in a group. Without it unbounded.", HelpZH: "最多多少条消息可以 @所有人。不填则不限。", Kind: wire.FieldKind(channel.KindInt)}, Name: "quota.mention_all", Value: unlessZero(t.Quota.MentionAll)},
+		{Field: wire.Field{Label: "Mandatory kinds", LabelZH: "必达的业务类型", Help: "No user may switch them off.", HelpZH: "用户不能关闭。", Kind: lines}, Name: "mandatory_kinds", Value: strings.Join(t.MandatoryKinds, "\n")},
+		{Field: wire.Field{Label: "Optional kinds", LabelZH: "可关闭的业务类型", Help: "The users' page of preferences offers to switch them off.", HelpZH: "在用户的偏好页面上可以关闭。", Kind: lines}, Name: "optional_kinds", Value: strings.Join(t.OptionalKinds, "\n")},
+	}}
 }
 
 // OfAccount is the form of an account of a channel, of a new one where it has no name.

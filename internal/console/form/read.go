@@ -38,6 +38,24 @@ func (r *Reader) Account(d wire.Driver, a posthouse.Account) posthouse.Account {
 	return a
 }
 
+// Tenant is a tenant as the form says it; its quiet hours and caps stay.
+func (r *Reader) Tenant(t posthouse.Tenant) posthouse.Tenant {
+	t.Note, t.Language = strings.TrimSpace(r.Sent("for")), strings.TrimSpace(r.Sent("language"))
+	t.Quota = posthouse.Quota{Requests: r.windows("quota.requests"), Open: r.whole("quota.open"), MentionAll: r.whole("quota.mention_all")}
+	t.MandatoryKinds, t.OptionalKinds = r.lines("mandatory_kinds"), r.lines("optional_kinds")
+	return t
+}
+
+// lines are the items of a field that has one a line.
+func (r *Reader) lines(name string) (list []string) {
+	for line := range strings.Lines(r.Sent(name)) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
 // config is a configuration as the form says it.
 func (r *Reader) config(fields []wire.Field, stored map[string]any) map[string]any {
 	config := map[string]any{}

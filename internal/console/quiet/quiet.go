@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -61,7 +60,7 @@ func (o ofTenant) address() string { return o.v.At("quiet") }
 
 func (o ofTenant) read() (rules, string, error) {
 	t, err := o.v.API.Tenants.Get(o.v.Ctx(), o.name())
-	return rules{t.QuietHours, t.Caps}, t.UpdatedAt.Format(time.RFC3339Nano), err
+	return rules{t.QuietHours, t.Caps}, t.Tag(), err
 }
 
 func (o ofTenant) store(r rules, tag string) error {
@@ -69,10 +68,16 @@ func (o ofTenant) store(r rules, tag string) error {
 	if err != nil {
 		return err
 	}
-	if tag != t.UpdatedAt.Format(time.RFC3339Nano) {
+	t.QuietHours, t.Caps = r.hours, r.caps
+	_, err = o.v.API.Tenants.Put(client.IfMatch(o.v.Noted(), tag), t.Name, wire.PutTenantOf(t.Tenant))
+	return moved(err)
+}
+
+// moved is errMoved where somebody else has changed what a form is over.
+func moved(err error) error {
+	if posthouse.CodeOf(err) == posthouse.CodeChanged {
 		return errMoved
 	}
-	_, err = o.v.API.Tenants.Put(o.v.Noted(), t.Name, wire.PutTenant{Note: t.Note, Quota: t.Quota, Language: t.Language, QuietHours: r.hours, Caps: r.caps})
 	return err
 }
 
@@ -94,10 +99,7 @@ func (o ofChannel) store(r rules, tag string) error {
 	}
 	ch.QuietHours, ch.Caps = r.hours, r.caps
 	_, _, err = o.v.API.Channels.Put(client.IfMatch(o.v.Noted(), tag), ch)
-	if posthouse.CodeOf(err) == posthouse.CodeChanged {
-		return errMoved
-	}
-	return err
+	return moved(err)
 }
 
 // errMoved says that another person has changed what was read.

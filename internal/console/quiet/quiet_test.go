@@ -23,7 +23,7 @@ func TestQuietHoursAreSetByAForm(t *testing.T) {
 	h := consoletest.Open(t, false)
 	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
 	h.API("PUT", "/v1/rosters/bank", `{"days":{"1":["u1"]}}`, nil)
-	h.API("PUT", "/v1/tenants/default", `{"note":"ours","language":"zh"}`, nil)
+	h.API("PUT", "/v1/tenants/default", `{"note":"ours","language":"zh","mandatory_kinds":["alarm"],"optional_kinds":["news"]}`, nil)
 	tag := func(page string) string { return tagIn.FindStringSubmatch(h.Page("admin", page))[1] }
 	form := func(tag string) url.Values {
 		return url.Values{
@@ -70,7 +70,7 @@ func TestQuietHoursAreSetByAForm(t *testing.T) {
 	if diff := cmp.Diff(hours, ch.QuietHours) + cmp.Diff(caps, ch.Caps) + cmp.Diff(hours, tenant.QuietHours) + cmp.Diff(caps, tenant.Caps); diff != "" {
 		t.Error(diff)
 	}
-	if tenant.Note != "ours" || tenant.Language != "zh" {
+	if tenant.Note != "ours" || tenant.Language != "zh" || len(tenant.MandatoryKinds)+len(tenant.OptionalKinds) != 2 {
 		t.Errorf("what the form does not name is lost: %+v", tenant)
 	}
 	h.Shows(h.Page("viewer", at+"channels/out/quiet"), "<fieldset disabled>", `value="22:00"`)
