@@ -1,8 +1,20 @@
 package catalog
 
+// refusals are those of accounts that say the class of the result and the provider's code, as lists of channels do.
+func refusals() (list []Sentence) {
+	for _, of := range []Sentence{
+		{"the provider refuses %s: ", "平台拒绝{1!}："}, {"this server may not call the address of %s: ", "本服务不允许访问{1!}的地址："}, {"this process sends nothing for the moment for %s: ", "本进程暂时不用{1!}发送："},
+	} {
+		for _, class := range classes() {
+			list = append(list, Sentence{of.English + class.English + " %s", of.Chinese + class.Chinese + " {2}"})
+		}
+	}
+	return list
+}
+
 // waits are what holds a delivery, as explain says it.
 func waits() []Sentence {
-	return append(calls(), []Sentence{
+	return append(append(calls(), refusals()...), []Sentence{
 		{"%d calls are under way, and the provider bears no more at once", "已有 {1} 个调用在进行，平台同时只能承受这么多"},
 		{"all %d slots of each account that may send it are in use in this process", "可用账号在本进程的 {1} 个并发位都已占用"},
 		{"all %d slots of the channel are in use in this process", "渠道在本进程的 {1} 个并发位都已占用"},
@@ -34,6 +46,10 @@ func waits() []Sentence {
 		{"this server may not call the address of %s", "本服务不允许访问{1!}的地址"},
 		{"this process sends nothing for the moment for %s", "本进程暂时不用{1!}发送"},
 		{"the provider refuses %s", "平台拒绝{1!}"},
+		{"this server may not call the address of %s: %s", "本服务不允许访问{1!}的地址：{2!}"},
+		{"this process sends nothing for the moment for %s: %s", "本进程暂时不用{1!}发送：{2!}"},
+		{"the provider refuses %s: %s", "平台拒绝{1!}：{2!}"},
+		{"%s is refused by the provider: %s", "平台拒绝{1!}：{2!}"},
 		{"its account may make %g calls a second: base %g × health %f × success %f × load %f × time %f (%s since %s)", "账号当前每秒可调用 {1} 次：基准 {2} × 健康 {3} × 成功率 {4} × 负载 {5} × 时段 {6}（{7!}，自 {8}）"},
 		{"%s sends every %s", "任务 {1} 每 {2} 发送一轮"},
 		{"the channel is paused, and goes on by itself", "渠道已暂停，到时自动恢复"},
@@ -57,12 +73,18 @@ func waits() []Sentence {
 
 // words are arguments that are words of ours.
 func words() []Sentence {
-	return []Sentence{
+	return append(classes(), []Sentence{
 		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"day", "日"}, {"month", "月"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
 		{"account %s", "账号 {1}"}, {"the account", "账号"}, {"the account %s", "账号 {1}"},
 		{"high", "高"}, {"normal", "普通"}, {"low", "低"},
 		{"climbs", "上升中"}, {"refused", "平台拒绝：过快"}, {"punished", "平台长时间拒绝"}, {"failing", "平台故障"}, {"slow", "平台响应慢"},
 		{"recovers", "恢复中"}, {"probes", "试探提速"}, {"holds", "已达上限"}, {"began", "刚开始"},
+	}...)
+}
+
+// classes are those of results that stand in sentences.
+func classes() []Sentence {
+	return []Sentence{
 		{"transient", "暂时拒绝"}, {"rate", "超过频率"}, {"auth", "凭证被拒"}, {"local", "本机故障"}, {"blocked", "不允许访问"},
 		{"content", "内容被拒"}, {"request", "请求有误"}, {"unknown", "结果未知"},
 	}
