@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,8 @@ type march struct {
 	wire.Campaign
 	Member   *wire.CampaignMember
 	Asked    string
+	Of       client.MemberFilter // of whom the page names some
+	Some     []wire.CampaignMember
 	Live     bool
 	Actions  []string            // what can be done with it now
 	Takes    bool                // people can be added
@@ -97,8 +100,39 @@ func showCampaign(v *visit) error {
 			m.Member = &who
 		}
 	}
+	if m.Of = (client.MemberFilter{Outcome: v.query("outcome"), Code: v.query("code"), Limit: somePeople}); m.Of.Outcome != "" && m.Begun() {
+		ctx, cancel := context.WithTimeout(v.ctx(), untilSome)
+		defer cancel()
+		if m.Some, err = v.call().Campaigns.Members(ctx, name, m.Of); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
 	v.drawnIn(string(m.State))
 	return v.show("campaign", "campaigns", m)
+}
+
+const (
+	// somePeople is how many people the page names who ended for one reason.
+	somePeople = 20
+	// untilSome bounds how long these are looked for, among millions: the file has all of them.
+	untilSome = 2 * time.Second
+)
+
+// Told reports whether the page names people who ended for a reason.
+func (m march) Told(outcome, code string) bool {
+	return len(m.Some) > 0 && m.Of.Outcome == outcome && m.Of.Code == code
+}
+
+// MembersAt is the address of members of a campaign who ended for a reason: on its page, or as a file.
+func (f frame) MembersAt(name, as, outcome, code string) string {
+	q := url.Values{"outcome": {outcome}}
+	if code != "" {
+		q.Set("code", code)
+	}
+	if as != "" {
+		return f.At("campaigns", name, as) + "?" + q.Encode()
+	}
+	return f.At("campaigns", name) + "?" + q.Encode() + "#reasons"
 }
 
 // marchOf reads what the page of a campaign shows.
@@ -109,8 +143,8 @@ func marchOf(v *visit, name string) (m march, err error) {
 	m.Live = m.State == posthouse.CampaignRunning || m.State == posthouse.CampaignImporting
 	m.Takes = m.Audience == "" && (m.State == posthouse.CampaignDraft || m.State == posthouse.CampaignImporting) && m.People.State == posthouse.AudienceOpen && v.may(posthouse.ScopeSend, "campaigns.members")
 	if m.Takes {
-		ch, err := v.call().Channels.Get(v.ctx(), m.Channel)
-		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		ch, err := senderOf(v, m.Channel)
+		if err != nil {
 			return m, err
 		}
 		m.Queries, m.Follows = v.may(admin, "campaigns.query"), strings.HasPrefix(ch.Driver, "wechat") && v.may(posthouse.ScopeSend, "campaigns.followers")
@@ -150,12 +184,9 @@ func campaignActs() map[string]func(*visit) error {
 	}
 	return map[string]func(*visit) error{
 		"start": actOnCampaign(func(c client.Campaigns, v *visit, ctx context.Context, name string) (wire.Campaign, error) {
-			var at time.Time
-			if text := v.form("at"); text != "" {
-				var err error
-				if at, err = time.ParseInLocation("2006-01-02T15:04", text, zoneFor(v)); err != nil {
-					return wire.Campaign{}, posthouse.Invalid(say("camp_not_started", v.zh), []posthouse.Problem{{Path: "at", Message: say("want_time", v.zh)}})
-				}
+			at, ok := momentIn(v, v.form("at"))
+			if !ok {
+				return wire.Campaign{}, posthouse.Invalid(say("camp_not_started", v.zh), problemAt("at", say("want_time", v.zh)))
 			}
 			return c.StartAt(ctx, name, at, v.form("force") != "")
 		}),
@@ -174,7 +205,12 @@ func repeatCampaign(v *visit) error {
 	if err == nil {
 		return v.goTo(v.at("campaigns", c.Name, "plan") + "?said=again_said")
 	}
-	problems := refusalOf(err, "outcome")
+	return refuseCampaign(v, name, "outcome", nil, err)
+}
+
+// refuseCampaign shows the page of a campaign again with what is wrong with one of its forms, at a place where the API names none.
+func refuseCampaign(v *visit, name, path string, reading *client.Part, err error) error {
+	problems := refusalOf(err, path)
 	if problems == nil {
 		return err
 	}
@@ -182,7 +218,9 @@ func repeatCampaign(v *visit) error {
 	if err != nil {
 		return err
 	}
-	m.Problems = problems
+	if m.Problems = problems; reading != nil {
+		m.Reading, m.Read = *reading, &wire.PeoplePreview{}
+	}
 	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
 }
 

@@ -50,7 +50,7 @@ func (b *brief) draw(v *visit, status int) (err error) {
 		return err
 	}
 	b.Channels = slices.DeleteFunc(b.Channels, func(ch posthouse.Channel) bool { return ch.Pull || ch.Driver == "pull" }) // agents fetch what these have
-	if b.Templates, err = v.call().Templates.List(v.ctx()); err != nil {
+	if b.Templates, err = storedTemplates(v); err != nil {
 		return err
 	}
 	lists, err := v.call().Audiences.List(v.ctx(), client.Filter{Limit: pageLength})
@@ -95,22 +95,17 @@ func refusalOf(err error, path string) []posthouse.Problem {
 
 // draft is the campaign that the form describes; what cannot be read is a problem.
 func (b *brief) draft(v *visit) wire.CampaignDraft {
-	d := wire.CampaignDraft{Name: b.Name, Channel: b.Channel, Template: b.Template, Audience: b.List}
-	if b.Template == "" {
-		d.Content = &posthouse.Content{Title: b.Title, Text: b.Text}
-	}
+	said := says(b.Template, b.Title, b.Text)
+	d := wire.CampaignDraft{Name: b.Name, Channel: b.Channel, Template: said.Template, Content: said.Content, OwnText: said.OwnText, Audience: b.List}
 	if b.Payload != "" {
 		d.Payload = json.RawMessage(b.Payload)
 		if !json.Valid(d.Payload) {
 			b.wrong(v, "payload", "want_json")
 		}
 	}
-	if b.Deadline != "" {
-		at, err := time.ParseInLocation("2006-01-02T15:04", b.Deadline, zoneFor(v))
-		if err != nil {
-			b.wrong(v, "deadline", "want_time")
-		}
-		d.Deadline = at
+	var ok bool
+	if d.Deadline, ok = momentIn(v, b.Deadline); !ok {
+		b.wrong(v, "deadline", "want_time")
 	}
 	if b.NotWithin != "" && d.NotToldWithin.UnmarshalText([]byte(b.NotWithin)) != nil {
 		b.wrong(v, "not_told_within", "want_span")
@@ -126,6 +121,15 @@ func (b *brief) draft(v *visit) wire.CampaignDraft {
 		d.Brake = &posthouse.Brake{Above: b.share(v, "brake", b.Brake), After: b.number(v, "brake_after", cmp.Or(b.After, "100"))}
 	}
 	return d
+}
+
+// momentIn reads a field of a day and a time in the visitor's zone, the zero time for an empty one; false says that it cannot be read.
+func momentIn(v *visit, text string) (time.Time, bool) {
+	if text == "" {
+		return time.Time{}, true
+	}
+	at, err := time.ParseInLocation("2006-01-02T15:04", text, zoneFor(v))
+	return at, err == nil
 }
 
 // number reads how many people a field says.
@@ -181,22 +185,19 @@ func previewPeople(v *visit) error {
 	v.r.Body = http.MaxBytesReader(v.w, v.whole, maxPeople)
 	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(untilTaken)) // what has none keeps the server's
 	part, file, err := peopleIn(v.r)
-	m, gone := marchOf(v, name)
-	if gone != nil {
-		return gone
+	if err != nil {
+		return refuseCampaign(v, name, "file", &part, err)
 	}
-	m.Reading, m.Read = part, &wire.PeoplePreview{}
-	if err == nil {
-		var seen wire.PeoplePreview
-		if seen, err = v.call().Campaigns.Preview(v.ctx(), name, part, file); err == nil {
-			m.Read = &seen
-			return v.show("campaign", "campaigns", m)
-		}
+	seen, err := v.call().Campaigns.Preview(v.ctx(), name, part, file)
+	if err != nil {
+		return refuseCampaign(v, name, "file", &part, err)
 	}
-	if m.Problems = refusalOf(err, "file"); m.Problems == nil {
+	m, err := marchOf(v, name)
+	if err != nil {
 		return err
 	}
-	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
+	m.Reading, m.Read = part, &seen
+	return v.show("campaign", "campaigns", m)
 }
 
 // untilFetched is how long people are read from elsewhere at most, as by the command.
@@ -225,19 +226,21 @@ func fetchPeople(v *visit, path string, fetch func(name string) error) error {
 
 // tookPeople goes on to the campaign with the people who were imported, or shows beside the form what is wrong.
 func tookPeople(v *visit, name, path string, err error) error {
-	if err == nil {
-		return v.goTo(v.at("campaigns", name, "plan") + "?said=people_said")
+	if err != nil {
+		return refuseCampaign(v, name, path, nil, err)
 	}
-	problems := refusalOf(err, path)
-	if problems == nil {
-		return err
-	}
-	m, err := marchOf(v, name)
+	c, err := v.call().Campaigns.Get(v.ctx(), name)
 	if err != nil {
 		return err
 	}
-	m.Problems = problems
-	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
+	ch, err := senderOf(v, c.Channel)
+	if err != nil {
+		return err
+	}
+	if c.Template != "" && !strings.HasPrefix(c.Template, ownTemplates) && formOf(ch.Driver) != "card" || !v.may(posthouse.ScopeSend, "campaigns.change") {
+		return v.goTo(v.at("campaigns", name, "plan") + "?said=people_said")
+	}
+	return v.goTo(v.at("campaigns", name, "content") + "?said=people_content_said") // with its columns the text is written, and parameters are filled
 }
 
 // peopleIn reads the fields of the form up to the file, which comes last.
@@ -283,7 +286,7 @@ type foresight struct {
 	Tested  string // the message of a test
 	To      string
 	Problem []posthouse.Problem
-	typed   []filling // of a form that was refused
+	channel posthouse.Channel
 }
 
 func showPlan(v *visit) error {
@@ -295,6 +298,9 @@ func showPlan(v *visit) error {
 func (f *foresight) draw(v *visit, status int) (err error) {
 	name := v.r.PathValue("name")
 	if f.Campaign, err = v.call().Campaigns.Get(v.ctx(), name); err != nil {
+		return err
+	}
+	if f.channel, err = senderOf(v, f.Channel); err != nil {
 		return err
 	}
 	if f.Plan, err = v.call().Campaigns.Plan(v.ctx(), name); err != nil {
@@ -325,9 +331,9 @@ func testCampaign(v *visit) error {
 
 // saveMembers writes every member and where it stands as a CSV without formulas.
 func saveMembers(v *visit) error {
-	name, outcome := v.r.PathValue("name"), v.query("outcome")
-	w := downloadOf(v, name+"-"+cmp.Or(outcome, "members")+".csv")
-	return w.end(v.call().Campaigns.Export(w.ctx(), w, name, "csv", outcome))
+	name, of := v.r.PathValue("name"), client.MemberFilter{Outcome: v.query("outcome"), Code: v.query("code")}
+	w := downloadOf(v, name+"-"+cmp.Or(of.Outcome, "members")+".csv")
+	return w.end(v.call().Campaigns.ExportOf(w.ctx(), w, name, "csv", of))
 }
 
 // saveRefused writes the records that could not be read.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -148,16 +150,16 @@ func TestColumnsAreMappedByAForm(t *testing.T) {
 	if got := h.upload("sender", at+"/members", "people.csv", "openid,name,Time3,odd}name\no1,张三,2030-10-01,x\n"); got.status != http.StatusSeeOther {
 		t.Fatalf("the file: %d\n%s", got.status, got.body)
 	}
-	page := h.page("sender", at+"/plan")
-	h.shows(page, "What fills the provider&#39;s template", "<code>OPENTM-1</code>", "<legend><code>thing1</code></legend>", `<option value="name">`, `<option value="shop">`, `<option value="Time3" selected>`)
+	page := h.page("sender", at+"/content")
+	h.shows(page, "What fills the provider&#39;s template", "<code>OPENTM-1</code>", `<legend><code>thing1</code> <small class="quiet">at most 20 characters</small></legend>`, `<option value="name">`, `<option value="shop">`, `<option value="Time3" selected>`)
 	if strings.Contains(page, "odd}name</option>") {
 		t.Error("a column is offered that no placeholder can name")
 	}
-	if strings.Contains(h.page("viewer", at+"/plan"), at+"/mapping") {
+	if strings.Contains(h.page("viewer", at+"/plan"), at+"/content") {
 		t.Error("a viewer is offered the form")
 	}
-	form := url.Values{"name.0": {"thing1"}, "from.0": {"="}, "text.0": {"Dear ${name"}, "name.1": {"amount2"}, "from.1": {"="}, "text.1": {"20"}, "name.2": {"time3"}, "from.2": {"Time3"}, "text.2": {""}, "name.3": {""}, "from.3": {""}, "text.3": {""}}
-	if got := h.ask("sender", at+"/mapping", form); got.status != http.StatusUnprocessableEntity {
+	form := url.Values{"template": {"coupon"}, "name.0": {"thing1"}, "from.0": {"="}, "text.0": {"Dear ${name"}, "name.1": {"amount2"}, "from.1": {"="}, "text.1": {"20"}, "name.2": {"time3"}, "from.2": {"Time3"}, "text.2": {""}, "name.3": {""}, "from.3": {""}, "text.3": {""}}
+	if got := h.ask("sender", at+"/content", form); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a text without its closing brace: %d", got.status)
 	} else {
 		h.shows(got.body, "<code>parameters.thing1</code>", `value="Dear ${name"`, `<option value="Time3" selected>`)
@@ -165,10 +167,10 @@ func TestColumnsAreMappedByAForm(t *testing.T) {
 	form.Set("text.0", "Dear ${name}")
 	form.Set("name.3", "thing9")
 	form.Set("from.3", "shop")
-	if got := h.ask("viewer", at+"/mapping", form); got.status != http.StatusForbidden {
+	if got := h.ask("viewer", at+"/content", form); got.status != http.StatusForbidden {
 		t.Errorf("a viewer maps columns: %d", got.status)
 	}
-	if got := h.ask("sender", at+"/mapping", form); got.to() != at+"/plan?said=stored" {
+	if got := h.ask("sender", at+"/content", form); got.to() != at+"/plan?said=stored" {
 		t.Fatalf("the form: %d\n%s", got.status, got.body)
 	}
 	var c wire.Campaign
@@ -176,11 +178,15 @@ func TestColumnsAreMappedByAForm(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"thing1": "Dear ${name}", "amount2": "20", "time3": "${Time3}", "thing9": "${shop}"}, c.Parameters); diff != "" {
 		t.Errorf("what fills them (-want +got):\n%s", diff)
 	}
-	h.shows(h.page("sender", at+"/plan"), "Dear 张三", "<legend><code>thing9</code></legend>", "Leaves for the provider")
+	h.shows(h.page("sender", at+"/plan"), "Dear 张三", at+"/content", "at most 20 characters")
+	h.shows(h.page("sender", at+"/content"), "Dear 张三", "<legend><code>thing9</code> <small", "优惠券到账通知")
+	long := maps.Clone(form)
+	long.Set("text.0", strings.Repeat("长", 21))
+	h.shows(h.ask("sender", at+"/samples", long).body, "has 21 characters: WeChat takes at most 20 characters as a thing", `<tr class="bad">`, "1 / 1")
 	for i := range 4 {
 		form.Set(fmt.Sprint("from.", i), "")
 	}
-	if got := h.ask("sender", at+"/mapping", form); got.status != http.StatusSeeOther {
+	if got := h.ask("sender", at+"/content", form); got.status != http.StatusSeeOther {
 		t.Fatalf("nothing of it: %d\n%s", got.status, got.body)
 	}
 	c = wire.Campaign{}
@@ -189,6 +195,42 @@ func TestColumnsAreMappedByAForm(t *testing.T) {
 		t.Errorf("%v is left", c.Parameters)
 	}
 	h.shows(h.page("sender", at+"/plan"), "nothing fills thing1")
+}
+
+// A campaign without a text gets it after its file: the columns go into it, and before it is kept one sees what the first members get, as the
+// channel shows it, with what stays empty.
+func TestATextIsWrittenWithTheColumns(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/sms", `{"driver":"sms","config":{"provider":"aliyun","access_key":"key","secret":"a-secret-of-ours","sign":"驿站"},"limits":[{"max":1,"per":"1m"}]}`, nil)
+	const at = "/console/t/default/"
+	made := h.ask("sender", at+"new-campaign", url.Values{"name": {"autumn"}, "channel": {"sms"}})
+	if made.to() != at+"campaigns/autumn?said=stored" {
+		t.Fatalf("a campaign without a text: %d\n%s", made.status, made.body)
+	}
+	file := h.upload("sender", at+"campaigns/autumn/members", "people.csv", "手机号,name\n13800138000,张三\n13900139000,\n")
+	if file.to() != at+"campaigns/autumn/content?said=people_content_said" {
+		t.Fatalf("the file leads to %q: %d\n%s", file.to(), file.status, file.body)
+	}
+	h.shows(h.page("sender", at+"campaigns/autumn/content"), `data-put="${name}"`, "<small>1</small>", `name="next" value="plan"`, `name="next" value="people"`)
+	form := url.Values{"text": {"你好，"}, "put": {"name"}}
+	h.shows(h.ask("sender", at+"campaigns/autumn/samples", form).body, "你好，${name}</textarea>", "【驿站】你好，张三", "1 text messages", `<mark class="bad">${name}</mark>`, "<code>name</code> × 1", "1 / 2")
+	h.shows(h.page("sender", at+"campaigns/autumn/plan"), "own_text", "is not written yet")
+	form.Del("put")
+	form.Set("text", "你好，${name")
+	if got := h.ask("sender", at+"campaigns/autumn/content", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "own_text.text") || !strings.Contains(got.body, "你好，${name</textarea>") {
+		t.Errorf("a placeholder that does not end: %d\n%s", got.status, got.body)
+	}
+	form.Set("text", "你好，${name}")
+	form.Set("next", "people")
+	if got := h.ask("sender", at+"campaigns/autumn/content", form); got.to() != at+"campaigns/autumn?said=stored" {
+		t.Fatalf("keeping it and going to another step: %d\n%s", got.status, got.body)
+	}
+	h.shows(h.page("sender", at+"campaigns/autumn/content"), "你好，${name}</textarea>", "你好，张三")
+	h.shows(h.page("sender", at+"campaigns/autumn/plan"), "你好，张三", "<rect ", at+"campaigns/autumn/content")
+	if strings.Contains(h.page("sender", at+"new-campaign"), "campaign:") {
+		t.Error("the text of one campaign is offered to another")
+	}
 }
 
 // Files for people to take away open in Excel, without formulas, and are refused as pages are.
@@ -237,4 +279,36 @@ func TestTimesInTheViewersZone(t *testing.T) {
 	})
 	h.shows(page, "2030-01-01 09:00:00", "Asia/Tokyo")
 	h.shows(h.page("viewer", "/console/t/default/deliveries/"+id), "2030-01-01 08:00:00", "Asia/Shanghai")
+}
+
+// The page of a campaign leads from each reason to the people of that reason, as a file too, and sends again to who failed by one click.
+func TestFailuresLeadToTheirPeople(t *testing.T) {
+	t.Parallel()
+	providers := httptest.NewServer(simulator.New(simulator.Options{Log: slog.New(slog.DiscardHandler)}))
+	t.Cleanup(providers.Close)
+	h := open(t, false, func(o *server.Options) { o.AllowPrivate = true })
+	h.api("PUT", "/v1/channels/mp", fmt.Sprintf(`{"driver":"wechat","config":{"url":%q,"app_id":"wx1","secret":"a-secret-of-ours"}}`, providers.URL+"/wechat"), nil)
+	h.api("PUT", "/v1/templates/coupon", `{"text":"a coupon","external_id":"OPENTM-1","parameters":{"thing1":"${name}"}}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"mp","template":"coupon"}`, nil)
+	const at = "/console/t/default/campaigns/spring"
+	h.upload("sender", at+"/members", "people.csv", "openid,name\no1,张三\nfail-recipient,李四\no3,"+strings.Repeat("长", 3)+"\n")
+	if got := h.ask("sender", at+"/start", url.Values{"state": {"ready"}, "force": {"1"}}); got.status != http.StatusSeeOther {
+		t.Fatalf("the start: %d\n%s", got.status, got.body)
+	}
+	for c := (wire.Campaign{}); c.State != posthouse.CampaignDone; h.api("GET", "/v1/campaigns/spring", "", &c) {
+		runtime.Gosched()
+	}
+	const of = "?code=40003&outcome=failed"
+	h.shows(h.page("sender", at), strings.ReplaceAll(at+of, "&", "&amp;"), "Again to the failed × 1")
+	page := h.page("viewer", at+of)
+	h.shows(page, at+"?address=fail-recipient", at+"/members?code=40003&amp;outcome=failed")
+	if strings.Contains(page, "Again to the failed") {
+		t.Error("a viewer is offered to send again")
+	}
+	if file := h.ask("viewer", at+"/members"+of, nil).body; !strings.Contains(file, "fail-recipient") || strings.Contains(file, "o1,") {
+		t.Errorf("the file of the reason:\n%s", file)
+	}
+	if got := h.ask("sender", at+"/again", url.Values{"outcome": {"failed"}}); got.to() != at+"-again/plan?said=again_said" {
+		t.Errorf("again to the failed: %d to %q", got.status, got.to())
+	}
 }

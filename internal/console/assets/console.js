@@ -43,6 +43,17 @@
 			into.dispatchEvent(new Event("change", { bubbles: true }));
 		});
 	}
+	// A column goes where the cursor is in the text of a campaign.
+	document.addEventListener("click", (e) => {
+		const chip = e.target.closest("button[data-put]");
+		if (!chip) return;
+		e.preventDefault();
+		const { text, template } = chip.form.elements;
+		text.setRangeText(chip.dataset.put, text.selectionStart, text.selectionEnd, "end");
+		if (template) template.value = "";
+		text.focus();
+		text.dispatchEvent(new Event("input", { bubbles: true }));
+	});
 	document.addEventListener("keydown", (e) => {
 		const field = document.querySelector(".seek input");
 		if (field && (e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === "k") {
