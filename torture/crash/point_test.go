@@ -63,6 +63,12 @@ func TestA2KilledAtNamedPoints(t *testing.T) {
 			namedPoints(t, db, binary)
 		})
 	}
+	for _, db := range house.Databases[:house.Form(1, 3)] {
+		t.Run("digests on "+string(db), func(t *testing.T) {
+			t.Parallel()
+			killedWhileGathering(t, db, binary)
+		})
+	}
 }
 
 func namedPoints(t *testing.T, db house.Database, binary string) {

@@ -104,6 +104,13 @@ var edits = []overlay.Edit{
 	return ids, err
 `},
 
+	{File: "internal/store/gather.go", Old: importOld, New: importNew},
+	{File: "internal/store/gather.go", Old: "\tholders, err := t.contend(dedupTable, rows)\n", New: "\tholders, err := t.contend(dedupTable, rows)\n\tkillpoint.Here(\"the key is held\")\n"},
+	{File: "internal/store/gather.go", Old: "\treturn write()\n}", New: "\terr = write()\n\tkillpoint.Here(\"the member is written\")\n\treturn err\n}"},
+	{File: "internal/store/notified.go", Old: importOld, New: importNew},
+	{File: "internal/store/notified.go", Old: "\tif len(withdraw.IDs) > 0 {\n", New: "\tkillpoint.Here(\"the plan hears\")\n\tif len(withdraw.IDs) > 0 {\n"},
+	{File: "internal/store/notified.go", Old: "\twritten, err := accepting{t.tx}.writePlan(now, &p)\n", New: "\tkillpoint.Here(\"its deliveries are written\")\n\twritten, err := accepting{t.tx}.writePlan(now, &p)\n"},
+
 	{File: "internal/store/partition/postgres.go", Old: importOld, New: importNew},
 	{File: "internal/store/partition/postgres.go", Old: "\t\t\tif err := t.movePostgres(l, keptKeys(l.Table, stay)); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n", New: `			if err := t.movePostgres(l, keptKeys(l.Table, stay)); err != nil {
 				return err
