@@ -142,4 +142,10 @@ var mutants = []mutant{{
 }, {
 	bug: 38, name: "a success that its notification does not hear of", breaks: "who was told is waited for without end",
 	law: "I38", edits: deafToSuccess, run: routesInDoubt,
+}, {
+	bug: 39, name: "a digest that does not write who has joined", breaks: "what was gathered is in no text, and waits for ever",
+	law: "I39", edits: memberDropped, run: gathered,
+}, {
+	bug: 40, name: "one member alone shares the fate of a digest", breaks: "what has left in a text is said to wait",
+	law: "I39", edits: fateOfTheFirst, run: gathered,
 }}
