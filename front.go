@@ -26,6 +26,9 @@ type FrontSettings struct {
 	To      []Recipient `json:"to"`
 	// Match are lines of which the first counts that fits.
 	Match []FrontMatch `json:"match,omitempty"`
+	// Digest gathers what goes through a channel. What follows a route, waits for a moment of its own, or is a file, leaves by itself. Defaults
+	// to none.
+	Digest string `json:"digest,omitempty"`
 	// Template is filled with what came. Defaults to the front's own text.
 	Template string `json:"template,omitempty"`
 	// MessageKind is the kind of the messages. Defaults to Kind.

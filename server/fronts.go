@@ -80,7 +80,7 @@ func (s *Server) refuses(tenant, name string, c posthouse.Content) []posthouse.P
 // frontRoutes are the resource of fronts.
 func (s *Server) frontRoutes() []web.Route {
 	return fronts.Routes(fronts.Options{
-		Store: s.store.Fronts, Forms: s.forms(), Channel: s.channels.Get, Route: s.store.Routes.Route, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
+		Store: s.store.Fronts, Forms: s.forms(), Channel: s.channels.Get, Route: s.store.Routes.Route, Digest: s.store.Digests.Digest, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
 		Root: func(kind, base string) string { return rootOf(s.o.FrontHosts, kind, base) },
 	})
 }

@@ -126,6 +126,36 @@ func TestLabelsLeadToARoute(t *testing.T) {
 	})
 }
 
+// A front's digest gathers what goes through its channel; a line that leads to a route has none of it. A digest that was deleted loses no alert.
+func TestADigestGathersAlerts(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{step("b")}})
+		h.digests(posthouse.Digest{Name: "alerts", Window: hour, Max: 2})
+		f := h.front("alertmanager", func(in *wire.PutFront) {
+			in.Channel, in.Each, in.Digest = "a", "alert", "alerts"
+			in.Match = []posthouse.FrontMatch{{If: map[string]string{"severity": "critical"}, Route: "night"}}
+		})
+		body := groupOf(alertOf("firing", "Disk", "info", 1), alertOf("firing", "Disk", "critical", 2), alertOf("firing", "Disk", "info", 3))
+		for range 2 {
+			if status, said := h.knock("POST", f.Path+"/"+f.Token, body); status != 200 {
+				h.Fatalf("%d %s", status, said)
+			}
+		}
+		h.eventually("two are one post, and one follows the route", func() bool {
+			return slices.Equal(p.on("a"), []string{"u1"}) && slices.Equal(p.on("b"), []string{"u1"})
+		})
+		page, err := h.api.Collections.List(h.Context(), "", client.Filter{})
+		h.must(err)
+		if len(page.Items) != 1 || len(page.Items[0].Members) != 2 {
+			h.Errorf("the collections are %+v, want one of two", page.Items)
+		}
+		h.must(h.api.Digests.Delete(h.Context(), "alerts"))
+		if status, said := h.knock("POST", f.Path+"/"+f.Token, groupOf(alertOf("firing", "Net", "info", 4))); status != 503 {
+			h.Errorf("without its digest: %d %s, want the sender to come again", status, said)
+		}
+	})
+}
+
 // No alert is lost to what is wrong with a route: its sender cannot mend that. A step that cannot send is passed over, and one whose template
 // does not fit tells the front's own text.
 func TestWhatIsWrongWithARouteLosesNoAlert(t *testing.T) {
@@ -208,6 +238,7 @@ func TestWhereAFrontMayLead(t *testing.T) {
 	ways(t, func(h *house, _ *scripted) {
 		h.way("own", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, To: []posthouse.Recipient{{User: "li"}}}}})
 		h.way("open", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, To: []posthouse.Recipient{{User: "li"}}}, step("b")}})
+		h.digests(posthouse.Digest{Name: "alerts", Window: hour})
 		to := []posthouse.Recipient{{User: "u1"}}
 		if1 := map[string]string{"team": "db"}
 		for name, c := range map[string]struct {
@@ -224,6 +255,10 @@ func TestWhereAFrontMayLead(t *testing.T) {
 			"a line leads to a route": {posthouse.FrontSettings{Channel: "a", To: to, Match: []posthouse.FrontMatch{{If: if1, Route: "own"}}}, nil},
 			"a line leads off it":     {posthouse.FrontSettings{Route: "own", Match: []posthouse.FrontMatch{{If: if1, Channel: "a"}}}, []string{"match[0].to"}},
 			"a line of both":          {posthouse.FrontSettings{Channel: "a", To: to, Match: []posthouse.FrontMatch{{If: if1, Channel: "a", Route: "own"}}}, []string{"match[0].route"}},
+			"a digest":                {posthouse.FrontSettings{Channel: "a", To: to, Digest: "alerts"}, nil},
+			"beside a line's route":   {posthouse.FrontSettings{Channel: "a", To: to, Digest: "alerts", Match: []posthouse.FrontMatch{{If: if1, Route: "own"}}}, nil},
+			"no such digest":          {posthouse.FrontSettings{Channel: "a", To: to, Digest: "none"}, []string{"digest"}},
+			"a digest and a route":    {posthouse.FrontSettings{Route: "own", Digest: "alerts"}, []string{"digest"}},
 			"a line to nowhere":       {posthouse.FrontSettings{Channel: "a", To: to, Match: []posthouse.FrontMatch{{If: if1, Route: "none"}}}, []string{"match[0].route"}},
 		} {
 			_, err := h.api.Fronts.Put(h.Context(), "f", wire.PutFront{Kind: "alertmanager", FrontSettings: c.s})

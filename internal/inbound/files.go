@@ -107,6 +107,7 @@ func (d *Desk) attach(form *Form, in *Request, m *Message) (beside []posthouse.D
 	for i := range m.Files {
 		f := &m.Files[i]
 		out := blank(form, in, m)
+		out.Digest = "" // it gathers texts
 		why := fmt.Sprintf("there are more than %d files", maxFiles)
 		if out.Route != "" {
 			why = "a route tells a text"

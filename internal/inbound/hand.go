@@ -154,6 +154,9 @@ func blank(form *Form, in *Request, m *Message) posthouse.Draft {
 			out.To = row.To
 		}
 	}
+	if out.Route == "" && out.NotBefore.IsZero() { // a digest cannot keep them
+		out.Digest = f.Digest
+	}
 	if m.Key != "" {
 		out.DedupKey, out.DedupWindow = "front:"+sum([]byte(f.Name+"\x00"+place(&out)+"\x00"+m.Key)), cmp.Or(f.DedupWindow, posthouse.Duration(form.Window), posthouse.Duration(dedupWindow))
 	}

@@ -34,7 +34,24 @@ func examineFronts(ctx context.Context, s *store.Store, now time.Time) []finding
 	if err != nil {
 		return []finding{{"fronts", false, err.Error()}}
 	}
+	for _, f := range all {
+		if f.Digest == "" {
+			continue
+		}
+		_, err := s.Digests.Digest(ctx, f.Tenant, f.Digest, 0)
+		switch {
+		case posthouse.CodeOf(err) == posthouse.CodeNotFound:
+			lost = append(lost, nowhere(f, err))
+		case err != nil:
+			return []finding{{"fronts", false, err.Error()}}
+		}
+	}
 	return append(lost, quietFronts(quiet)...)
+}
+
+// nowhere is of a front that names what is not there.
+func nowhere(f posthouse.Front, err error) finding {
+	return finding{"front " + f.Name, false, fmt.Sprintf("leads nowhere: %v%s. Its sender is answered 503", err, ofTenant(f.Tenant))}
 }
 
 // lostFronts names the fronts that lead to a channel or a route which is not there: whoever posts to one is told to come again, until it is.
@@ -52,7 +69,7 @@ func lostFronts(list []posthouse.Front, find func(tenant, channel, route string)
 				return nil, err
 			}
 			if err != nil {
-				out = append(out, finding{"front " + f.Name, false, fmt.Sprintf("leads nowhere: %v%s. Its sender is answered 503", err, ofTenant(f.Tenant))})
+				out = append(out, nowhere(f, err))
 			}
 		}
 	}

@@ -65,6 +65,7 @@ front that leads to a route whose steps all name theirs.`,
   posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-channel=db'
   posthouse front add alertmanager --to-route night
   posthouse front add grafana --to-channel ops --recipients u1 --match 'team=db to-route=night'
+  posthouse front add alertmanager --to-channel robot --recipients ops --each alert --digest alerts
   posthouse front add smsgate --to-channel sms`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			f.in.Kind = args[0]
@@ -83,6 +84,7 @@ front that leads to a route whose steps all name theirs.`,
 	cmd.Flags().StringVar(&f.in.Route, "to-route", "", "the `ROUTE` that its messages follow, in place of a channel")
 	cmd.Flags().StringSliceVar(&f.recipients, "recipients", nil, "whom they are for, a `LIST`: users, roster:NAME, role:NAME or address:TEXT")
 	cmd.Flags().StringArrayVar(&f.matches, "match", nil, "labels that lead elsewhere, as `'NAME=VALUE … to-channel=CHANNEL|to-route=ROUTE recipients=LIST'`; the first that fits counts")
+	cmd.Flags().StringVar(&f.in.Digest, "digest", "", "the `DIGEST` that gathers what goes through a channel (default none: each leaves by itself)")
 	cmd.Flags().StringVar(&f.in.Template, "template", "", "the `TEMPLATE` to fill, in place of the front's own text")
 	cmd.Flags().StringVar(&f.in.MessageKind, "message-kind", "", "the `KIND` of the messages (default the front's)")
 	cmd.Flags().StringVar(&f.in.Language, "language", "", "the `LANGUAGE` of the front's own text: en or zh (default en)")
@@ -197,7 +199,7 @@ func frontShow(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(map[string]any{"front": f, "calls": calls}, func() {
-				sh.Fields([][2]string{{"front", f.Name}, {"kind", f.Kind}, {"channel", f.Channel}, {"route", f.Route}, {"for", recipientText(f)}, {"template", f.Template}, {"last received", sh.At(f.LastAt)}}...)
+				sh.Fields([][2]string{{"front", f.Name}, {"kind", f.Kind}, {"channel", f.Channel}, {"route", f.Route}, {"for", recipientText(f)}, {"digest", f.Digest}, {"template", f.Template}, {"last received", sh.At(f.LastAt)}}...)
 				var rows [][]string
 				for _, call := range calls {
 					rows = append(rows, []string{sh.At(call.At), string(call.Outcome), strings.Join(call.Messages, " "), call.Reason, call.ID})

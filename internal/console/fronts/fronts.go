@@ -200,7 +200,7 @@ func (s *settings) read(v *host.Visit) {
 	s.Name = cmp.Or(v.R.PathValue("name"), v.Form("name"))
 	kind := cmp.Or(s.Kind, v.Form("kind"))
 	s.Front = posthouse.Front{Name: s.Name, Kind: kind, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastAt: s.LastAt}
-	s.Route = v.Form("route")
+	s.Route, s.Digest = v.Form("route"), v.Form("digest")
 	s.Channel, s.Template, s.MessageKind, s.Language, s.Each, s.Signed = v.Form("channel"), v.Form("template"), v.Form("message_kind"), v.Form("language"), v.Form("each"), v.Form("signed") != ""
 	s.Format = posthouse.ContentType(v.Form("format"))
 	s.Recipients, s.Matches, s.Priority, s.Expression, s.Window = v.Form("recipients"), v.Form("match"), v.Form("priorities"), v.Form("expressions"), v.Form("dedup_window")

@@ -29,6 +29,7 @@ func texts() map[string]words.Word {
 		"front_place":        {"Goes to", "去向"},
 		"front_channel":      {"Channel", "渠道"},
 		"front_route":        {"Or a route, in place of the channel", "或填路由（代替渠道）"},
+		"front_digest":       {"A digest that gathers what goes through a channel", "用哪个汇总合并经渠道发送的消息"},
 		"front_to":           {"Recipients, a line each: users, roster:NAME, role:NAME or address:TEXT; none where the route's steps all name theirs, or SMSGate's sender names the numbers", "接收人，每行一个：用户、roster:值班表、role:角色 或 address:地址；路由的每一步都指定了接收人，或由 SMSGate 发送方指定号码时，可不填"},
 		"front_more":         {"More settings", "更多设置"},
 		"front_template":     {"Template, in place of the front's own text", "模板（代替接入端自带的正文）"},

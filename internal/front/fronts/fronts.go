@@ -40,9 +40,10 @@ type reads interface {
 type Options struct {
 	Store Store
 	Forms []inbound.Form
-	// Channel, Route and Template look for what a front names.
+	// Channel, Route, Digest and Template look for what a front names.
 	Channel  func(ctx context.Context, tenant, name string) (posthouse.Channel, error)
 	Route    func(ctx context.Context, tenant, name string, version int) (posthouse.Route, error)
+	Digest   func(ctx context.Context, tenant, name string, version int) (posthouse.Digest, error)
 	Template func(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 	// Open opens what is sealed.
 	Open func(text, aad string) (string, error)
@@ -234,6 +235,9 @@ func (f fronts) checkTargets(c *web.Call, named bool, s *posthouse.FrontSettings
 	if err := f.checkTarget(c, "", s.Channel, s.Route, to); err != nil {
 		return err
 	}
+	if err := f.checkDigest(c, s); err != nil {
+		return err
+	}
 	if len(s.Match) > maxMatches {
 		c.RefuseNew("match", "has %d lines: at most %d are allowed", len(s.Match), maxMatches)
 		return nil
@@ -259,6 +263,20 @@ func (f fronts) checkTargets(c *web.Call, named bool, s *posthouse.FrontSettings
 	}
 	_, err := f.Template(c.Context(), c.Tenant(), s.Template, 0)
 	return missing(c, err, "template", "there is no template %.80q", s.Template)
+}
+
+// checkDigest checks that there is the digest that a front names. A line of match may lead to a route all the same: what follows it is not gathered.
+func (f fronts) checkDigest(c *web.Call, s *posthouse.FrontSettings) error {
+	c.CheckWord("digest", s.Digest, draft.MaxWord)
+	switch {
+	case s.Digest == "":
+		return nil
+	case s.Route != "":
+		c.RefuseNew("digest", "stands beside a route, which cannot keep it: name a channel, or leave it out")
+		return nil
+	}
+	_, err := f.Digest(c.Context(), c.Tenant(), s.Digest, 0)
+	return missing(c, err, "digest", "there is no digest %.80q", s.Digest)
 }
 
 // missing refuses a field that names what is not there; any other error is not the caller's.
