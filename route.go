@@ -191,4 +191,8 @@ const (
 	AckAPI  AckVia = "api"
 	AckLink AckVia = "link"
 	AckCard AckVia = "card" // a button of the provider's card
+	// An answer to the mail, an answer by text message, and a key that was pressed in the call.
+	AckMail  AckVia = "mail"
+	AckSMS   AckVia = "sms"
+	AckVoice AckVia = "voice"
 )

@@ -56,6 +56,35 @@ type Heard struct {
 	Consents []Consent
 	// Events are what else the provider tells, for whoever follows what happens.
 	Events []Event
+	// Inbound is what recipients sent back. It is no event: what people write is told to no follower.
+	Inbound []Inbound
+}
+
+// InboundWay is how something was sent back.
+type InboundWay string
+
+// The ways.
+const (
+	InboundMail  InboundWay = "mail"  // a mail
+	InboundSMS   InboundWay = "sms"   // a text message
+	InboundVoice InboundWay = "voice" // keys that were pressed in a call
+)
+
+// Inbound is what a recipient sent back to the channel's account: an answer to a message, or what may be one.
+type Inbound struct {
+	Way InboundWay
+	// IdemKey is Outgoing.IdemKey of what it answers, where the provider brings that back; else the recipient's address says what is meant.
+	IdemKey string
+	// Address is the sender's, in the form in which the channel keeps addresses; empty where the provider does not say.
+	Address string
+	// Text is what the person wrote, or the keys. Of a mail it is the subject.
+	Text string
+	// Automatic is set where a program answered for the person, such as a vacation note.
+	Automatic bool
+	// ID is the provider's name of it, kept as evidence. Defaults to none.
+	ID string
+	// At is when it was sent, as the provider says. Defaults to when it came.
+	At time.Time
 }
 
 // Event is what a provider tells by itself that is no receipt.

@@ -250,7 +250,7 @@ func openCallbacks(s *Server) (err error) {
 	s.suppressed = suppress.New(s.store.Suppressions, s.engine.Routes)
 	s.callback, err = callback.New(callback.Options{
 		Addresses: s.store.Callbacks, Book: s.store.Receipts, Consents: s.suppressed, Members: receipts.New(s.store.Refs, s.store.Segments, s.store.Refs), Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
-		Feed: s.store.Feed, Messages: s.store.Messages, Campaigns: s.campaigns, Rate: s.o.CallbackRate, Pressed: s.acks.Pressed,
+		Feed: s.store.Feed, Messages: s.store.Messages, Campaigns: s.campaigns, Rate: s.o.CallbackRate, Pressed: s.acks.Pressed, Answered: s.acks.Answered,
 		Again: func(ctx context.Context, tenant, channel string, deliveries []string) error {
 			deliveries, err := s.onceMore(ctx, tenant, deliveries)
 			if err != nil || len(deliveries) == 0 {

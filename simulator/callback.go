@@ -53,6 +53,7 @@ type manner struct {
 var (
 	inSignedXML = manner{(*Callback).check, (*Callback).post}
 	inPlainJSON = manner{post: (*Callback).postJSON}
+	asMail      = manner{post: (*Callback).postMail} // a mailbox that hands on what it gets, with the token
 )
 
 // caller calls back for one provider.
@@ -158,6 +159,12 @@ func (t *Callback) post(ctx context.Context, event string) error {
 	return err
 }
 
+// postMail posts a mail as it is.
+func (t *Callback) postMail(ctx context.Context, event string) error {
+	_, err := t.send(ctx, http.MethodPost, t.URL, event, http.Header{"Content-Type": {"message/rfc822"}, "Authorization": {"Bearer " + t.Token}})
+	return err
+}
+
 // postJSON posts an event as it is.
 func (t *Callback) postJSON(ctx context.Context, event string) error {
 	_, err := t.send(ctx, http.MethodPost, t.URL, event, http.Header{"Content-Type": {"application/json"}})
@@ -219,7 +226,7 @@ func (t *Callback) seal(text string) (string, error) {
 }
 
 // CallBack has a provider tell what becomes of messages from now on, after a look at the address where the provider makes one: wechat,
-// sms_aliyun and sms_tencent whether they arrived, wecom what members press on template cards (Press).
+// sms_aliyun and sms_tencent whether they arrived, wecom what members press on template cards (Press), and mail what recipients reply (Reply).
 func (s *Simulator) CallBack(ctx context.Context, provider string, to Callback) error {
 	f, err := s.fake(provider)
 	if err != nil {

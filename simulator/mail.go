@@ -21,7 +21,7 @@ import (
 )
 
 // mailProvider is a mail server. Mails arrive by SMTP, at the address of StartMail, and by POST as they are written.
-func mailProvider() provider {
+func mailProvider(back *caller) provider {
 	read := func(_ *http.Request, body []byte) (order, *refusal) {
 		m, err := readMail(body, "")
 		if err != nil {
@@ -29,7 +29,7 @@ func mailProvider() provider {
 		}
 		return order{messages: []message{m}}, nil
 	}
-	return provider{"mail", "Mail", "邮件", "/mail/", "ma", read, statusOr(http.StatusOK), answerPlainly, nil}
+	return provider{"mail", "Mail", "邮件", "/mail/", "ma", read, statusOr(http.StatusOK), answerPlainly, &more{settle: func([]*refusal) {}, forget: func() {}, back: back}}
 }
 
 // StartMail serves SMTP on an address such as 127.0.0.1:8025 until Stop; an empty one means a free port of 127.0.0.1. It asks for no TLS

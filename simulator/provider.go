@@ -137,7 +137,7 @@ func table(gone context.Context, o Options, phones *phones) []provider {
 		wecomRobot(),
 		wechatTemplate(newCaller(gone, inSignedXML)),
 		wechatSubscribe(),
-		mailProvider(),
+		mailProvider(newCaller(gone, asMail)),
 		smsAliyun(o, newCaller(gone, inPlainJSON)),
 		smsTencent(o, newCaller(gone, inPlainJSON)),
 		feishu(),

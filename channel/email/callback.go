@@ -28,7 +28,7 @@ func (d *driver) sum(address string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Receive takes the one click of RFC 8058, and bounces: reports by RFC 3464 that a mail server or a mailbox posts as they came.
+// Receive takes the one click of RFC 8058, and what a mail server or a mailbox posts as it came: bounces, by RFC 3464, and answers of people.
 func (d *driver) Receive(call channel.Callback) (channel.Heard, error) {
 	switch {
 	case d.token == "":
@@ -43,6 +43,9 @@ func (d *driver) Receive(call channel.Callback) (channel.Heard, error) {
 		return channel.Heard{}, fmt.Errorf("%w: the header Authorization is not Bearer and the callback_token", channel.ErrForged)
 	}
 	heard, err := bounced(call.Body)
+	if answer, is := answered(call.Body); err != nil && is {
+		return answer, nil
+	}
 	if err != nil {
 		return channel.Heard{}, fmt.Errorf("%w: %w", channel.ErrForged, err)
 	}
@@ -62,7 +65,7 @@ func (d *driver) leave(call channel.Callback) (channel.Heard, error) {
 }
 
 // errNoReport is what a post is that tells of no delivery.
-var errNoReport = errors.New("is no delivery status notification: want a message of type multipart/report, as it came")
+var errNoReport = errors.New("is neither a delivery status notification nor an answer to a mail of ours: want a message as it came, of type multipart/report or with the header In-Reply-To")
 
 // bounced reads a delivery status notification: RFC 3464.
 func bounced(body []byte) (channel.Heard, error) {

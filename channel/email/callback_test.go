@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -97,5 +98,46 @@ func TestWhoPostsABounceShowsTheToken(t *testing.T) {
 	without := driver(t, p.config(nil)).(channel.Receiver)
 	if _, err := without.Receive(channel.Callback{Method: http.MethodPost, Header: http.Header{"Authorization": {"Bearer "}}, Body: []byte(bounce)}); !errors.Is(err, channel.ErrForged) {
 		t.Errorf("without a token: %v", err)
+	}
+}
+
+// answer is a mail to which a person answered, of a program that may say so.
+func answer(more string) string {
+	return "From: \"Li Na\" <Li.Na@Example.org>\r\nDate: Fri, 27 Nov 2026 10:00:00 +0800\r\nMessage-ID: <7@example.org>\r\nIn-Reply-To: <01KXZ6J0Q3H8VY6T4M2B9N0001@example.com>\r\n" + more + "\r\nI have it."
+}
+
+func TestAnAnswerIsRead(t *testing.T) {
+	p := open(t, options{})
+	r := driver(t, p.config(map[string]any{"callback_token": secret})).(channel.Receiver)
+	receive := func(body string) (channel.Heard, error) {
+		return r.Receive(channel.Callback{Method: http.MethodPost, Header: http.Header{"Authorization": {"Bearer " + secret}}, Body: []byte(body)})
+	}
+	want := channel.Inbound{
+		Way: channel.InboundMail, IdemKey: "01KXZ6J0Q3H8VY6T4M2B9N0001", Address: "Li.Na@example.org", Text: "答复: 磁盘", ID: "7@example.org", At: time.Date(2026, 11, 27, 2, 0, 0, 0, time.UTC),
+	}
+	heard, err := receive(answer("Subject: =?utf-8?B?562U5aSNOiDno4Hnm5g=?=\r\nAuto-Submitted: no\r\n"))
+	if err != nil || len(heard.Inbound) != 1 || heard.Inbound[0] != want {
+		t.Errorf("got %+v, %v; want %+v", heard, err, want)
+	}
+	threads := strings.Replace(answer("References: <01KXZ6J0Q3H8VY6T4M2B9N0001@example.com>\r\n <01KXZ6J0Q3H8VY6T4M2B9P0001@example.com> <8@example.org>\r\n"), "In-Reply-To", "X", 1)
+	if heard, err = receive(threads); err != nil || len(heard.Inbound) != 1 || heard.Inbound[0].IdemKey != "01KXZ6J0Q3H8VY6T4M2B9P0001" {
+		t.Errorf("by its references: %+v, %v", heard, err)
+	}
+	for _, more := range []string{
+		"Auto-Submitted: auto-replied; owner-email=\"li.na@example.org\"\r\n", "Auto-Submitted: auto-generated\r\n", "Precedence: Bulk\r\n", "Precedence: auto_reply\r\n", "Return-Path: <>\r\n", "X-Autoreply: yes\r\n",
+		"List-Id: <team.example.org>\r\n", "Subject: Automatic reply: Disk full\r\n", "Subject: Out of Office: Disk full\r\n", "Subject: =?utf-8?B?6Ieq5Yqo5Zue5aSNOiDno4Hnm5g=?=\r\n",
+		"Content-Type: multipart/report; report-type=disposition-notification; boundary=x\r\n",
+	} {
+		if heard, err = receive(answer(more)); err != nil || len(heard.Inbound) != 1 || !heard.Inbound[0].Automatic {
+			t.Errorf("%q is a person's: %+v, %v", more, heard, err)
+		}
+	}
+	for name, body := range map[string]string{
+		"of nothing": strings.Replace(answer(""), "In-Reply-To", "X", 1), "of another's mail": strings.Replace(answer(""), "01KXZ6J0Q3H8VY6T4M2B9N0001", "7", 1),
+		"of nobody": strings.Replace(answer(""), "From", "X", 1), "of several": strings.Replace(answer(""), "<Li.Na@Example.org>", "<a@example.org>, b@example.org", 1),
+	} {
+		if heard, err := receive(body); !errors.Is(err, channel.ErrForged) {
+			t.Errorf("an answer %s: %+v, %v", name, heard, err)
+		}
 	}
 }

@@ -87,6 +87,8 @@ type Options struct {
 	Messages Messages
 	// Pressed is told of each event before the feed is. An error has the provider tell it again. Defaults to none.
 	Pressed func(ctx context.Context, tenant string, e *posthouse.FeedEvent) error
+	// Answered is told what recipients sent back on a channel. An error has the provider tell it again. Defaults to none.
+	Answered func(ctx context.Context, tenant, channel string, in channel.Inbound) error
 	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
 	Again func(ctx context.Context, tenant, channel string, deliveries []string) error
 	// AgainMember does so with a member of a campaign, once however often it is told. Defaults to none.
@@ -304,7 +306,7 @@ func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAdd
 			return refused
 		}
 	}
-	if n := len(heard.Reports) + len(heard.Consents) + len(heard.Events); n > maxReports {
+	if n := len(heard.Reports) + len(heard.Consents) + len(heard.Events) + len(heard.Inbound); n > maxReports {
 		log.Warn("a callback was refused", "why", "it has too many reports", "reports", n)
 		return refused
 	}
@@ -314,6 +316,9 @@ func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAdd
 	}
 	if err == nil && len(heard.Events) > 0 && d.o.Feed != nil {
 		err = d.tell(ctx, whose, heard.Events, now)
+	}
+	for i := 0; i < len(heard.Inbound) && err == nil && d.o.Answered != nil; i++ {
+		err = d.o.Answered(ctx, whose.Tenant, whose.Channel, plainly(heard.Inbound[i], now))
 	}
 	if err != nil {
 		log.Error("what a provider told cannot be written: it is asked to come again", "error", err)

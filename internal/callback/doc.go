@@ -9,7 +9,8 @@
 // A caller who is refused is told nothing: not whether there is such an address, nor what is wrong. What no delivery waits for
 // yet is kept in the database, and Run looks at it again until it does.
 //
-// What is no receipt, such as a button that somebody has pressed, goes to the followers of the feed.
+// What is no receipt, such as a button that somebody has pressed, goes to the followers of the feed. What a recipient answered goes to what
+// decides about acknowledgements, and to no follower.
 //
 // It decides nothing about deliveries: what follows from a receipt is package state's.
 package callback

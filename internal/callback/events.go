@@ -81,6 +81,16 @@ func (d *Desk) find(ctx context.Context, first string, e *posthouse.FeedEvent) e
 	}
 }
 
+// plainly is what was sent back, as every database can take it.
+func plainly(in channel.Inbound, now time.Time) channel.Inbound {
+	in.IdemKey, in.Address, in.ID = state.Plain(in.IdemKey, longWord), state.Plain(in.Address, state.MaxRef), state.Plain(in.ID, longText)
+	in.Text = state.Plain(in.Text, longText)
+	if in.At.IsZero() {
+		in.At = now
+	}
+	return in
+}
+
 // bounded is an event that every database and every reader can take.
 func bounded(in *posthouse.CallbackEvent) *posthouse.CallbackEvent {
 	word := func(s string) string { return state.Plain(s, longWord) }

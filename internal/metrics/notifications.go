@@ -18,7 +18,7 @@ func NewNotifications(reg prometheus.Registerer) *Notifications {
 		Buckets: []float64{10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400},
 	}, []string{"via"})}
 	reg.MustRegister(n.acknowledged)
-	for _, via := range []posthouse.AckVia{posthouse.AckAPI, posthouse.AckLink, posthouse.AckCard} {
+	for _, via := range []posthouse.AckVia{posthouse.AckAPI, posthouse.AckLink, posthouse.AckCard, posthouse.AckMail, posthouse.AckSMS, posthouse.AckVoice} {
 		n.acknowledged.WithLabelValues(string(via))
 	}
 	return n

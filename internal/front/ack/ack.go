@@ -3,6 +3,8 @@
 //
 // A link is bound to one person and one notification, and sealed by the keyring: nobody can make one. It is worth nothing after its time,
 // or once the notification has ended.
+//
+// The other words of people end here too: buttons of cards (Pressed), and answers (Answered). What is an acknowledgement is decided nowhere else.
 package ack
 
 import (
@@ -40,6 +42,8 @@ type Links struct {
 	// PublicURL is where people reach the server, without a slash at its end.
 	PublicURL string
 	Book      Book
+	// Deliveries are those that are answered.
+	Deliveries Deliveries
 	// Zone is of the times on the page. Defaults to UTC.
 	Zone *time.Location
 	Log  *slog.Logger

@@ -2,7 +2,6 @@ package ack
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
-	"github.com/posthouse/posthouse/internal/work"
 )
 
 // keyMark begins the keys of buttons by which notifications are acknowledged.
@@ -47,17 +45,6 @@ func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEve
 	if e.User != "" {
 		by = e.User
 	}
-	evidence, err := json.Marshal(map[string]string{"channel": e.Channel, "address": e.Callback.Address, "event": e.Callback.Event, "at": e.Callback.At.UTC().Format(time.RFC3339)})
-	if err != nil {
-		return err
-	}
-	v := work.Viewer{Tenant: c.Tenant, Sight: work.SeeAll()}
-	n, err := l.Book.Get(ctx, v, c.Notification)
-	if err == nil && n.Ack == nil && n.Reason != "cancelled" {
-		_, err = l.Book.Acknowledge(ctx, v, c.Notification, by, posthouse.AckCard, evidence)
-	}
-	if posthouse.CodeOf(err) == posthouse.CodeNotFound { // it was pruned
-		return nil
-	}
-	return err
+	evidence := map[string]string{"channel": e.Channel, "address": e.Callback.Address, "event": e.Callback.Event, "at": e.Callback.At.UTC().Format(time.RFC3339)}
+	return l.acknowledge(ctx, c.Tenant, c.Notification, by, posthouse.AckCard, evidence)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -72,6 +73,58 @@ func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 			got = b.Ack.By
 		}
 		if got != test.by || got != "" && (b.Tenant != "t1" || b.ID != "N1" || b.Ack.Via != posthouse.AckCard || !strings.Contains(string(b.Ack.Evidence), "ou_1")) {
+			t.Errorf("%s: acknowledged as %+v, want by %q", test.name, b.Ack, test.by)
+		}
+	}
+}
+
+// sent are deliveries by their ids.
+type sent map[string]posthouse.Delivery
+
+func (s sent) Delivery(_ context.Context, tenant, id string) (posthouse.Delivery, error) {
+	if d, is := s[id]; is && d.Tenant == tenant {
+		return d, nil
+	}
+	return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeNotFound, "there is none")
+}
+
+func to(id, user, notification string) posthouse.Delivery {
+	d := posthouse.Delivery{ID: id, Tenant: "t1", Channel: "mail", Notification: notification}
+	d.User, d.Address = user, "li.na@example.org"
+	return d
+}
+
+// An answer acknowledges for whoever its delivery was for, and only where it comes from that address, on that channel and in that tenant.
+func TestAnAnswerAcknowledgesForItsRecipient(t *testing.T) {
+	t.Parallel()
+	l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: sent{
+		"D1": to("D1", "li.na", "N1"), "D2": to("D2", "", "N1"), "D3": to("D3", "", ""),
+	}}
+	in := channel.Inbound{Way: channel.InboundMail, IdemKey: "D1", Address: "Li.Na@example.org", Text: "Re: Disk full"}
+	for _, test := range []struct {
+		name, tenant, channel, by string
+		but                       func(in *channel.Inbound)
+	}{
+		{"the user's", "t1", "mail", "li.na", func(*channel.Inbound) {}},
+		{"an address's", "t1", "mail", "li.na@example.org", func(in *channel.Inbound) { in.IdemKey = "D2" }},
+		{"a program's", "t1", "mail", "", func(in *channel.Inbound) { in.Automatic = true }},
+		{"a stranger's", "t1", "mail", "", func(in *channel.Inbound) { in.Address = "wang.wei@example.org" }},
+		{"one to a message of no route", "t1", "mail", "", func(in *channel.Inbound) { in.IdemKey = "D3" }},
+		{"one to nothing", "t1", "mail", "", func(in *channel.Inbound) { in.IdemKey = "D9" }},
+		{"another tenant's", "t2", "mail", "", func(*channel.Inbound) {}},
+		{"another channel's", "t1", "sms", "", func(*channel.Inbound) {}},
+	} {
+		b, said := &book{}, in
+		l.Book = b
+		test.but(&said)
+		if err := l.Answered(t.Context(), test.tenant, test.channel, said); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		got := ""
+		if b.Ack != nil {
+			got = b.Ack.By
+		}
+		if got != test.by || got != "" && (b.ID != "N1" || b.Ack.Via != posthouse.AckMail || !strings.Contains(string(b.Ack.Evidence), "Re: Disk full")) {
 			t.Errorf("%s: acknowledged as %+v, want by %q", test.name, b.Ack, test.by)
 		}
 	}
