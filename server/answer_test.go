@@ -68,3 +68,48 @@ func TestAnAnswerToAMailAcknowledges(t *testing.T) {
 		}
 	})
 }
+
+// A word by text message acknowledges the only notification that waits for its number, and a code says which of several. The key 1 in a call
+// acknowledges whatever waits.
+func TestTextMessagesAndKeysAcknowledge(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		ctx := h.Context()
+		h.put(posthouse.Channel{Name: "sms", Driver: "sms", Config: map[string]any{
+			"provider": "aliyun", "access_key": "LTAI5tExample", "secret": simulator.SMSSecret, "sign": "驿站", "template_id": "SMS_154950909", "url": h.sim.URL() + "/sms_aliyun", "voice_url": h.sim.URL() + "/sms_aliyun",
+		}})
+		h.must(h.sim.CallBack(ctx, "sms_aliyun", simulator.Callback{URL: h.url + h.hook("sms", "")}))
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"sms"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+		const number = "+8613800138000"
+		notice := func(c posthouse.Content) (id, key, text string) {
+			sent, err := h.api.Messages.Send(ctx, posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "li.na", Address: number}}, Content: &c})
+			h.must(err)
+			id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+			h.eventually("it is sent", func() bool {
+				n, err := h.api.Notifications.Get(ctx, id)
+				h.must(err)
+				return len(n.Deliveries) == 1 && n.Deliveries[0].State == posthouse.Sent
+			})
+			all := h.sim.Arrivals(simulator.Filter{Provider: "sms_aliyun", User: number})
+			return id, all[len(all)-1].Key, all[len(all)-1].Text
+		}
+		first, _, _ := notice(posthouse.Content{Text: "Disk full"})
+		second, _, text := notice(posthouse.Content{Text: "Disk full: answer ${ack_code}"})
+		h.must(h.sim.Reply("sms_aliyun", simulator.Reply{User: number, Text: "1"})) // of both: it means neither
+		h.eventually("it is taken", func() bool { return h.metric(`posthouse_callbacks_total{channel="sms",outcome="taken"}`) >= 3 })
+		h.must(h.sim.Reply("sms_aliyun", simulator.Reply{User: number, Text: text[len(text)-4:]}))
+		n := h.turns(second, posthouse.NotificationAcknowledged)
+		if n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckSMS {
+			h.Errorf("the acknowledgement is %+v", n.Ack)
+		}
+		if n, err := h.api.Notifications.Get(ctx, first); err != nil || n.State != posthouse.NotificationWaiting {
+			h.Errorf("what is not named is %s, %v", n.State, err)
+		}
+		h.must(h.sim.Reply("sms_aliyun", simulator.Reply{User: number, Text: "收到"}))
+		h.turns(first, posthouse.NotificationAcknowledged)
+		called, key, _ := notice(posthouse.Content{Type: posthouse.VoiceContent, Media: []posthouse.Media{{ID: "TTS_10001"}}})
+		h.must(h.sim.Reply("sms_aliyun", simulator.Reply{User: number, Key: key, Text: "1"}))
+		if n = h.turns(called, posthouse.NotificationAcknowledged); n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckVoice {
+			h.Errorf("the acknowledgement is %+v", n.Ack)
+		}
+	})
+}

@@ -26,9 +26,12 @@ type Reply struct {
 }
 
 // replies are what providers tell of a reply to a message.
-var replies = map[string]func(to *Arrival, a *Reply, at time.Time) string{"mail": mailReply}
+var replies = map[string]func(to *Arrival, a *Reply, at time.Time) string{
+	"mail": mailReply, "sms_aliyun": aliyunReply, "sms_tencent": tencentReply,
+}
 
-// Reply has a recipient answer a message, of which the provider tells: mail.
+// Reply has a recipient answer a message, of which the provider tells: mail, sms_aliyun and sms_tencent. To a call of Aliyun the text is the keys
+// that are pressed.
 func (s *Simulator) Reply(provider string, a Reply) error {
 	f, err := s.fake(provider)
 	if err != nil {
@@ -75,6 +78,26 @@ func mailReply(to *Arrival, a *Reply, at time.Time) string {
 	header("Content-Type", "text/plain; charset=utf-8")
 	b.WriteString("\r\n" + a.Text + "\r\n")
 	return b.String()
+}
+
+// aliyunReply is what Aliyun pushes of a text message that somebody sent back, or of a key that was pressed in a call.
+func aliyunReply(to *Arrival, a *Reply, at time.Time) string {
+	now := at.In(beijing).Format(time.DateTime)
+	if strings.HasPrefix(to.Title, "TTS_") {
+		return jsonLine([]any{map[string]string{"call_id": to.ID, "status_code": "300000", "dtmf": a.Text, "status_time": now, "out_id": to.Key}})
+	}
+	return jsonLine([]any{map[string]any{
+		"phone_number": strings.TrimPrefix(strings.TrimPrefix(to.User, "+86"), "+"), "send_time": now, "content": a.Text, "sign_name": "驿站", "dest_code": "1234", "sequence_id": at.UnixNano(),
+	}})
+}
+
+// tencentReply is what Tencent pushes of a text message that somebody sent back.
+func tencentReply(to *Arrival, a *Reply, at time.Time) string {
+	nation, number := "86", strings.TrimPrefix(to.User, "+86")
+	if strings.HasPrefix(number, "+") {
+		nation, number = number[1:3], number[3:] // of this simulator's examples
+	}
+	return jsonLine(map[string]any{"extend": "", "mobile": number, "nationcode": nation, "sign": "驿站", "text": a.Text, "time": at.Unix()})
 }
 
 func (p panel) replyTo(w http.ResponseWriter, r *http.Request) error {

@@ -146,12 +146,16 @@ type aliyunReport struct {
 	OutID   string        `json:"out_id"`
 	Parts   errcode.Value `json:"sms_size"`
 
-	Content *string `json:"content"` // of a reply
+	Content  *string       `json:"content"` // of a reply
+	Written  string        `json:"send_time"`
+	Sequence errcode.Value `json:"sequence_id"`
 
 	Call   string        `json:"call_id"` // of a call
 	Status errcode.Value `json:"status_code"`
 	Said   string        `json:"status_msg"`
 	Callee string        `json:"callee"`
+	Keys   string        `json:"dtmf"`
+	Within string        `json:"status_time"` // of a call that goes on
 }
 
 // answered is the status of a call that was taken.
@@ -168,8 +172,11 @@ func (g *aliyunGateway) receive(body []byte) (channel.Heard, error) {
 		switch {
 		case r.Content != nil:
 			heard.Kind = "reply"
-			heard.Consents = append(heard.Consents, consents(r.Number, r.OutID, *r.Content)...)
+			replied(&heard, r.Number, r.OutID, *r.Content, string(r.Sequence), chinese(r.Written))
+		case r.Call != "" && r.Within != "": // it goes on: it rings, was taken, or a key was pressed
+			heard.Inbound = append(heard.Inbound, pressed(r)...)
 		case r.Call != "":
+			heard.Inbound = append(heard.Inbound, pressed(r)...)
 			receipt := channel.Receipt{Known: true, Delivered: r.Status == answered}
 			if !receipt.Delivered {
 				receipt.Code, receipt.Error = string(r.Status), "Aliyun's call was not taken: "+r.Said
@@ -189,6 +196,27 @@ func (g *aliyunGateway) receive(body []byte) (channel.Heard, error) {
 		}
 	}
 	return heard, nil
+}
+
+// pressed are the keys that the one who was called has pressed, where there are some. Our own id, which Aliyun echoes, says in which call.
+func pressed(r *aliyunReport) []channel.Inbound {
+	if r.Keys == "" || r.OutID == "" {
+		return nil
+	}
+	in := channel.Inbound{Way: channel.InboundVoice, IdemKey: strings.TrimPrefix(r.OutID, "+"), Text: r.Keys, ID: r.Call, At: chinese(r.Within)}
+	if r.Callee != "" {
+		in.Address = numberOf(r.Callee, r.OutID)
+	}
+	return []channel.Inbound{in}
+}
+
+// chinese is a time as Aliyun writes it: of Beijing, without a zone. Zero for none.
+func chinese(text string) time.Time {
+	at, err := time.ParseInLocation(time.DateTime, text, beijing)
+	if err != nil {
+		return time.Time{}
+	}
+	return at.UTC()
 }
 
 var errNoReport = errors.New("its body is no list of reports")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/phone"
@@ -62,4 +63,15 @@ func consents(number, echo, text string) []channel.Consent {
 		return nil
 	}
 	return []channel.Consent{{Address: address, Reason: "replied " + word}}
+}
+
+// replied adds what somebody replied: the end of messages, or an answer to one.
+func replied(heard *channel.Heard, number, echo, text, id string, at time.Time) {
+	if left := consents(number, echo, text); len(left) > 0 {
+		heard.Consents = append(heard.Consents, left...)
+		return
+	}
+	if address := numberOf(number, echo); address != "" {
+		heard.Inbound = append(heard.Inbound, channel.Inbound{Way: channel.InboundSMS, Address: address, Text: text, ID: id, At: at})
+	}
 }

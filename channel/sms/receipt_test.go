@@ -3,6 +3,7 @@ package sms_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,6 +21,7 @@ func TestReportsAreRead(t *testing.T) {
 		answer   string
 		reports  []channel.Report
 		consents []channel.Consent
+		inbound  []channel.Inbound
 	}{
 		"Aliyun's, two of them": {
 			by: aliyun, answer: `{"code":0,"msg":"ok"}`,
@@ -38,9 +40,20 @@ func TestReportsAreRead(t *testing.T) {
 				{Ref: "c2", Receipt: channel.Receipt{Known: true, Code: "200002", Error: "Aliyun's call was not taken: 用户占线"}},
 			},
 		},
+		"Aliyun's, of keys that are pressed in a call, and of one that rings": {
+			by: aliyun, answer: `{"code":0,"msg":"ok"}`,
+			body: `[{"call_id":"c1","status_code":"300000","dtmf":"1","status_time":"2023-03-06 16:21:12","out_id":"k1"},{"call_id":"c1","status_code":"200010","status_time":"2023-03-06 16:21:10","out_id":"k1"},
+				{"call_id":"c1","status_code":"200000","status_msg":"用户接听","out_id":"+k1","dtmf":"12","callee":"85251234567"}]`,
+			reports: []channel.Report{{Ref: "c1", Receipt: arrived}},
+			inbound: []channel.Inbound{
+				{Way: channel.InboundVoice, IdemKey: "k1", Text: "1", ID: "c1", At: time.Date(2023, 3, 6, 8, 21, 12, 0, time.UTC)},
+				{Way: channel.InboundVoice, IdemKey: "k1", Address: "+85251234567", Text: "12", ID: "c1"},
+			},
+		},
 		"a reply to Aliyun that ends messages, and another": {
 			by: aliyun, answer: `{"code":0,"msg":"ok"}`,
-			body:     `[{"phone_number":"13800138000","content":" td ","sign_name":"驿站","dest_code":"1234"},{"phone_number":"13800138001","content":"谢谢"}]`,
+			body:     `[{"phone_number":"13800138000","content":" td ","sign_name":"驿站","dest_code":"1234"},{"phone_number":"13800138001","content":"谢谢","send_time":"2017-09-01 11:12:13","sequence_id":1234567890}]`,
+			inbound:  []channel.Inbound{{Way: channel.InboundSMS, Address: "+8613800138001", Text: "谢谢", ID: "1234567890", At: time.Date(2017, 9, 1, 3, 12, 13, 0, time.UTC)}},
 			consents: []channel.Consent{{Address: "+8613800138000", Reason: "replied TD"}},
 		},
 		"Tencent's": {
@@ -54,12 +67,17 @@ func TestReportsAreRead(t *testing.T) {
 			body:     `{"extend":"01","mobile":"51234567","nationcode":"852","sign":"驿站","text":"STOP","time":1457336869}`,
 			consents: []channel.Consent{{Address: "+85251234567", Reason: "replied STOP"}},
 		},
+		"another reply to Tencent": {
+			by: tencent, answer: `{"result":0,"errmsg":"OK"}`,
+			body:    `{"extend":"01","mobile":"13800138000","nationcode":"86","sign":"驿站","text":"收到","time":1457336869}`,
+			inbound: []channel.Inbound{{Way: channel.InboundSMS, Address: "+8613800138000", Text: "收到", At: time.Unix(1457336869, 0).UTC()}},
+		},
 	} {
 		heard, err := c.by.Receive(channel.Callback{Method: "POST", Body: []byte(c.body)})
 		if err != nil || heard.Answer != c.answer || heard.Once == "" {
 			t.Errorf("%s: got %+v, %v", name, heard, err)
 		}
-		if diff := cmp.Diff(c.reports, heard.Reports) + cmp.Diff(c.consents, heard.Consents); diff != "" {
+		if diff := cmp.Diff(c.reports, heard.Reports) + cmp.Diff(c.consents, heard.Consents) + cmp.Diff(c.inbound, heard.Inbound); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

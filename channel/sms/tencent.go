@@ -127,6 +127,7 @@ type tencentReport struct {
 	Serial  string `json:"sid"`
 
 	Text *string `json:"text"` // of a reply
+	Time int64   `json:"time"`
 }
 
 func (g *tencentGateway) receive(body []byte) (channel.Heard, error) {
@@ -140,7 +141,7 @@ func (g *tencentGateway) receive(body []byte) (channel.Heard, error) {
 		switch {
 		case r.Text != nil && r.Serial == "":
 			heard.Kind = "reply"
-			heard.Consents = append(heard.Consents, consents(r.Nation+r.Number, "+", *r.Text)...)
+			replied(&heard, r.Nation+r.Number, "+", *r.Text, "", moment(r.Time))
 		case r.Serial != "" && (r.Status == "SUCCESS" || r.Status == "FAIL"):
 			receipt := channel.Receipt{Known: true, Delivered: r.Status == "SUCCESS"}
 			if !receipt.Delivered {
@@ -152,4 +153,12 @@ func (g *tencentGateway) receive(body []byte) (channel.Heard, error) {
 		}
 	}
 	return heard, nil
+}
+
+// moment is a time in seconds since 1970; zero for none.
+func moment(seconds int64) time.Time {
+	if seconds <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
 }

@@ -66,6 +66,8 @@ type Router struct {
 	Link func(tenant, notification, user string) (string, error)
 	// Key makes what the button of a card tells back when somebody acknowledges by it. Defaults to none.
 	Key func(tenant, notification, user string) (string, error)
+	// Code makes what tells a notification from others of its person, where somebody acknowledges by text message. Defaults to none.
+	Code func(notification string) string
 	// PreferencesLink makes the address at which a user chooses which messages to get, empty for one who is no user. Defaults to none.
 	PreferencesLink func(tenant, kind string, of posthouse.Preferences) (string, error)
 	// Quiet says until when a person is to be left alone on a channel, zero for not. Defaults to never.
@@ -618,6 +620,10 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 			return d, fmt.Errorf("make the link of an acknowledgement: %w", err)
 		}
 	}
+	code := ""
+	if r.Code != nil {
+		code = r.Code(n.ID)
+	}
 	chooses := ""
 	if r.PreferencesLink != nil && to.User != "" {
 		of := n.chosen[to.User]
@@ -635,7 +641,7 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 				return d, fmt.Errorf("make the key of an acknowledgement: %w", err)
 			}
 		}
-		c, links := *d.Content, strings.NewReplacer(linkMark, link, preferencesMark, chooses, keyMark, key)
+		c, links := *d.Content, strings.NewReplacer(linkMark, link, preferencesMark, chooses, keyMark, key, codeMark, code)
 		c.Title, c.Text = links.Replace(c.Title), links.Replace(c.Text)
 		if len(c.Extra) > 0 { // none of them needs an escape in JSON
 			c.Extra = []byte(links.Replace(string(c.Extra)))
@@ -653,15 +659,19 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 	if r.PreferencesLink != nil { // empty for one who is no user
 		filled["preferences_url"] = chooses
 	}
+	if code != "" {
+		filled["ack_code"] = code
+	}
 	filled["person"], filled["step"], filled["round"] = cmp.Or(to.User, to.Address), n.Step, n.Round
 	text, err := json.Marshal(filled)
 	d.Payload = text
 	return d, err
 }
 
-// Marks of links in a finished content: by which it is acknowledged, and to the recipient's preferences.
+// Marks in a finished content of what acknowledges it, and of the link to the recipient's preferences.
 const (
 	linkMark        = "${ack_url}"
-	keyMark         = "${ack_key}" // in what only a provider knows: the key of a card's button
+	keyMark         = "${ack_key}"  // in what only a provider knows: the key of a card's button
+	codeMark        = "${ack_code}" // what an answer by text message names
 	preferencesMark = "${preferences_url}"
 )

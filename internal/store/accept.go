@@ -64,7 +64,7 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 		return nil, nil, err
 	}
 	var clean []arrival
-	var messages, due, queued, settled, events, sealed, charges [][]any
+	var messages, due, queued, settled, events, sealed, charges, asked [][]any
 	tally := layout.Counting{}
 	told := t.news()
 	for i, sub := range subs {
@@ -84,6 +84,7 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 				clean = append(clean, arrival{entry, &outcomes[i], j})
 				continue
 			}
+			asked = append(asked, answerable(entry, now)...)
 			if entry.Sealed != nil {
 				sealed = append(sealed, sealedValues(entry.Sealed))
 			}
@@ -127,6 +128,7 @@ func (t accepting) accept(subs []*work.Submission, seats work.Seats) ([]work.Out
 	b.Insert(layout.Events, events)
 	b.Insert(sealedTable, sealed)
 	b.Insert(chargesTable, charges)
+	b.Insert(answerableTable, asked)
 	b.Put(linesTable, 3, linesOf(subs, outcomes, now))
 	tally.Into(&b)
 	if err := t.announce(&b, told); err != nil {

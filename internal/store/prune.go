@@ -89,7 +89,7 @@ type expired struct {
 
 // expiring are those tables. One of them is there only beside partitions.
 func expiring(keep time.Duration, parted bool) []expired {
-	list := []expired{{"posthouse_idempotency", "expires_at", 0}, {"posthouse_dedup", "expires_at", 0}, {"posthouse_audit", "keep_until", 0}, {"posthouse_limits", "updated_at", longestLimit}}
+	list := []expired{{"posthouse_idempotency", "expires_at", 0}, {"posthouse_dedup", "expires_at", 0}, {"posthouse_audit", "keep_until", 0}, {"posthouse_limits", "updated_at", longestLimit}, {answerableTable.Name, "until_at", 0}}
 	if keep == work.Forever {
 		return list
 	}

@@ -116,7 +116,7 @@ func TestEveryTableOfATenantGoesOrStaysForAReason(t *testing.T) {
 		"posthouse_receive_log": "history", "posthouse_send_log": "history", "posthouse_report_log": "history", "posthouse_minutes": "history", "posthouse_hours": "history", "posthouse_totals": "history", "posthouse_pulse": "history", "posthouse_rates": "it is gone after a day", "posthouse_processes": "they serve all tenants",
 		"posthouse_feed": "history", "posthouse_feed_inbox": "history", "posthouse_sealed": "it is forgotten when its time is over",
 		"posthouse_queue": "there is none", "posthouse_due": "there is none", "posthouse_flights": "there is none", "posthouse_outbox": "there is none",
-		"posthouse_idempotency": "it expires", "posthouse_dedup": "it expires", "posthouse_awaited": "the tracker gives up", "posthouse_heard": "it expires", "posthouse_job_numbers": "they go with their age",
+		"posthouse_idempotency": "it expires", "posthouse_dedup": "it expires", "posthouse_awaited": "the tracker gives up", "posthouse_heard": "it expires", "posthouse_answerable": "it expires", "posthouse_job_numbers": "they go with their age",
 	}
 	s := openTest(t, "sqlite:"+t.TempDir()+"/posthouse.db")
 	tables, err := sqldb.All(s.DB.Reads(t.Context()), sqldb.Word, "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant'")

@@ -44,6 +44,8 @@ type Links struct {
 	Book      Book
 	// Deliveries are those that are answered.
 	Deliveries Deliveries
+	// Sent are those that may be, by their address.
+	Sent Sent
 	// Zone is of the times on the page. Defaults to UTC.
 	Zone *time.Location
 	Log  *slog.Logger

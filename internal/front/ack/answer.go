@@ -2,9 +2,16 @@ package ack
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
+	"log/slog"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -16,45 +23,129 @@ type Deliveries interface {
 	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
 }
 
+// Sent are the deliveries of notifications that were made for an address on a channel, the newest first: those that may be meant by an
+// answer that names none.
+type Sent interface {
+	Answerable(ctx context.Context, tenant, channel, address string, most int) (ids []string, err error)
+}
+
+// mostMeant bounds how many of the newest deliveries to an address an answer is held against.
+const mostMeant = 100
+
 // vias are the ways of answers.
 var vias = map[channel.InboundWay]posthouse.AckVia{channel.InboundMail: posthouse.AckMail, channel.InboundSMS: posthouse.AckSMS, channel.InboundVoice: posthouse.AckVoice}
 
-// means reports whether an answer says that its sender has taken note: any mail that a person wrote.
-func means(in *channel.Inbound) bool {
-	return !in.Automatic && in.Way == channel.InboundMail
+// noted are texts that say that their sender has taken note, with or without the code of a notification, and a code alone.
+var noted = regexp.MustCompile(`^(?i:1|Y|YES|OK|ACK|是|好|好的|收到|已收到|知道了|知悉|已知悉|知晓|已知晓|确认|已确认)?[\s,.:]*([1-9][0-9]{3})?$`)
+
+// means reports whether an answer says that its sender has taken note, and the code that it names: any mail that a person wrote, one of a few
+// words by text message, and the key 1 in a call.
+func means(in *channel.Inbound) (is bool, code string) {
+	text := strings.TrimRight(strings.TrimSpace(norm.NFKC.String(in.Text)), "。.!~ ")
+	switch in.Way {
+	case channel.InboundMail:
+		return !in.Automatic, ""
+	case channel.InboundVoice:
+		keys := strings.TrimRight(text, "#")
+		return keys != "" && strings.Trim(keys, "1") == "", ""
+	case channel.InboundSMS:
+		if m := noted.FindStringSubmatch(text); m != nil && text != "" && !in.Automatic {
+			return true, m[1]
+		}
+	}
+	return false, ""
+}
+
+// Code tells a notification from others of the same person, in an answer by text message. It keeps nothing secret: the number that an
+// answer comes from says which person that is.
+func Code(notification string) string {
+	sum := sha256.Sum256([]byte(notification))
+	return strconv.Itoa(int(1000 + binary.BigEndian.Uint32(sum[:])%9000))
 }
 
 // Answered acknowledges a notification where its recipient has answered one of its deliveries. The delivery says which person that is, and
 // the answer only counts where it comes from the delivery's address: whatever a stranger writes acknowledges nothing.
 func (l *Links) Answered(ctx context.Context, tenant, name string, in channel.Inbound) error {
-	log := l.Log.With("tenant", tenant, "channel", name, "way", in.Way, "address", in.Address, "answers", in.IdemKey)
-	if !means(&in) {
+	log := l.Log.With("tenant", tenant, "channel", name, "way", in.Way, "address", in.Address)
+	is, code := means(&in)
+	if !is {
 		log.Info("an answer acknowledges nothing by what it says, or a program wrote it", "automatic", in.Automatic)
 		return nil
 	}
-	d, err := l.Deliveries.Delivery(ctx, tenant, in.IdemKey)
-	switch {
-	case posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && d.Channel != name:
-		log.Warn("an answer names no delivery of its channel")
-		return nil
-	case err != nil:
-		return err
-	case in.Address != "" && !strings.EqualFold(in.Address, d.Address):
-		log.Warn("an answer comes from another address than it was sent to: it acknowledges nothing", "delivery", d.ID, "sent_to", d.Address)
-		return nil
-	case d.Notification == "":
-		return nil // of no route: there is nothing to acknowledge
+	find := l.named
+	if in.Way == channel.InboundSMS {
+		find = func(ctx context.Context, log *slog.Logger, tenant, name string, in *channel.Inbound) (*posthouse.Delivery, error) {
+			return l.meant(ctx, log, tenant, name, code, in)
+		}
 	}
-	return l.answered(ctx, &d, &in)
-}
-
-func (l *Links) answered(ctx context.Context, d *posthouse.Delivery, in *channel.Inbound) error {
+	d, err := find(ctx, log, tenant, name, &in)
+	if err != nil || d == nil {
+		return err
+	}
 	by := d.User
 	if by == "" {
 		by = d.Address
 	}
-	evidence := map[string]string{"channel": d.Channel, "delivery": d.ID, "address": in.Address, "text": in.Text, "at": in.At.UTC().Format(time.RFC3339), "id": in.ID}
-	return l.acknowledge(ctx, d.Tenant, d.Notification, by, vias[in.Way], evidence)
+	return l.acknowledge(ctx, d.Tenant, d.Notification, by, vias[in.Way], map[string]string{
+		"channel": d.Channel, "delivery": d.ID, "address": in.Address, "text": in.Text, "at": in.At.UTC().Format(time.RFC3339), "id": in.ID,
+	})
+}
+
+// named is the delivery that an answer names; nil for none, or one that it cannot be an answer to.
+func (l *Links) named(ctx context.Context, log *slog.Logger, tenant, name string, in *channel.Inbound) (*posthouse.Delivery, error) {
+	d, err := l.Deliveries.Delivery(ctx, tenant, in.IdemKey)
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && d.Channel != name:
+		log.Warn("an answer names no delivery of its channel", "answers", in.IdemKey)
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case in.Address != "" && !strings.EqualFold(in.Address, d.Address):
+		log.Warn("an answer comes from another address than it was sent to: it acknowledges nothing", "delivery", d.ID, "sent_to", d.Address)
+		return nil, nil
+	case d.Notification == "": // of no route: there is nothing to acknowledge
+		return nil, nil
+	}
+	return &d, nil
+}
+
+// meant is the delivery that a text message answers, which names none: of the notifications that were sent to its number before it was
+// written and are not acknowledged, the one with its code; without a code, the only one that waits. nil where that is none, or several: a
+// word too few leads to the next step, and one that is guessed lets an alarm rest.
+func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code string, in *channel.Inbound) (meant *posthouse.Delivery, err error) {
+	ids, err := l.Sent.Answerable(ctx, tenant, name, in.Address, mostMeant)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*posthouse.Delivery{} // by notification
+	for _, id := range ids {
+		d, err := l.Deliveries.Delivery(ctx, tenant, id)
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Providers write whole seconds. One that tells an answer again tells its old time, so that it means nothing that was sent since.
+		if found[d.Notification] != nil || d.Attempts == 0 || in.At.Add(time.Second).Before(d.CreatedAt) || code != "" && code != Code(d.Notification) {
+			continue
+		}
+		n, err := l.Book.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, d.Notification)
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n.Ack == nil && n.Reason != "cancelled" && (code != "" || n.State == posthouse.NotificationWaiting) {
+			found[d.Notification], meant = &d, &d
+		}
+	}
+	if len(found) != 1 {
+		log.Warn("an answer by text message means no notification, or one of several: it acknowledges nothing. Put ${ack_code} into the text, so that people can say which", "code", code, "notifications", len(found))
+		return nil, nil
+	}
+	return meant, nil
 }
 
 // acknowledge writes down the first word about a notification that was not cancelled. One that was pruned is passed over.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -126,6 +127,93 @@ func TestAnAnswerAcknowledgesForItsRecipient(t *testing.T) {
 		}
 		if got != test.by || got != "" && (b.ID != "N1" || b.Ack.Via != posthouse.AckMail || !strings.Contains(string(b.Ack.Evidence), "Re: Disk full")) {
 			t.Errorf("%s: acknowledged as %+v, want by %q", test.name, b.Ack, test.by)
+		}
+	}
+}
+
+func (s sent) Answerable(_ context.Context, _, _, address string, _ int) (ids []string, err error) {
+	for id, d := range s {
+		if d.Address == address {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// shelf are notifications by their ids.
+type shelf map[string]posthouse.Notification
+
+func (s shelf) Get(_ context.Context, _ work.Viewer, id string) (posthouse.Notification, error) {
+	return s[id], nil
+}
+
+func (s shelf) Acknowledge(_ context.Context, _ work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error) {
+	n := s[id]
+	n.Ack = &posthouse.Acknowledgement{By: by, Via: via, Evidence: evidence}
+	s[id] = n
+	return n, nil
+}
+
+// A word by text message acknowledges the only notification that waits for its number, and a code the one that it names. What could mean
+// several, what is no such word, and what was written before the notification was sent acknowledge nothing.
+func TestATextMessageMeansOneNotification(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 28, 3, 0, 0, 0, time.UTC)
+	texted := func(id, notification string, after time.Duration) posthouse.Delivery {
+		d := posthouse.Delivery{ID: id, Tenant: "t1", Channel: "sms", Notification: notification, Attempts: 1, CreatedAt: at.Add(after)}
+		d.User, d.Address = "li.na", "+8613800138000"
+		return d
+	}
+	waits, told, done := posthouse.Notification{State: posthouse.NotificationWaiting}, posthouse.Notification{State: posthouse.NotificationTold}, posthouse.Notification{State: posthouse.NotificationAcknowledged, Ack: &posthouse.Acknowledgement{By: "x"}}
+	one := sent{"D1": texted("D1", "N1", 0), "D2": texted("D2", "N1", time.Second), "D3": texted("D3", "N3", 0), "D4": texted("D4", "N4", 0)}
+	for _, test := range []struct {
+		name, text string
+		way        channel.InboundWay
+		second     posthouse.Notification // N3: N1 waits, and N4 is acknowledged
+		after      time.Duration
+		want       string
+	}{
+		{"a word", "收到。", channel.InboundSMS, told, time.Minute, "N1"},
+		{"a wide digit", " １ ", channel.InboundSMS, told, time.Minute, "N1"},
+		{"an English word", "ok!", channel.InboundSMS, told, time.Minute, "N1"},
+		{"a word where two wait", "1", channel.InboundSMS, waits, time.Minute, ""},
+		{"a word and a code", "1 " + Code("N3"), channel.InboundSMS, waits, time.Minute, "N3"},
+		{"a word with its code", "收到" + Code("N1"), channel.InboundSMS, waits, time.Minute, "N1"},
+		{"a code alone", Code("N3"), channel.InboundSMS, told, time.Minute, "N3"},
+		{"the code of one that is acknowledged", Code("N4"), channel.InboundSMS, told, time.Minute, ""},
+		{"a sentence", "who is this?", channel.InboundSMS, told, time.Minute, ""},
+		{"a denial", "2", channel.InboundSMS, told, time.Minute, ""},
+		{"nothing", " ", channel.InboundSMS, told, time.Minute, ""},
+		{"an old word", "1", channel.InboundSMS, told, -time.Minute, ""},
+		{"a key", "1", channel.InboundVoice, told, 0, "N1"},
+		{"a key twice", "11#", channel.InboundVoice, told, 0, "N1"},
+		{"another key", "2", channel.InboundVoice, told, 0, ""},
+		{"a key among others", "12", channel.InboundVoice, told, 0, ""},
+	} {
+		book := shelf{"N1": waits, "N3": test.second, "N4": done}
+		for id, n := range book {
+			n.ID = id
+			book[id] = n
+		}
+		l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: one, Sent: one, Book: book}
+		in := channel.Inbound{Way: test.way, Text: test.text, Address: "+8613800138000", At: at.Add(test.after)}
+		if test.way == channel.InboundVoice {
+			in.IdemKey = "D1"
+		}
+		if err := l.Answered(t.Context(), "t1", "sms", in); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		got := ""
+		for _, id := range []string{"N1", "N3"} {
+			if a := book[id].Ack; a != nil {
+				got += id
+				if a.By != "li.na" || a.Via != vias[test.way] || !strings.Contains(string(a.Evidence), "+8613800138000") {
+					t.Errorf("%s: it is %+v with %s", test.name, a, a.Evidence)
+				}
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: acknowledged is %q, want %q", test.name, got, test.want)
 		}
 	}
 }
