@@ -57,7 +57,7 @@ func TestAnAnswerToAMailAcknowledges(t *testing.T) {
 		}
 		h.must(h.sim.Reply("mail", simulator.Reply{User: "li.na@example.org", Text: "I have it.", Times: 3}))
 		n := h.turns(one, posthouse.NotificationAcknowledged)
-		if n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckMail || !strings.Contains(string(n.Ack.Evidence), `"address":"li.na@example.org"`) || !strings.Contains(string(n.Ack.Evidence), "Re: Disk full") {
+		if n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckMail || !strings.Contains(string(n.Ack.Evidence), `"address":"li.na@example.org"`) || !strings.Contains(string(n.Ack.Evidence), "@mailbox.example") {
 			h.Errorf("the acknowledgement is %+v with %s", n.Ack, n.Ack.Evidence)
 		}
 		h.eventually("all are taken", func() bool { return h.metric(`posthouse_callbacks_total{channel="mail",outcome="taken"}`) == 5 })

@@ -86,6 +86,9 @@ func (l *Links) Answered(ctx context.Context, tenant, name string, in channel.In
 	if by == "" {
 		by = d.Address
 	}
+	if in.Way == channel.InboundMail { // its subject repeats ours, which may be a sensitive message's
+		in.Text = ""
+	}
 	return l.acknowledge(ctx, d.Tenant, d.Notification, by, vias[in.Way], map[string]string{
 		"channel": d.Channel, "delivery": d.ID, "address": in.Address, "text": in.Text, "at": in.At.UTC().Format(time.RFC3339), "id": in.ID,
 	})

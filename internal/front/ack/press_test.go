@@ -101,7 +101,7 @@ func TestAnAnswerAcknowledgesForItsRecipient(t *testing.T) {
 	l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: sent{
 		"D1": to("D1", "li.na", "N1"), "D2": to("D2", "", "N1"), "D3": to("D3", "", ""),
 	}}
-	in := channel.Inbound{Way: channel.InboundMail, IdemKey: "D1", Address: "Li.Na@example.org", Text: "Re: Disk full"}
+	in := channel.Inbound{Way: channel.InboundMail, IdemKey: "D1", Address: "Li.Na@example.org", Text: "Re: Disk full", ID: "7@example.org"}
 	for _, test := range []struct {
 		name, tenant, channel, by string
 		but                       func(in *channel.Inbound)
@@ -125,7 +125,7 @@ func TestAnAnswerAcknowledgesForItsRecipient(t *testing.T) {
 		if b.Ack != nil {
 			got = b.Ack.By
 		}
-		if got != test.by || got != "" && (b.ID != "N1" || b.Ack.Via != posthouse.AckMail || !strings.Contains(string(b.Ack.Evidence), "Re: Disk full")) {
+		if got != test.by || got != "" && (b.ID != "N1" || b.Ack.Via != posthouse.AckMail || !strings.Contains(string(b.Ack.Evidence), "7@example.org") || strings.Contains(string(b.Ack.Evidence), "Disk full")) {
 			t.Errorf("%s: acknowledged as %+v, want by %q", test.name, b.Ack, test.by)
 		}
 	}
