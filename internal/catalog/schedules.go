@@ -11,5 +11,8 @@ func schedules() []Sentence {
 		{"the reminder %.80q has ended: nothing more comes of it", "提醒 {1} 已结束，之后不再提醒"},
 		{"the reminder cannot be accepted", "提醒无法受理"},
 		{"the reminder is %s now", "提醒当前为 {1}"},
+		{"the phone is %s now", "发送端当前为 {1}"},
+		{"the delivery is %s now", "投递当前为 {1}"},
+		{"the subscription is %s now", "订阅当前为 {1}"},
 	}
 }

@@ -49,6 +49,7 @@ func waits() []Sentence {
 		{"this server may not call the address of %s: %s", "本服务不允许访问{1!}的地址：{2!}"},
 		{"this process sends nothing for the moment for %s: %s", "本进程暂时不用{1!}发送：{2!}"},
 		{"the provider refuses %s: %s", "平台拒绝{1!}：{2!}"},
+		{"url: %s is an address that this server does not call: nothing goes there until it runs with --allow-networks %s (the setting allow_networks)", "地址：本服务不允许访问 {1}，以 --allow-networks {2}（设置 allow_networks）启动后才会推送"},
 		{"%s is refused by the provider: %s", "平台拒绝{1!}：{2!}"},
 		{"its account may make %g calls a second: base %g × health %f × success %f × load %f × time %f (%s since %s)", "账号当前每秒可调用 {1} 次：基准 {2} × 健康 {3} × 成功率 {4} × 负载 {5} × 时段 {6}（{7!}，自 {8}）"},
 		{"%s sends every %s", "任务 {1} 每 {2} 发送一轮"},
@@ -75,6 +76,7 @@ func waits() []Sentence {
 func words() []Sentence {
 	return append(classes(), []Sentence{
 		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"day", "日"}, {"month", "月"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
+		{"the address is not one this server may connect to", "不允许访问该地址"}, {"%s: the address is not one this server may connect to", "{1!}：不允许访问该地址"},
 		{"account %s", "账号 {1}"}, {"the account", "账号"}, {"the account %s", "账号 {1}"},
 		{"high", "高"}, {"normal", "普通"}, {"low", "低"},
 		{"climbs", "上升中"}, {"refused", "平台拒绝：过快"}, {"punished", "平台长时间拒绝"}, {"failing", "平台故障"}, {"slow", "平台响应慢"},

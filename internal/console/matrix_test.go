@@ -53,6 +53,8 @@ var least = map[string]posthouse.Role{
 	"GET start": posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,
+	"GET subscriptions": posthouse.RoleViewer, "POST subscriptions": posthouse.RoleAdmin, "GET subscriptions/{id}": posthouse.RoleViewer, "POST subscriptions/{id}/test": posthouse.RoleAdmin,
+	"POST subscriptions/{id}/pause": posthouse.RoleOperator, "POST subscriptions/{id}/resume": posthouse.RoleOperator, "POST subscriptions/{id}/delete": posthouse.RoleAdmin,
 	"GET tenants": posthouse.RoleAdmin, "GET tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}": posthouse.RoleAdmin, "GET new-tenant": posthouse.RoleAdmin, "POST new-tenant": posthouse.RoleAdmin,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
@@ -122,6 +124,9 @@ func TestEveryWordIsThere(t *testing.T) {
 		for _, a := range phoneActions(s) {
 			names["phone_do_"+a], names["phone_help_"+a] = true, true
 		}
+	}
+	for _, a := range []string{"pause", "resume", "delete"} {
+		names["sub_do_"+a], names["sub_help_"+a] = true, true
 	}
 	for _, r := range posthouse.RateReasons() {
 		names["rate_"+string(r)] = true

@@ -113,6 +113,13 @@ func routes() []route {
 		looks("system", "overview.read", showSystem),
 		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
 		{"GET", "audit", web.Use{Scope: admin, Action: "audit.read"}, showAudit},
+		looks("subscriptions", "subscriptions.read", showSubscriptions),
+		acts("subscriptions", "subscriptions.create", addSubscription),
+		looks("subscriptions/{id}", "subscriptions.read", showSubscription),
+		acts("subscriptions/{id}/test", "subscriptions.test", testSubscription),
+		acts("subscriptions/{id}/pause", "subscriptions.pause", actOnSubscription("pause")),
+		acts("subscriptions/{id}/resume", "subscriptions.resume", actOnSubscription("resume")),
+		acts("subscriptions/{id}/delete", "subscriptions.delete", actOnSubscription("delete")),
 		{"GET", "tenants", web.Use{Scope: admin, Action: "tenants.read", Whole: true}, showTenants},
 		{"GET", "tenants/{name}", web.Use{Scope: admin, Action: "tenants.read", Whole: true}, onTenant((*visit).drawForm)},
 		{"POST", "tenants/{name}", web.Use{Scope: admin, Action: "tenants.put", Whole: true}, onTenant((*visit).storeForm)},
@@ -144,7 +151,7 @@ func menu() []group {
 		{"menu_watch", entries("overview", "attention", "search", "notifications", "channels", "tasks", "reminders", "outbox")},
 		{"menu_send", entries("compose", "campaigns", "templates", "routes", "digests", "phones")},
 		{"menu_duty", entries("rosters", "directory", "quiet")},
-		{"menu_set", entries("presets", "fronts", "tenants", "keys", "people", "audit", "system")},
+		{"menu_set", entries("presets", "fronts", "subscriptions", "tenants", "keys", "people", "audit", "system")},
 	}
 }
 

@@ -37,11 +37,14 @@ func TestWhoReachesWhat(t *testing.T) {
 	var member posthouse.Delivery
 	h.api("POST", "/v1/messages", `{"channel":"later","digest":"evening","to":[{"user":"u7"}],"content":{"text":"x"}}`, &gathered)
 	h.api("GET", "/v1/deliveries/"+gathered.Deliveries[0].ID, "", &member)
+	var told wire.Subscription
+	h.api("POST", "/v1/subscriptions", `{"url":"http://127.0.0.1:1/x"}`, &told)
+	h.api("POST", "/v1/subscriptions/"+told.ID+"/pause", "", nil)
 	var count, decision wire.Decision
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","dry_run":true}`, &count)
 	h.api("POST", "/v1/decisions", `{"outcome":"replay","channel":"later","confirm":"`+count.Confirm+`"}`, &decision)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "tenants": "default", "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "tenants": "default", "subscriptions": told.ID, "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

@@ -42,12 +42,12 @@ func (r *Reader) Account(d wire.Driver, a posthouse.Account) posthouse.Account {
 func (r *Reader) Tenant(t posthouse.Tenant) posthouse.Tenant {
 	t.Note, t.Language = strings.TrimSpace(r.Sent("for")), strings.TrimSpace(r.Sent("language"))
 	t.Quota = posthouse.Quota{Requests: r.windows("quota.requests"), Open: r.whole("quota.open"), MentionAll: r.whole("quota.mention_all")}
-	t.MandatoryKinds, t.OptionalKinds = r.lines("mandatory_kinds"), r.lines("optional_kinds")
+	t.MandatoryKinds, t.OptionalKinds = r.Lines("mandatory_kinds"), r.Lines("optional_kinds")
 	return t
 }
 
-// lines are the items of a field that has one a line.
-func (r *Reader) lines(name string) (list []string) {
+// Lines are the items of a field that has one a line.
+func (r *Reader) Lines(name string) (list []string) {
 	for line := range strings.Lines(r.Sent(name)) {
 		if line = strings.TrimSpace(line); line != "" {
 			list = append(list, line)

@@ -15,7 +15,7 @@ func (w Word) In(zh bool) string {
 
 // Tables are all texts of this package.
 func Tables() []map[string]Word {
-	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), wizardWords(), folkWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords(), phoneWords(), guideWords(), chartWords(), zoneWords(), accountWords(), watchWords(), courseWords(), boardWords(), timelineWords(), auditWords(), tenantWords()}
+	return []map[string]Word{frameWords(), stateWords(), pageWords(), listWords(), campaignWords(), formWords(), wizardWords(), folkWords(), decisionWords(), troubleWords(), codeWords(), bookWords(), templateWords(), meanwhileWords(), revealWords(), phoneWords(), guideWords(), chartWords(), zoneWords(), accountWords(), watchWords(), courseWords(), boardWords(), timelineWords(), auditWords(), tenantWords(), subscriptionWords()}
 }
 
 func frameWords() map[string]Word {

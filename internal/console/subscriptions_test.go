@@ -1,0 +1,61 @@
+package console_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// An address is told by a form, which shows its secret once; its page tests, pauses, resumes and deletes it.
+func TestAnAddressIsToldAndTestedByItsPages(t *testing.T) {
+	t.Parallel()
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("webhook-signature") == "" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(hook.Close)
+	h := open(t, false, func(o *server.Options) { o.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	const at = "/console/t/default/subscriptions"
+	bad := h.ask("admin", at, url.Values{"url": {"ftp://x"}, "batch": {"2"}})
+	if bad.status != http.StatusUnprocessableEntity {
+		t.Errorf("an address that is none: %d", bad.status)
+	}
+	h.shows(bad.body, "<code>url</code>", `value="ftp://x"`)
+	h.shows(h.ask("admin", at, url.Values{"url": {hook.URL}, "batch": {"many"}}).body, "<code>batch</code>", "want a whole number")
+	made := h.ask("admin", at, url.Values{"url": {hook.URL}, "description": {"the shop"}, "channels": {"out\r\n"}, "states": {"failed", "sent"}})
+	h.shows(made.body, "whsec_", "shown this once")
+	if strings.Contains(h.page("admin", at), "whsec_") {
+		t.Error("the secret is shown again")
+	}
+	var list struct{ Items []wire.Subscription }
+	h.api("GET", "/v1/subscriptions", "", &list)
+	if len(list.Items) != 1 || len(list.Items[0].States) != 2 || list.Items[0].Description != "the shop" || list.Items[0].Channels[0] != "out" {
+		t.Fatalf("there is %+v", list.Items)
+	}
+	one := at + "/" + list.Items[0].ID
+	h.shows(h.page("viewer", at), "the shop", `href="`+one+`"`)
+	if page := h.page("viewer", one); strings.Contains(page, one+"/test") || strings.Contains(page, one+"/pause") {
+		t.Error("a viewer is offered what a role does not reach")
+	}
+	h.shows(h.ask("admin", one+"/test", url.Values{}).body, ">taken<")
+	act := func(role, verb, state string) reply { return h.ask(role, one+"/"+verb, url.Values{"state": {state}}) }
+	if got := act("operator", "pause", "active"); got.to() != one+"?said=changed_said" {
+		t.Errorf("it is paused: %d %s", got.status, got.body)
+	}
+	if got := act("operator", "pause", "active"); got.status != http.StatusConflict {
+		t.Errorf("a second click: %d", got.status)
+	}
+	if got := act("operator", "resume", "paused"); got.to() != one+"?said=changed_said" {
+		t.Errorf("it goes on: %d", got.status)
+	}
+	if got := act("admin", "delete", "active"); got.to() != at+"?said=changed_said" {
+		t.Errorf("it is deleted: %d", got.status)
+	}
+}

@@ -1,0 +1,40 @@
+package words
+
+// subscriptionWords are the texts of the pages of subscriptions.
+func subscriptionWords() map[string]Word {
+	return map[string]Word{
+		"subscriptions":    {"Subscriptions", "事件订阅"},
+		"subscription":     {"Subscription", "事件订阅"},
+		"new_subscription": {"New subscription", "新建订阅"},
+		"subs_help":        {"Addresses of your programs to which events of deliveries are posted, signed as Standard Webhooks.", "投递状态变化时，按 Standard Webhooks 签名推送到业务系统的地址。"},
+		"no_subscription":  {"No address is told of events yet.", "还没有订阅。"},
+		"sub_made":         {"It is told from now on:", "已开始推送："},
+		"sub_once":         {"This is its signing secret. It is shown this once.", "这是签名密钥，只显示这一次，请立即保存。"},
+		"sub_go_test":      {"Send a test", "去测试"},
+		"sub_active":       {"active", "推送中"},
+		"sub_paused":       {"paused", "已暂停"},
+		"sub_lag":          {"Behind by", "落后"},
+		"sub_last":         {"Last taken", "最近成功推送"},
+		"sub_told":         {"Events taken", "已推送事件"},
+		"sub_dead":         {"Given up", "已放弃的事件"},
+		"sub_failures":     {"failures in a row:", "连续失败："},
+		"sub_next":         {"Next try", "下次重试"},
+		"sub_event":        {"Event", "事件"},
+		"sub_tries":        {"Tries", "尝试次数"},
+		"sub_url":          {"Address", "推送地址"},
+		"sub_channels":     {"Only of these channels, one a line", "只推送这些渠道，每行一个"},
+		"sub_kinds":        {"Only of these kinds, one a line", "只推送这些业务类型，每行一个"},
+		"sub_states":       {"Only what leads to these states; none chosen is all", "只推送变为以下状态的事件，不选即全部"},
+		"sub_types":        {"Only events of these types, one a line, such as delivery or callback", "只推送这些事件类型，每行一个，例如 delivery、callback"},
+		"sub_batch":        {"Events in one call at most, 1 to 500", "每次推送最多几个事件（1 到 500）"},
+		"sub_test_help":    {"A signed test is posted to the address at once.", "立即向该地址推送一条签名的测试事件。"},
+		"sub_taken":        {"taken", "已接收"},
+		"sub_not_taken":    {"not taken", "未接收"},
+		"sub_do_pause":     {"Pause", "暂停"},
+		"sub_do_resume":    {"Resume", "恢复"},
+		"sub_do_delete":    {"Delete", "删除"},
+		"sub_help_pause":   {"It is told nothing until it is resumed. What happens meanwhile waits, as long as events are kept.", "恢复之前不再推送；期间的事件会保留到事件保存期结束，恢复后补推。"},
+		"sub_help_resume":  {"It goes on where it was paused, and is tried again at once.", "从暂停处继续推送，并立即重试。"},
+		"sub_help_delete":  {"It is told nothing more, and its secret is forgotten. This cannot be undone.", "不再推送，签名密钥一并清除，无法撤回。"},
+	}
+}
