@@ -47,7 +47,7 @@ var least = map[string]posthouse.Role{
 	"POST deliveries/{id}/reveal":  posthouse.RoleAdmin,
 	"POST rosters/{name}/override": posthouse.RoleOperator,
 	"POST rosters":                 posthouse.RoleAdmin, "POST rosters/{name}": posthouse.RoleAdmin,
-	"GET phones": posthouse.RoleViewer, "GET phones/{id}": posthouse.RoleViewer,
+	"GET phones": posthouse.RoleViewer, "POST phones": posthouse.RoleAdmin, "GET phones/{id}": posthouse.RoleViewer,
 	"POST phones/{id}/pause": posthouse.RoleOperator, "POST phones/{id}/drain": posthouse.RoleOperator, "POST phones/{id}/resume": posthouse.RoleOperator, "POST phones/{id}/reassign": posthouse.RoleOperator,
 	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin,
 	"GET start": posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,

@@ -2,12 +2,14 @@ package console
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/form"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -50,19 +52,47 @@ type phonesPage struct {
 	States []choice // to choose from, with their counts
 	Any    bool     // there is a phone
 	Next   string
+
+	Draft    posthouse.Agent // as the form says it
+	Windows  string          // its limits as they were typed
+	New      *wire.NewAgent  // whose secret is shown this once
+	Problems []posthouse.Problem
 }
+
+// Fleeting says that nothing keeps a page with a secret.
+func (p phonesPage) Fleeting() bool { return p.New != nil }
 
 const (
 	// mostPhones is how many phones are counted by how they stand, and phonesLength how many of them are on a page.
 	mostPhones, phonesLength = 1000, 50
 )
 
-func showPhones(v *visit) error {
+func showPhones(v *visit) error { return phonesPage{}.draw(v, http.StatusOK) }
+
+// addPhone registers a phone and shows the secret of its key, this once.
+func addPhone(v *visit) error {
+	r := form.Reader{Sent: v.form, Say: func(name string) string { return say(name, v.zh) }}
+	p := phonesPage{Windows: v.form("limits"), Draft: posthouse.Agent{ID: v.form("id"), Name: v.form("name"), Channels: r.Lines("channels"), Limits: r.Windows("limits")}}
+	if p.Problems = r.Problems; len(p.Problems) == 0 {
+		made, err := v.call().Agents.Add(withNote(v.ctx(), v.form("note")), p.Draft)
+		if err == nil {
+			return phonesPage{New: &made}.draw(v, http.StatusOK)
+		}
+		if p.Problems = refusalOf(err, "id"); p.Problems == nil {
+			return err
+		}
+	}
+	return p.draw(v, http.StatusUnprocessableEntity)
+}
+
+// draw shows a page of the list.
+func (p phonesPage) draw(v *visit, status int) error {
 	page, err := v.call().Agents.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: mostPhones})
 	if err != nil {
 		return err
 	}
-	state, p := v.query("state"), phonesPage{Any: len(page.Items) > 0}
+	state := v.query("state")
+	p.Any = len(page.Items) > 0
 	p.States = phoneStates(v, page.Items, state)
 	list := slices.DeleteFunc(page.Items, func(a posthouse.Agent) bool { return state != "" && stands(a) != state })
 	list, p.Next = cut(v, list, phonesLength)
@@ -79,7 +109,7 @@ func showPhones(v *visit) error {
 		}
 		p.List = append(p.List, phone{one})
 	}
-	return v.show("phones", "phones", p)
+	return v.draw(status, "phones", "phones", p)
 }
 
 // stands is how a phone stands, by which the list is narrowed: what a person said of it, and else whether it calls.

@@ -40,6 +40,38 @@ func (h *house) as(key, path string, body, out any) {
 	}
 }
 
+// A phone is registered by a form, which shows its key once.
+func TestAPhoneIsRegisteredByAForm(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/pulled", `{"driver":"pull"}`, nil)
+	const at = "/console/t/default/phones"
+	bad := h.ask("admin", at, url.Values{"id": {"p"}, "channels": {"pulled"}, "limits": {"soon"}})
+	if bad.status != http.StatusUnprocessableEntity {
+		t.Errorf("windows that are none: %d", bad.status)
+	}
+	h.shows(bad.body, "<code>limits</code>", ">soon</textarea>")
+	if got := h.ask("admin", at, url.Values{"id": {"p"}, "channels": {"none"}}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("of a channel that is not there: %d", got.status)
+	}
+	form := url.Values{"id": {"p"}, "name": {"柜台"}, "channels": {"pulled\r\n"}, "limits": {"7/1m"}}
+	made := h.ask("admin", at, form).body
+	h.shows(made, "shown this once", "柜台")
+	_, rest, _ := strings.Cut(made, `data-copy="`)
+	key, _, _ := strings.Cut(rest, `"`)
+	if status, _ := h.status(key, "GET", "/v1/agents/p", ""); status != http.StatusOK {
+		t.Errorf("the key of the page is no key: %d", status)
+	}
+	if page := h.page("admin", at); strings.Contains(page, key) {
+		t.Error("the key is shown again")
+	} else {
+		h.shows(page, "柜台", "7 / 1m")
+	}
+	if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a second of its id: %d", got.status)
+	}
+}
+
 // A phone's page says whether it is alive, what it holds, and what it reported last.
 func TestAPhoneShowsWhatItHoldsAndReported(t *testing.T) {
 	t.Parallel()

@@ -94,6 +94,7 @@ func routes() []route {
 		{"POST", "templates/{name}/preview", web.Use{Scope: reads, Action: "templates.preview"}, tryTemplate},
 		acts("templates/{name}", "templates.put", storeTemplate),
 		looks("phones", "agents.read", showPhones),
+		{"POST", "phones", web.Use{Scope: admin, Action: "agents.create", Whole: true}, addPhone},
 		looks("phones/{id}", "agents.read", showPhone),
 		acts("phones/{id}/pause", "agents.pause", phoneActs()["pause"]),
 		acts("phones/{id}/drain", "agents.drain", phoneActs()["drain"]),

@@ -26,7 +26,7 @@ func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel 
 	ch.Config = r.config(ofChannel(d, ch), ch.Config)
 	ch.Title = strings.TrimSpace(r.Sent("title"))
 	ch.Profile, ch.OnUnknown, ch.Accounts = r.Sent("profile"), posthouse.Policy(r.Sent("on_unknown")), r.Sent("accounts") != ""
-	ch.Tries, ch.Limits, ch.Budget = r.whole("tries"), r.windows("limits"), r.budget("budget")
+	ch.Tries, ch.Limits, ch.Budget = r.whole("tries"), r.Windows("limits"), r.budget("budget")
 	return ch
 }
 
@@ -34,14 +34,14 @@ func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel 
 func (r *Reader) Account(d wire.Driver, a posthouse.Account) posthouse.Account {
 	a.Config = r.config(ofAccount(d), a.Config)
 	a.Weight, a.Pools = r.whole("weight"), strings.Fields(r.Sent("pools"))
-	a.BaseRate, a.Limits, a.Budget = r.number("base_rate"), r.windows("limits"), r.budget("budget")
+	a.BaseRate, a.Limits, a.Budget = r.number("base_rate"), r.Windows("limits"), r.budget("budget")
 	return a
 }
 
 // Tenant is a tenant as the form says it; its quiet hours and caps stay.
 func (r *Reader) Tenant(t posthouse.Tenant) posthouse.Tenant {
 	t.Note, t.Language = strings.TrimSpace(r.Sent("for")), strings.TrimSpace(r.Sent("language"))
-	t.Quota = posthouse.Quota{Requests: r.windows("quota.requests"), Open: r.whole("quota.open"), MentionAll: r.whole("quota.mention_all")}
+	t.Quota = posthouse.Quota{Requests: r.Windows("quota.requests"), Open: r.whole("quota.open"), MentionAll: r.whole("quota.mention_all")}
 	t.MandatoryKinds, t.OptionalKinds = r.Lines("mandatory_kinds"), r.Lines("optional_kinds")
 	return t
 }
@@ -96,7 +96,8 @@ func (r *Reader) budget(name string) *posthouse.Budget {
 	return b
 }
 
-func (r *Reader) windows(name string) []posthouse.Limit {
+// Windows are the limits of a field.
+func (r *Reader) Windows(name string) []posthouse.Limit {
 	list, err := limittext.Read(r.Sent(name))
 	if err != nil {
 		r.refuse(name, fmt.Sprintf("%.40q: %s", r.Sent(name), r.Say("want_window")))
