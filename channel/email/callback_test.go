@@ -119,6 +119,9 @@ func TestAnAnswerIsRead(t *testing.T) {
 	if err != nil || len(heard.Inbound) != 1 || heard.Inbound[0] != want {
 		t.Errorf("got %+v, %v; want %+v", heard, err, want)
 	}
+	if heard, err = receive("From li.na@example.org  Fri Nov 27 10:00:00 2026\r\nReturn-Path: <li.na@example.org>\r\n" + answer("")); err != nil || len(heard.Inbound) != 1 || heard.Inbound[0].Automatic {
+		t.Errorf("as Postfix hands it to a command: %+v, %v", heard, err)
+	}
 	threads := strings.Replace(answer("References: <01KXZ6J0Q3H8VY6T4M2B9N0001@example.com>\r\n <01KXZ6J0Q3H8VY6T4M2B9P0001@example.com> <8@example.org>\r\n"), "In-Reply-To", "X", 1)
 	if heard, err = receive(threads); err != nil || len(heard.Inbound) != 1 || heard.Inbound[0].IdemKey != "01KXZ6J0Q3H8VY6T4M2B9P0001" {
 		t.Errorf("by its references: %+v, %v", heard, err)
