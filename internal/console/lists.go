@@ -17,6 +17,8 @@ type table struct {
 	Empty   string   // the word for a list without entries
 	Hints   []string // commands that go on from there
 	Only    bool     // no form does what they do
+	// Make and MakeAt are the word and the address of a form that makes one, empty for none.
+	Make, MakeAt string
 }
 
 // cell is one of a table.
@@ -37,7 +39,10 @@ func when(at time.Time) cell { return cell{At: at} }
 
 func showTemplates(v *visit) error {
 	list, err := v.call().Templates.List(v.ctx())
-	t := table{Columns: []string{"template", "version", "title", "content", "changed"}, Empty: "no_template", Only: true, Hints: []string{"posthouse template set duty --text 'Duty: ${name}'"}}
+	t := table{Columns: []string{"template", "version", "title", "content", "changed"}, Empty: "no_template", Hints: []string{"posthouse template set duty --text 'Duty: ${name}'"}}
+	if v.may(admin, "templates.put") {
+		t.Make, t.MakeAt = "new_template", v.at("new-template")
+	}
 	for _, one := range list {
 		t.Rows = append(t.Rows, []cell{{Text: one.Name, Link: v.at("templates", one.Name)}, plain(fmt.Sprint(one.Version)), plain(one.Title), plain(one.Text), when(one.CreatedAt)})
 	}

@@ -28,7 +28,7 @@ var least = map[string]posthouse.Role{
 	"GET digests": posthouse.RoleViewer, "POST digests": posthouse.RoleAdmin, "POST digests/{name}/delete": posthouse.RoleAdmin, "GET collections/{id}": posthouse.RoleViewer, "POST collections/{id}/leave": posthouse.RoleOperator,
 	"GET routes": posthouse.RoleViewer, "GET routes/{name}": posthouse.RoleViewer, "POST routes": posthouse.RoleAdmin, "POST routes/{name}": posthouse.RoleAdmin, "POST routes/{name}/delete": posthouse.RoleAdmin,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
-	"GET templates/{name}": posthouse.RoleViewer, "POST templates/{name}/preview": posthouse.RoleViewer, "POST templates/{name}": posthouse.RoleAdmin,
+	"GET templates/{name}": posthouse.RoleViewer, "GET new-template": posthouse.RoleAdmin, "POST new-template": posthouse.RoleAdmin, "POST templates/{name}/preview": posthouse.RoleViewer, "POST templates/{name}": posthouse.RoleAdmin,
 	"GET campaigns/{name}/plan": posthouse.RoleViewer, "GET campaigns/{name}/members": posthouse.RoleViewer, "GET campaigns/{name}/refused": posthouse.RoleViewer,
 	"GET new-campaign": posthouse.RoleSender, "POST new-campaign": posthouse.RoleSender, "POST campaigns/{name}/members": posthouse.RoleSender, "POST campaigns/{name}/test": posthouse.RoleSender,
 	"POST campaigns/{name}/start": posthouse.RoleSender, "GET campaigns/{name}/content": posthouse.RoleSender, "POST campaigns/{name}/content": posthouse.RoleSender, "POST campaigns/{name}/samples": posthouse.RoleSender, "POST campaigns/{name}/query": posthouse.RoleAdmin, "POST campaigns/{name}/followers": posthouse.RoleSender,

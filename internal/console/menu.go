@@ -62,6 +62,8 @@ func (f frame) entry() string {
 		return "routes"
 	case "new_campaign":
 		return "campaigns"
+	case "new_template":
+		return "templates"
 	case "new_tenant":
 		return "tenants"
 	}

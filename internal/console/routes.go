@@ -90,6 +90,8 @@ func routes() []route {
 		acts("campaigns/{name}/unschedule", "campaigns.unschedule", campaignActs()["unschedule"]),
 		acts("campaigns/{name}/cancel", "campaigns.cancel", campaignActs()["cancel"]),
 		looks("templates", "templates.read", showTemplates),
+		{"GET", "new-template", web.Use{Scope: admin, Action: "templates.put"}, showNewTemplate},
+		acts("new-template", "templates.put", makeTemplate),
 		looks("templates/{name}", "templates.read", showTemplate),
 		{"POST", "templates/{name}/preview", web.Use{Scope: reads, Action: "templates.preview"}, tryTemplate},
 		acts("templates/{name}", "templates.put", storeTemplate),

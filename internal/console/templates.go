@@ -29,6 +29,37 @@ type sheet struct {
 	Problems           []posthouse.Problem
 }
 
+// blank is what the form of a new template shows.
+type blank struct {
+	posthouse.Template
+	Problems []posthouse.Problem
+}
+
+func showNewTemplate(v *visit) error { return v.show("new-template", "new_template", blank{}) }
+
+// makeTemplate stores the first version of a template, where there is none of its name.
+func makeTemplate(v *visit) error {
+	b := blank{Template: posthouse.Template{Name: v.form("name"), Title: v.form("title"), Text: strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n")}}
+	refuse := func(problems []posthouse.Problem) error {
+		b.Problems = problems
+		return v.draw(http.StatusUnprocessableEntity, "new-template", "new_template", b)
+	}
+	if b.Name == "" {
+		return refuse(problemAt("name", say("name_missing", v.zh)))
+	}
+	_, err := v.call().Templates.Put(withNote(client.IfNew(v.ctx()), v.form("note")), b.Template)
+	switch {
+	case err == nil:
+		return v.goTo(v.at("templates", b.Name) + "?said=stored")
+	case posthouse.CodeOf(err) == posthouse.CodeChanged:
+		return refuse(problemAt("name", say("name_taken", v.zh)))
+	}
+	if problems := refusalOf(err, "text"); problems != nil {
+		return refuse(problems)
+	}
+	return err
+}
+
 // texts is how one version differs from another.
 type texts struct {
 	Version     int

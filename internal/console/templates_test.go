@@ -43,3 +43,23 @@ func TestTemplatesAreComparedTriedAndStored(t *testing.T) {
 		t.Errorf("a second click: %d", got.status)
 	}
 }
+
+// A template is made by a form, where there is none of its name.
+func TestATemplateIsMadeByAForm(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	const at = "/console/t/default/new-template"
+	form := url.Values{"name": {"duty"}, "text": {"Duty: ${name}\r\nnow"}}
+	if got := h.ask("admin", at, form); got.to() != "/console/t/default/templates/duty?said=stored" {
+		t.Fatalf("it is made: %d %s", got.status, got.body)
+	}
+	again := h.ask("admin", at, form)
+	if again.status != http.StatusUnprocessableEntity {
+		t.Errorf("a second of its name: %d", again.status)
+	}
+	h.shows(again.body, "<code>name</code>", `value="duty"`)
+	if got := h.ask("admin", at, url.Values{"name": {"other"}}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("one without a text: %d", got.status)
+	}
+	h.shows(h.page("admin", "/console/t/default/templates"), "Duty: ${name}", `href="`+at+`"`)
+}
