@@ -25,6 +25,7 @@ type sheet struct {
 	Payload            string // JSON, as it is filled
 	Reads              string // the language of whom the text is shown for; empty for the typed text
 	Draft              *posthouse.Template
+	Uses               []choice // what names it and sends by it
 	Made               *wire.Previewed
 	Problems           []posthouse.Problem
 }
@@ -103,11 +104,36 @@ func (s *sheet) read(v *visit, version, with int) (err error) {
 		}
 		s.Other = &texts{with, difference.Lines(other.Title, s.Title), difference.Lines(other.Text, s.Text)}
 	}
+	if s.Uses, err = usesOf(v, name); err != nil {
+		return err
+	}
 	s.Channels, err = v.call().Channels.List(v.ctx())
 	if s.Payload == "" {
 		s.Payload = samplePayload(s.Variables)
 	}
 	return err
+}
+
+// usesOf are the routes and digests that name a template.
+func usesOf(v *visit, name string) (list []choice, err error) {
+	routes, err := v.call().Routes.List(v.ctx())
+	if err = hiddenFrom(err); err != nil {
+		return nil, err
+	}
+	for _, r := range routes {
+		if slices.ContainsFunc(r.Steps, func(s posthouse.RouteStep) bool {
+			return s.Template == name || slices.Contains(slices.Collect(maps.Values(s.Templates)), name)
+		}) {
+			list = append(list, choice{Name: r.Name, Word: "route", Link: v.at("routes", r.Name)})
+		}
+	}
+	digests, err := v.call().Digests.List(v.ctx())
+	for _, d := range digests {
+		if d.Template == name {
+			list = append(list, choice{Name: d.Name, Word: "digest", Link: v.at("digests")})
+		}
+	}
+	return list, hiddenFrom(err)
 }
 
 // Languages are those besides that of the title and text, in order.

@@ -61,5 +61,9 @@ func TestATemplateIsMadeByAForm(t *testing.T) {
 	if got := h.ask("admin", at, url.Values{"name": {"other"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("one without a text: %d", got.status)
 	}
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("PUT", "/v1/routes/way", `{"steps":[{"channels":["out"],"templates":{"out":"duty"}}]}`, nil)
+	h.api("PUT", "/v1/digests/evening", `{"window":"1h","template":"duty"}`, nil)
+	h.shows(h.page("viewer", "/console/t/default/templates/duty"), `Route <a href="/console/t/default/routes/way">way</a>, Digest <a`, "evening")
 	h.shows(h.page("admin", "/console/t/default/templates"), "Duty: ${name}", `href="`+at+`"`)
 }

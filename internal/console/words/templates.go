@@ -6,6 +6,8 @@ func templateWords() map[string]Word {
 		"new_template":   {"New template", "新建模板"},
 		"tpl_name":       {"Name of the template, which messages name it by", "模板名称（发送消息时使用）"},
 		"tpl_text_help":  {"${name} stands for a variable of the message. A preview and versions are on its page.", "${name} 表示消息中的变量。保存后可在模板页预览、对比版本。"},
+		"tpl_uses":       {"Routes and digests that use it", "使用它的路由和汇总"},
+		"tpl_unused":     {"none", "无"},
 		"tpl_versions":   {"Version", "版本"},
 		"tpl_with":       {"Compared with version", "对比版本"},
 		"tpl_compare":    {"Compare", "对比"},
