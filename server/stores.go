@@ -43,6 +43,7 @@ type (
 	depths struct {
 		store.Queue
 		outbox
+		plans
 	}
 	old struct {
 		store.Upkeep
@@ -102,7 +103,7 @@ func storesOf(s *Server) engine.Stores {
 	return engine.Stores{
 		Intake: movingIntake{submissions{st.Submissions, st.Answers, st.Templates, st.Users}, s.tide}, Outbox: st.Outbox, Plans: st.Plans, Reminders: planned{st.Plans, st.Messages},
 		Contents: contents{st.Contents, st.Templates, st.Messages}, HandOuts: desk, Held: at, Words: at, Queue: at.Queue,
-		Receipts: st.Receipts, Gates: st.Gates, Depths: depths{st.Queue, st.Outbox}, Old: old{st.Upkeep, st.Logs, st.Contents, st.Campaigns}, Epochs: st.Epochs, Minutes: st.Minutes, Lines: st.Queue, Suppressed: st.Suppressions,
+		Receipts: st.Receipts, Gates: st.Gates, Depths: depths{st.Queue, st.Outbox, st.Plans}, Old: old{st.Upkeep, st.Logs, st.Contents, st.Campaigns}, Epochs: st.Epochs, Minutes: st.Minutes, Lines: st.Queue, Suppressed: st.Suppressions,
 	}
 }
 

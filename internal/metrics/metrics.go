@@ -32,6 +32,7 @@ type Metrics struct {
 	Depth         *prometheus.GaugeVec
 	Oldest        *prometheus.GaugeVec
 	Outbox        *prometheus.GaugeVec
+	Untold        *prometheus.GaugeVec
 	Receipts      *prometheus.CounterVec
 	Plans         *prometheus.CounterVec
 	Handouts      *prometheus.CounterVec
@@ -76,6 +77,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		Rate:          gauge("account_rate", "Calls a second that an account may make as this process sees it, and the factors that it is the product of.", "tenant", "channel", "account", "factor"),
 		Oldest:        gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited. Every process says the same: take the max.", "tenant", "channel", "priority"),
 		Outbox:        gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be. Every process counts all of them: take the max.", "state"),
+		Untold:        gauge("notifications_waiting", "Notifications of routes that wait: a step is under way or to come. At most 10000 of a tenant are counted. Every process counts all of them: take the max.", "tenant"),
 	}
 	m.Group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})
 	m.Duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "posthouse", Name: "message_send_duration_seconds", Help: "Duration of one provider call, by channel and content type.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"channel", "type"})

@@ -194,6 +194,32 @@ func (s Plans) Notifications(ctx context.Context, tenant, message, cursor string
 	return list, next, nil
 }
 
+// Bounds of what WaitingNotifications counts.
+const (
+	mostWaiting        = 10_000
+	mostWaitingTenants = 1000
+)
+
+// WaitingNotifications counts the notifications that wait by tenant, at most 10,000 of each of the first 1000 tenants: it passes over what has
+// ended, and over all but the first plan of a tenant.
+func (s Plans) WaitingNotifications(ctx context.Context) (map[string]int, error) {
+	waiting := map[string]int{}
+	for tenant, looks := "", 0; looks < mostWaitingTenants; looks++ {
+		next, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
+		if err != nil || !found {
+			return waiting, s.db.Coded(err, "count the notifications")
+		}
+		tenant = next
+		n, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT COUNT(*) FROM (SELECT 1 FROM posthouse_plans WHERE tenant = ? AND type = ? AND state = ? AND state <> '' LIMIT ?) waits",
+			tenant, string(work.PlanNotification), string(posthouse.NotificationWaiting), mostWaiting)
+		if err != nil {
+			return nil, s.db.Coded(err, "count the notifications")
+		}
+		waiting[tenant] = int(n)
+	}
+	return waiting, nil
+}
+
 // PlansIn lists a tenant's plans of a type that are in a state, or in any, the newest ids first, and returns the next page's cursor.
 func (s Plans) PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) ([]work.Plan, string, error) {
 	name := "plans in " + string(kind) + " " + state

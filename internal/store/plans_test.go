@@ -369,3 +369,22 @@ func TestPruneKeepsTasksThatGoOn(t *testing.T) {
 		}
 	})
 }
+
+// The gauge counts what waits alone, of each tenant.
+func TestNotificationsThatWaitAreCountedByTenant(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		var plans []work.Plan
+		for i, of := range []struct{ tenant, state string }{{"t1", "waiting"}, {"t1", "waiting"}, {"t1", "told"}, {"t1", "not_told"}, {"t2", "told"}, {"t3", "waiting"}} {
+			p := plan(posthouse.NewID(), time.Now())
+			p.Tenant, p.Type, p.State, p.Ref = of.tenant, work.PlanNotification, of.state, fmt.Sprint(i)
+			plans = append(plans, p)
+		}
+		reminder := plan("r", time.Now())
+		reminder.State = string(posthouse.NotificationWaiting)
+		put(t, s, planned(append(plans, reminder)...))
+		got, err := s.Plans.WaitingNotifications(t.Context())
+		if diff := cmp.Diff(map[string]int{"t1": 2, "t2": 0, "t3": 1}, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}

@@ -15,6 +15,7 @@ import (
 type Depths interface {
 	Depths(ctx context.Context) ([]work.Depth, error)
 	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
+	WaitingNotifications(ctx context.Context) (byTenant map[string]int, err error)
 }
 
 // Measurer counts what waits.
@@ -50,6 +51,7 @@ const DepthEvery = 10 * time.Second
 func (m *Measurer) Run(ctx context.Context) {
 	for m.Life.Pause(life.Spread(DepthEvery)) {
 		m.countOutbox(ctx)
+		m.countNotifications(ctx)
 		depths, err := m.Store.Depths(ctx)
 		if err != nil {
 			m.Log.Warn("the queue cannot be counted", "error", err)
@@ -90,4 +92,17 @@ func (m *Measurer) countOutbox(ctx context.Context) {
 	}
 	m.Metrics.Outbox.WithLabelValues("waiting").Set(float64(waiting))
 	m.Metrics.Outbox.WithLabelValues("rejected").Set(float64(rejected))
+}
+
+// countNotifications counts the notifications that wait.
+func (m *Measurer) countNotifications(ctx context.Context) {
+	waiting, err := m.Store.WaitingNotifications(ctx)
+	if err != nil {
+		m.Log.Warn("the notifications cannot be counted", "error", err)
+		return
+	}
+	m.Metrics.Untold.Reset()
+	for tenant, n := range waiting {
+		m.Metrics.Untold.WithLabelValues(tenant).Set(float64(n))
+	}
 }
