@@ -10,7 +10,10 @@ type Reminder struct {
 	Tenant string `json:"tenant"`
 	// Draft is what each slot sends. Its not_before, deadline and clock are the reminder's to set.
 	// Its dedup_key names the reminder: while one with it is open, a second is not made.
-	Draft Draft `json:"draft"`
+	// Beside a Campaign it has a kind and a ref alone.
+	Draft Draft `json:"draft,omitzero"`
+	// Campaign is what each slot starts in place of a message. Defaults to none.
+	Campaign *ScheduledCampaign `json:"campaign,omitempty"`
 	// Countdown or Repeat says when. Exactly one of both.
 	Countdown *Countdown `json:"countdown,omitempty"`
 	Repeat    *Repeat    `json:"repeat,omitempty"`
@@ -25,9 +28,13 @@ type Reminder struct {
 	MentionAll bool `json:"mention_all,omitempty"`
 	// Paused is set while nothing comes of it. Slots that pass meanwhile are not made up for.
 	Paused bool `json:"paused,omitempty"`
+	// Preparing is the slot whose campaign is being made, and has not begun.
+	Preparing *Slot `json:"preparing,omitempty"`
+	// Epoch is the epoch of the database in which it starts campaigns. In another one, it waits until a person resumes it.
+	Epoch int64 `json:"epoch,omitempty"`
 
 	State     ReminderState `json:"state"`
-	Reason    string        `json:"reason,omitempty"` // why it has ended, a stable word
+	Reason    string        `json:"reason,omitempty"` // why it has ended or is paused, a stable word
 	Error     string        `json:"last_error,omitempty"`
 	NextAt    time.Time     `json:"next_at,omitzero"` // the next slot
 	Slots     int           `json:"slots"`            // how many have come, the missed ones too
@@ -44,9 +51,35 @@ type Slot struct {
 	At time.Time `json:"at"`
 	// Message is what became of it, empty where nothing did.
 	Message string `json:"message,omitempty"`
+	// Campaign is the name of the one that was made of it, empty where none was.
+	Campaign string `json:"campaign,omitempty"`
 	// Missed is how many slots passed for which there is no message: those before it that could not be sent,
 	// and itself if it could not be sent either.
 	Missed int `json:"missed,omitempty"`
+}
+
+// ScheduledCampaign is what a schedule starts at each of its slots: a campaign like another one, with the name SCHEDULE-20261130T010000Z.
+type ScheduledCampaign struct {
+	// Like names the campaign that each is like: its channel, template or content, payload and rules. It is one that is never started.
+	Like string `json:"like"`
+	// Audience is the stored list that each is sent to, as it is when the slot comes. Defaults to the people of Like.
+	Audience string `json:"audience,omitempty"`
+	// Query reads the people of each from another program's database when the slot comes. Defaults to none.
+	Query *ScheduledQuery `json:"query,omitempty"`
+	// Within is how long after its slot each may send: who is left then has expired. Defaults to no bound.
+	Within Duration `json:"within,omitempty"`
+	// Force starts it although records lack a variable of the template, or the deadline comes early.
+	Force bool `json:"force,omitempty"`
+}
+
+// ScheduledQuery reads people from another program's database.
+type ScheduledQuery struct {
+	// Database is its name in the server's setting databases.
+	Database string `json:"database"`
+	// Query is in its SQL. One column is the address, all others are variables.
+	Query string `json:"query"`
+	// Address is the column of the address. Defaults to the one whose name says so.
+	Address string `json:"address,omitempty"`
 }
 
 // Countdown has its slots before a moment and at it: To - Before, and each Every after that up to To.

@@ -44,6 +44,7 @@ const (
 	bySenders    = "is for senders, which torture/senders drives at a server that takes mail"
 	needsAnEnd   = "wants an address of the reader's own: the tests of server have one"
 	neverEnds    = "goes on until it is stopped: the tests of server read the same stream"
+	needsCRM     = "wants a database of another program: TestASchedulesCampaigns starts campaigns of such people"
 	needsOpenSSL = "wants jq and openssl: TestAProofSaysWhatBecameOfAMessage runs the same commands"
 	isTheDemo    = "runs until it is ended: theDemo runs it once and compares what it prints"
 	needsTwo     = "wants two database servers: torture/failover promotes one of them"
@@ -130,8 +131,8 @@ var guides = []guide{
 	{file: "../docs/guide/routes.zh-CN.md", use: map[string]func(*guideReader, block){"{": routed}},
 	{file: "../docs/guide/digests.md", untyped: ofDigests},
 	{file: "../docs/guide/digests.zh-CN.md", untyped: ofDigests},
-	{file: "../docs/guide/schedules.md"},
-	{file: "../docs/guide/schedules.zh-CN.md"},
+	{file: "../docs/guide/schedules.md", untyped: map[string]string{"posthouse campaign add bill": needsCRM}},
+	{file: "../docs/guide/schedules.zh-CN.md", untyped: map[string]string{"posthouse campaign add bill": needsCRM}},
 	{file: "../docs/guide/sms.md", starts: true},
 	{file: "../docs/guide/sms.zh-CN.md", starts: true},
 	{file: "../docs/guide/reminders.zh-CN.md", untyped: map[string]string{"desk -> li.na": takesLong, "$ posthouse status": takesLong}},

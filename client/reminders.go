@@ -12,7 +12,7 @@ import (
 // Reminders make messages at several moments.
 type Reminders struct{ api *caller }
 
-// Create opens a reminder: its Draft, its Countdown or Repeat and its Missed are used. It carries an
+// Create opens a reminder: its Draft or Campaign, its Countdown or Repeat and its Missed are used. It carries an
 // Idempotency-Key of its own, so a lost answer is asked for again and nobody is reminded twice.
 func (c Reminders) Create(ctx context.Context, r posthouse.Reminder) (wire.Reminder, error) {
 	return c.CreateOnce(ctx, posthouse.NewID(), r)
@@ -32,7 +32,7 @@ func (c Reminders) CreateOnce(ctx context.Context, key string, r posthouse.Remin
 }
 
 func remindOf(r posthouse.Reminder) wire.Remind {
-	return wire.Remind{Draft: r.Draft, Countdown: r.Countdown, Repeat: r.Repeat, Missed: r.Missed}
+	return wire.Remind{Draft: r.Draft, Campaign: r.Campaign, Countdown: r.Countdown, Repeat: r.Repeat, Missed: r.Missed}
 }
 
 // Try says what Create would open, with its next slots, and opens nothing.

@@ -92,6 +92,7 @@ type Server struct {
 	campaigns *campaign.Desk
 	importer  *campaign.Importer // of people
 	steward   *campaign.Steward
+	scheduled *campaign.Scheduled // campaigns of schedules
 
 	closing closing // what New opened
 	follow  context.CancelFunc
@@ -151,7 +152,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Outgrown: s.outgrown,
 		Sealer:   s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
-		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router, work.PlanCollection: s.gatherer},
+		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow, Campaigns: s.scheduled, Epoch: func() int64 { return s.engine.Epoch() }}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router, work.PlanCollection: s.gatherer},
 		Routes:    s.router,
 		Gatherer:  s.gatherer,
 		Collection: func(ctx context.Context, tenant, id string) (posthouse.Collection, error) {
@@ -168,6 +169,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 			Segments: movingSegments{s.store.Segments, &s.tide.moved}, Steward: s.steward,
 			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer,
 				Channel: func(tenant, name string) *state.Channel { return s.engine.Routes.Channel(tenant, name) }},
+			Scheduled: s.scheduled,
 		},
 		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },
 		Broken:  func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },
@@ -205,6 +207,8 @@ func openCampaigns(s *Server) (err error) {
 		return err
 	}
 	s.steward = &campaign.Steward{Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Counts: s.store.Segments, Lists: s.store.Audiences, Importer: s.importer, Paces: campaign.NewPaces(), Gauges: metrics.NewCampaigns(s.o.Registry)}
+	s.scheduled = campaign.NewScheduled()
+	s.closing.add(s.scheduled.Close)
 	return nil
 }
 
@@ -230,6 +234,7 @@ func openDesk(s *Server) error {
 			return list, err
 		},
 	})
+	s.scheduled.Open(campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}})
 	return nil
 }
 

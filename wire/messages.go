@@ -72,10 +72,11 @@ type Recalled struct {
 
 // Remind asks for a reminder.
 type Remind struct {
-	Draft     posthouse.Draft      `json:"draft" doc:"What each slot sends. Its dedup_key is the reminder's id."`
-	Countdown *posthouse.Countdown `json:"countdown,omitempty"`
-	Repeat    *posthouse.Repeat    `json:"repeat,omitempty"`
-	Missed    posthouse.Missed     `json:"missed,omitempty" doc:"expire or collapse. Defaults to collapse."`
+	Draft     posthouse.Draft              `json:"draft,omitzero" doc:"What each slot sends. Its dedup_key is the reminder's id. Beside a campaign it has a kind and a ref alone."`
+	Campaign  *posthouse.ScheduledCampaign `json:"campaign,omitempty" doc:"What each slot starts in place of a message."`
+	Countdown *posthouse.Countdown         `json:"countdown,omitempty"`
+	Repeat    *posthouse.Repeat            `json:"repeat,omitempty"`
+	Missed    posthouse.Missed             `json:"missed,omitempty" doc:"expire or collapse. Defaults to collapse."`
 }
 
 // Reminder is a reminder with what is to come.

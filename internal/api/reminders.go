@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -73,12 +74,20 @@ func viewPlan(p work.Plan) (wire.Reminder, error) {
 
 // reminderOf is what a body asks for.
 func reminderOf(in wire.Remind) posthouse.Reminder {
-	return posthouse.Reminder{Draft: in.Draft, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed}
+	return posthouse.Reminder{Draft: in.Draft, Campaign: in.Campaign, Countdown: in.Countdown, Repeat: in.Repeat, Missed: in.Missed}
+}
+
+// mayQuery refuses a query of a key that may not make one: it shows whatever the database's user may read.
+func mayQuery(c *web.Call, in wire.Remind) error {
+	if in.Campaign == nil || in.Campaign.Query == nil || c.Key.Scope.Allows(posthouse.ScopeAdmin) {
+		return nil
+	}
+	return posthouse.Errorf(posthouse.CodeForbidden, "campaign.query: the key's scope is %s, and a query of another program's database takes admin", c.Key.Scope)
 }
 
 func (r reminders) add(c *web.Call, in wire.Remind) (wire.Reminder, error) {
 	rehearse := c.Truth("dry_run")
-	if err := c.Wrong(); err != nil {
+	if err := cmp.Or(c.Wrong(), mayQuery(c, in)); err != nil {
 		return wire.Reminder{}, err
 	}
 	made, duplicate, out, err := r.engine.Remind(c.Context(), intake.Request{Tenant: c.Tenant(), Caller: c.Caller(), Endpoint: "reminders", Key: c.Once.Key, Hash: c.Once.Hash, DryRun: rehearse},
@@ -102,7 +111,7 @@ func (r reminders) replace(c *web.Call, in wire.Remind) (wire.Reminder, error) {
 	if key := in.Draft.DedupKey; key != "" && key != id {
 		c.Refuse("draft.dedup_key", "is not the id of the address: leave it out")
 	}
-	if err := c.Wrong(); err != nil {
+	if err := cmp.Or(c.Wrong(), mayQuery(c, in)); err != nil {
 		return wire.Reminder{}, err
 	}
 	want := reminderOf(in)

@@ -120,7 +120,11 @@ func (d *Desk) Create(ctx context.Context, tenant string, by work.Caller, in wir
 	if in.Select != nil {
 		return d.createOf(ctx, tenant, by, in)
 	}
-	id := posthouse.NewID()
+	return d.create(ctx, tenant, by, in, posthouse.NewID())
+}
+
+// create makes a campaign with an id.
+func (d *Desk) create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft, id string) (wire.Campaign, error) {
 	list, own, err := d.check(ctx, tenant, by, &in, id)
 	if err != nil {
 		return wire.Campaign{}, err

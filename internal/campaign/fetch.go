@@ -113,13 +113,7 @@ var errLeft = errors.New("the import has ended")
 
 // query imports the rows of a query as lines of JSON. A query that is made once more passes what is stored already.
 func (f Fetcher) query(ctx context.Context, tenant string, in wire.PeopleQuery, to target) (posthouse.Audience, error) {
-	var problems []posthouse.Problem
-	for _, field := range []struct{ path, value string }{{"database", in.Database}, {"query", strings.TrimSpace(in.Query)}} {
-		if field.value == "" {
-			problems = append(problems, posthouse.Problem{Path: field.path, Message: "is required"})
-		}
-	}
-	if err := posthouse.Invalid("nobody can be read", problems); err != nil {
+	if err := f.check(in); err != nil {
 		return posthouse.Audience{}, err
 	}
 	if _, err := to.audience(ctx); err != nil { // before the database is asked anything, and instead of what it says
@@ -127,20 +121,48 @@ func (f Fetcher) query(ctx context.Context, tenant string, in wire.PeopleQuery, 
 	}
 	p := Part{Format: audience.Format{Kind: audience.NDJSON, Address: in.Address}}
 	a, err := stream(ctx, to, p, func(ctx context.Context, w *bufio.Writer) error { return f.rows(ctx, tenant, in, w) })
-	if errors.Is(err, errOther) {
-		err = posthouse.Errorf(posthouse.CodeConflict, "the query gives other people than before: order it, so that it gives the same in each run")
+	if err == error(errOther) { //nolint:errorlint // a shorter one says by how much
+		err = errOtherRows
 	}
 	return a, err
 }
+
+// check says what a query lacks.
+func (f Fetcher) check(in wire.PeopleQuery) error {
+	var problems []posthouse.Problem
+	for _, field := range []struct{ path, value string }{{"database", in.Database}, {"query", strings.TrimSpace(in.Query)}} {
+		if field.value == "" {
+			problems = append(problems, posthouse.Problem{Path: field.path, Message: "is required"})
+		}
+	}
+	return posthouse.Invalid("nobody can be read", problems)
+}
+
+// columns makes a query whose columns are checked.
+func (f Fetcher) columns(ctx context.Context, tenant string, in wire.PeopleQuery, columns func([]string) error, row func([]*string) error) error {
+	return f.Databases.Query(ctx, tenant, in.Database, in.Query, func(names []string) error {
+		if _, err := audience.CheckColumns(names, in.Address); err != nil {
+			return posthouse.Invalid("nobody is imported", []posthouse.Problem{{Path: "query", Message: err.Error()}})
+		}
+		return columns(names)
+	}, row)
+}
+
+// errOtherRows says that a query which is made once more does not begin as it did.
+var errOtherRows = func() error {
+	err := posthouse.Errorf(posthouse.CodeConflict, "the query gives other people than before: order it, so that it gives the same in each run")
+	err.Cause = errOther
+	return err
+}()
+
+// errNoRows says that a query gives nobody.
+var errNoRows = posthouse.Invalid("nobody is imported", []posthouse.Problem{{Path: "query", Message: "gives no rows"}})
 
 // rows writes the rows of a query as lines of JSON, whose values are texts as those of a CSV.
 func (f Fetcher) rows(ctx context.Context, tenant string, in wire.PeopleQuery, w *bufio.Writer) error {
 	var keys []string
 	some := false
-	err := f.Databases.Query(ctx, tenant, in.Database, in.Query, func(names []string) error {
-		if _, err := audience.CheckColumns(names, in.Address); err != nil {
-			return posthouse.Invalid("nobody is imported", []posthouse.Problem{{Path: "query", Message: err.Error()}})
-		}
+	err := f.columns(ctx, tenant, in, func(names []string) error {
 		for _, name := range names {
 			keys = append(keys, string(audience.AppendString(nil, name))+":")
 		}
@@ -167,7 +189,7 @@ func (f Fetcher) rows(ctx context.Context, tenant string, in wire.PeopleQuery, w
 	case err != nil:
 		return posthouse.Invalid("the query does not give all people; what it gave is stored, and the same query goes on", []posthouse.Problem{{Path: "query", Message: err.Error()}})
 	case !some:
-		return posthouse.Invalid("nobody is imported", []posthouse.Problem{{Path: "query", Message: "gives no rows"}})
+		return errNoRows
 	}
 	return nil
 }

@@ -156,7 +156,9 @@ func again(in io.Reader, a *work.Audience) error {
 	n, err := io.CopyN(h, in, a.Offset)
 	switch {
 	case errors.Is(err, io.EOF):
-		return posthouse.Errorf(posthouse.CodeConflict, "the file ends at byte %d: %d are stored already", n, a.Offset)
+		shorter := posthouse.Errorf(posthouse.CodeConflict, "the file ends at byte %d: %d are stored already", n, a.Offset)
+		shorter.Cause = errOther
+		return shorter
 	case err != nil:
 		return faultOf(err)
 	case hex.EncodeToString(h.Sum(nil)) != a.SHA256:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/fronttext"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -14,10 +15,12 @@ import (
 // timetable is what the form of a schedule shows.
 type timetable struct {
 	ID, Via, To, Template, Title, Text, Cron, Zone, Missed string
+	List, Database, Query                                  string // the people of a campaign
 
 	Channels  []posthouse.Channel
 	Routes    []posthouse.Route
 	Templates []posthouse.Template
+	Campaigns []string       // that are never started: a schedule may start others like them
 	Preview   *wire.Reminder // what would be stored, with its next slots
 	Problems  []posthouse.Problem
 }
@@ -27,6 +30,9 @@ func (timetable) Undecided() bool { return true }
 
 // byRoute begins the value of Via where it names a route.
 const byRoute = "route:"
+
+// byCampaign begins it where it names a campaign that others are made like.
+const byCampaign = "campaign:"
 
 // schedules is what a role must reach to store schedules.
 func schedules() web.Use { return web.Use{Scope: posthouse.ScopeSend, Action: "reminders.put"} }
@@ -49,6 +55,12 @@ func showTimetable(v *visit) error {
 	if c := r.Draft.Content; c != nil {
 		t.Title, t.Text = c.Title, c.Text
 	}
+	if c := r.Campaign; c != nil {
+		t.Via, t.List = byCampaign+c.Like, c.Audience
+		if c.Query != nil {
+			t.Database, t.Query = c.Query.Database, c.Query.Query
+		}
+	}
 	if r.Repeat != nil {
 		t.Cron, t.Zone = r.Repeat.Cron, r.Repeat.TimeZone
 	}
@@ -66,13 +78,31 @@ func (v *visit) timetable(status int, t timetable) (err error) {
 	if t.Templates, err = v.call().Templates.List(v.ctx()); err != nil {
 		return err
 	}
+	if t.Campaigns, err = v.patterns(strings.TrimPrefix(t.Via, byCampaign)); err != nil {
+		return err
+	}
 	return v.draw(status, "schedule", "reminders", t)
+}
+
+// patterns are the names of campaigns that others are made like: of those made last, the ones that have not begun, and one that was chosen before.
+func (v *visit) patterns(chosen string) (list []string, err error) {
+	if !v.may(posthouse.ScopeSend, "campaigns.create") {
+		return nil, nil
+	}
+	page, err := v.call().Campaigns.List(v.ctx(), "", client.Filter{Limit: 1000})
+	for _, c := range page.Items {
+		if c.Name == chosen || c.State == posthouse.CampaignDraft || c.State == posthouse.CampaignReady {
+			list = append(list, c.Name)
+		}
+	}
+	return list, err
 }
 
 // storeTimetable shows when a schedule would come, and stores it when that is confirmed.
 func storeTimetable(v *visit) error {
 	t := timetable{
 		ID: v.form("id"), Via: v.form("via"), To: v.form("to"), Template: v.form("template"), Title: v.form("title"), Text: v.form("text"),
+		List: v.form("list"), Database: v.form("database"), Query: v.form("query"),
 		Cron: v.form("cron"), Zone: v.form("time_zone"), Missed: v.form("missed"),
 	}
 	if v.form("step") == "back" {
@@ -124,13 +154,36 @@ func (t timetable) over(base posthouse.Reminder) posthouse.Reminder {
 	if t.Title != "" || t.Text != "" {
 		d.Content = &posthouse.Content{Title: t.Title, Text: t.Text}
 	}
+	var starts *posthouse.ScheduledCampaign
+	if name, found := strings.CutPrefix(t.Via, byCampaign); found {
+		starts = t.starts(name, base.Campaign)
+		d = posthouse.Draft{Kind: d.Kind, Ref: d.Ref, Template: t.Template, Content: d.Content}
+	}
 	d.To = fronttext.Recipients(strings.FieldsFunc(t.To, func(r rune) bool { return r == '\n' || r == '\r' }))
 	repeat := posthouse.Repeat{}
 	if base.Repeat != nil {
 		repeat = *base.Repeat
 	}
 	repeat.Every, repeat.Daily, repeat.Cron, repeat.TimeZone = 0, nil, t.Cron, t.Zone
-	return posthouse.Reminder{Draft: d, Repeat: &repeat, Missed: posthouse.Missed(t.Missed)}
+	return posthouse.Reminder{Draft: d, Campaign: starts, Repeat: &repeat, Missed: posthouse.Missed(t.Missed)}
+}
+
+// starts is the campaign that a form describes, with what it does not show as it was.
+func (t timetable) starts(like string, base *posthouse.ScheduledCampaign) *posthouse.ScheduledCampaign {
+	var c posthouse.ScheduledCampaign
+	if base != nil {
+		c = *base
+	}
+	var q posthouse.ScheduledQuery
+	if c.Query != nil {
+		q = *c.Query
+	}
+	q.Database, q.Query = t.Database, t.Query
+	c.Like, c.Audience, c.Query = like, t.List, nil
+	if t.Database != "" || t.Query != "" {
+		c.Query = &q
+	}
+	return &c
 }
 
 // pauseReminder and resumeReminder are decided over the state that was shown.

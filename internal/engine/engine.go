@@ -154,6 +154,8 @@ type Campaigns struct {
 	Segments segment.Store
 	Legs     segment.Legs
 	Steward  segment.Steward
+	// Scheduled judges what schedules start. Defaults to none: then they start no campaigns.
+	Scheduled intake.Campaigns
 }
 
 // Engine is a running engine: New, Start, Stop. It wires roles and runs them; what it can do, they do.
@@ -262,7 +264,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.queue = watched{o.Stores.Queue, e.usher.Settled}
 	e.Routes.standing = e.usher.Look
 	e.Operator = decide.Operator{Queue: e.queue, Rouse: e.Routes.Rouse}
-	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.Withdraw}
+	e.Reminders = &intake.Reminders{Intake: e.Intake, Store: o.Stores.Reminders, Life: l, Location: o.Location, Withdraw: e.Operator.Withdraw, Campaigns: o.Campaigns.Scheduled}
 	e.Pull = pull.New(pull.Options{
 		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Settled: e.usher.Settled, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
 		Sieve: e.sieve(), Quiet: o.Quiet, Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,

@@ -28,6 +28,16 @@ type Reminders struct {
 	Location *time.Location
 	// Withdraw cancels deliveries that have not started.
 	Withdraw func(ctx context.Context, tenant string, ids []string) error
+	// Campaigns judges what schedules start. Defaults to none: then no schedule starts campaigns.
+	Campaigns Campaigns
+}
+
+// Campaigns judges the campaigns that schedules start, and ends them.
+type Campaigns interface {
+	// Judge says everything that is wrong with what a reminder starts, and whether it calls everybody.
+	Judge(ctx context.Context, by work.Caller, r posthouse.Reminder) (everybody bool, err error)
+	// Drop ends a campaign that was made and is not to begin. One that is gone or has ended stays so.
+	Drop(ctx context.Context, tenant, name string) error
 }
 
 // amendTries is how often a plan is read again because another writer was faster: each time means that the
@@ -59,7 +69,7 @@ func (rem *Reminders) AmendPlan(ctx context.Context, tenant string, kind work.Pl
 // request's tenant, endpoint and key are used, and its Answer says whether the key was known. A dry run says what would be opened.
 func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ Answer, err error) {
 	r.Tenant = req.Tenant
-	r, problems := remind.New(r, rem.Life.Now(), rem.Location)
+	r, problems := remind.New(rem.inEpoch(r), rem.Life.Now(), rem.Location)
 	if r.MentionAll, err = rem.judge(ctx, req, r, problems); err != nil {
 		return r, false, Answer{}, err
 	}
@@ -115,13 +125,16 @@ func (rem *Reminders) Replace(ctx context.Context, req Request, r posthouse.Remi
 		if err := ofWorkflow(old); err != nil && !opened {
 			return old, false, err
 		}
-		next, problems := remind.Replace(old, r, rem.Life.Now(), rem.Location)
+		next, problems := remind.Replace(old, rem.inEpoch(r), rem.Life.Now(), rem.Location)
 		if next.MentionAll, err = rem.judge(ctx, req, next, problems); err != nil {
 			return next, false, err
 		}
 		_, err = rem.Intake.Accept(ctx, Request{Tenant: req.Tenant, Caller: req.Caller, Endpoint: "plans", Plans: []work.Plan{remind.Plan(next)}})
 		if posthouse.CodeOf(err) != posthouse.CodeConflict || try == amendTries {
 			next.Version++
+			if err == nil && next.Preparing == nil {
+				err = rem.drop(ctx, old)
+			}
 			return next, opened, err
 		}
 	}
@@ -138,9 +151,9 @@ func ofWorkflow(r posthouse.Reminder) error {
 // PauseReminder has nothing more come of a reminder, or has it go on with its first slot from now. A message that was made
 // before stays.
 func (rem *Reminders) PauseReminder(ctx context.Context, v work.Viewer, id string, paused bool) (posthouse.Reminder, error) {
-	var r posthouse.Reminder
+	var r, before posthouse.Reminder
 	_, err := rem.amend(ctx, v, id, func(old posthouse.Reminder) (_ posthouse.Reminder, write bool, err error) {
-		r = old
+		r, before = old, old
 		if err := ofWorkflow(r); err != nil || r.Paused == paused {
 			return r, false, err
 		}
@@ -150,11 +163,31 @@ func (rem *Reminders) PauseReminder(ctx context.Context, v work.Viewer, id strin
 		case paused:
 			r = remind.Pause(r)
 		default:
-			r = remind.Resume(r, rem.Life.Now())
+			r = remind.Resume(rem.inEpoch(r), rem.Life.Now())
 		}
 		return r, true, nil
 	})
+	if err == nil && paused {
+		err = rem.drop(ctx, before)
+	}
 	return r, err
+}
+
+// inEpoch is a reminder that starts campaigns in the epoch of now.
+func (rem *Reminders) inEpoch(r posthouse.Reminder) posthouse.Reminder {
+	if r.Epoch = 0; r.Campaign != nil {
+		r.Epoch = rem.Life.Epoch()
+	}
+	return r
+}
+
+// drop ends the campaign that was being made when a reminder was as it is here: what is written since keeps it from beginning by itself,
+// and this takes back what another process may have begun meanwhile.
+func (rem *Reminders) drop(ctx context.Context, r posthouse.Reminder) error {
+	if r.Preparing == nil || rem.Campaigns == nil {
+		return nil
+	}
+	return rem.Campaigns.Drop(ctx, r.Tenant, r.Preparing.Campaign)
 }
 
 // amend changes a reminder that the viewer sees, as AmendPlan does.
@@ -178,6 +211,15 @@ func (rem *Reminders) amend(ctx context.Context, v work.Viewer, id string, chang
 func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, err error) {
 	if r.Draft.Route != "" && len(req.Caller.Sight.Channels) > 0 {
 		return false, posthouse.Errorf(posthouse.CodeForbidden, "draft.route: the key is for %s, and a reminder by a route takes a key for all channels", strings.Join(req.Caller.Sight.Channels, ", "))
+	}
+	if r.Campaign != nil && !req.Caller.Sight.Whole() {
+		return false, posthouse.Errorf(posthouse.CodeForbidden, "campaign: the key is narrowed to some channels or kinds, and a schedule that starts campaigns takes one that is not")
+	}
+	if r.Campaign != nil && len(problems) == 0 {
+		if rem.Campaigns == nil {
+			return false, posthouse.Errorf(posthouse.CodeConflict, "this server starts no campaigns")
+		}
+		return rem.Campaigns.Judge(ctx, req.Caller, r)
 	}
 	if len(problems) == 0 {
 		answer, err := rem.Intake.Accept(ctx, Request{
@@ -208,7 +250,11 @@ func (rem *Reminders) reminder(ctx context.Context, v work.Viewer, id string) (p
 }
 
 // Sees reports whether a caller sees a reminder. One by a route has channels that change with the route: who is narrowed to some sees none of it.
+// Campaigns are closed to narrowed keys, and so are schedules that start them.
 func Sees(s work.Sight, r posthouse.Reminder) bool {
+	if r.Campaign != nil {
+		return s.Whole()
+	}
 	if r.Draft.Route != "" {
 		return len(s.Channels) == 0 && s.Kind(r.Draft.Kind)
 	}
@@ -219,11 +265,14 @@ func Sees(s work.Sight, r posthouse.Reminder) bool {
 // that comes at the same time: after it has returned, nothing of the reminder starts. One that has ended
 // already keeps its reason.
 func (rem *Reminders) EndReminder(ctx context.Context, v work.Viewer, id, reason string) (posthouse.Reminder, error) {
-	var r posthouse.Reminder
+	var r, before posthouse.Reminder
 	_, err := rem.amend(ctx, v, id, func(old posthouse.Reminder) (_ posthouse.Reminder, write bool, err error) {
-		r = remind.End(old, reason)
+		r, before = remind.End(old, reason), old
 		return r, old.State == posthouse.ReminderOpen, nil
 	})
+	if err == nil {
+		err = rem.drop(ctx, before)
+	}
 	if err != nil || r.Message == "" {
 		return r, err
 	}

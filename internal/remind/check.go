@@ -3,6 +3,8 @@ package remind
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -15,14 +17,67 @@ const (
 	mostAhead  = 3660 * 24 * time.Hour
 	maxDaily   = 48
 	maxID      = 255 - len("#20060102T150405Z")
+	// Slots that start campaigns are further apart, and the name of each has the reminder's id in it.
+	leastCampaign = time.Minute
+	maxCampaignID = 128 - len("-20060102T150405Z")
 )
+
+// checkCampaign says what is wrong with what each slot starts, as far as the reminder alone can tell.
+func checkCampaign(r *posthouse.Reminder, p *draft.Problems) {
+	d, c := r.Draft, r.Campaign
+	d.Kind, d.Ref, d.DedupKey = "", "", ""
+	if !reflect.ValueOf(d).IsZero() {
+		p.Add("draft", "stands beside a campaign, which has its own texts and people: it has a kind and a ref alone, such as {\"kind\": \"bill\"}")
+	}
+	p.Word("draft.kind", r.Draft.Kind, draft.MaxWord)
+	p.Word("draft.ref", r.Draft.Ref, draft.MaxWord)
+	if len(r.ID) > maxCampaignID {
+		p.Add("id", "has %d bytes: at most %d are allowed for a schedule of campaigns, whose names begin with it", len(r.ID), maxCampaignID)
+	}
+	if strings.ContainsAny(r.ID, "/\\?#%") {
+		p.Add("id", "is %.80q: the names of its campaigns begin with it, and /, \\, ?, # and %% are not allowed in these; want one such as weekly-bill", r.ID)
+	}
+	if c.Like == "" {
+		p.Add("campaign.like", "is required: the campaign that each is like, such as weekly-bill")
+	}
+	if c.Audience != "" && c.Query != nil {
+		p.Add("campaign.query", "stands beside an audience: give one of them")
+	}
+	if c.Within < 0 || c.Within > 0 && c.Within.Std() < leastCampaign {
+		p.Add("campaign.within", "is %s: want at least %s, such as 8h", c.Within, posthouse.Duration(leastCampaign))
+	}
+	for path, every := range map[string]posthouse.Duration{"countdown.every": everyOf(r.Countdown), "repeat.every": periodOf(r.Repeat)} {
+		if every > 0 && every.Std() < leastCampaign {
+			p.Add(path, "is %s: want at least %s where each slot starts a campaign", every, posthouse.Duration(leastCampaign))
+		}
+	}
+}
+
+func everyOf(c *posthouse.Countdown) posthouse.Duration {
+	if c == nil {
+		return 0
+	}
+	return c.Every
+}
+
+func periodOf(c *posthouse.Repeat) posthouse.Duration {
+	if c == nil {
+		return 0
+	}
+	return c.Every
+}
 
 // check says what is wrong with a reminder whose defaults are filled in, as far as it alone can tell. What
 // the draft says of its channel and template is the engine's to judge.
 func check(r *posthouse.Reminder, now time.Time) []posthouse.Problem {
 	p := &draft.Problems{Path: "draft."}
-	checkDraft(r, now, p)
+	if r.Campaign == nil {
+		checkDraft(r, now, p)
+	}
 	p.Path = ""
+	if r.Campaign != nil {
+		checkCampaign(r, p)
+	}
 	if len(r.ID) > maxID && r.ID == r.Draft.DedupKey {
 		p.Add("draft.dedup_key", "has %d bytes: at most %d are allowed for a reminder", len(r.ID), maxID)
 	} else if r.ID != r.Draft.DedupKey {

@@ -27,6 +27,10 @@ type Audience interface {
 type Composer struct {
 	// Audience is asked about reminders with a task. Defaults to none: then these are put off.
 	Audience Audience
+	// Campaigns makes and starts campaigns. Defaults to none: then reminders that start some are put off.
+	Campaigns Campaigns
+	// Epoch is the epoch of the database. Defaults to 0.
+	Epoch func() int64
 }
 
 // Compose makes a message of the slot that has come, and says when the next one does. Of several that came
@@ -42,6 +46,9 @@ func (c Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]po
 	slots, err := calendarOf(&r)
 	if err != nil {
 		return nil, p, err
+	}
+	if r.Campaign != nil {
+		return c.campaign(ctx, r, &slots, now)
 	}
 	come := r.Slots
 	slot := slots.pass(&r, now)
@@ -62,12 +69,17 @@ func (c Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]po
 			last.Message = r.Message
 		}
 	}
+	return drafts, Plan(came(r, last)), nil
+}
+
+// came is a reminder that has noted what became of a slot.
+func came(r posthouse.Reminder, last posthouse.Slot) posthouse.Reminder {
 	r.Last = append([]posthouse.Slot{last}, r.Last[:min(len(r.Last), mostLast-1)]...)
 	if r.NextAt.IsZero() {
 		r = End(r, ReasonDone)
 	}
 	r.Error = ""
-	return drafts, Plan(r), nil
+	return r
 }
 
 // mostLast bounds how many of the slots that have come a reminder remembers.

@@ -18,6 +18,9 @@ const (
 	ReasonCondition = "condition_over" // what it was about no longer is
 )
 
+// ReasonEpoch is why a reminder is paused whose campaigns may have begun in another copy of the database.
+const ReasonEpoch = work.ReasonEpochHold
+
 // grace is how old a slot may be when its reminder is made: it was on its way. Older ones are left out.
 const grace = 5 * time.Second
 
@@ -39,7 +42,7 @@ func New(r posthouse.Reminder, now time.Time, zone *time.Location) (posthouse.Re
 		return r, []posthouse.Problem{{Path: "repeat.until", Message: "comes before the first slot: nothing would ever be sent"}}
 	}
 	r.State, r.NextAt, r.CreatedAt, r.UpdatedAt = posthouse.ReminderOpen, first, now, now
-	r.Slots, r.Fired, r.Reason, r.Message, r.Error, r.Last = 0, 0, "", "", "", nil
+	r.Slots, r.Fired, r.Reason, r.Message, r.Error, r.Last, r.Preparing = 0, 0, "", "", "", nil, nil
 	return r, nil
 }
 
@@ -63,6 +66,9 @@ func Replace(old, r posthouse.Reminder, now time.Time, zone *time.Location) (pos
 	next.CreatedAt, next.Slots, next.Fired, next.Message, next.Last, next.Paused = old.CreatedAt, old.Slots, old.Fired, old.Message, old.Last, old.Paused
 	if reflect.DeepEqual(next.Countdown, old.Countdown) && reflect.DeepEqual(next.Repeat, old.Repeat) {
 		next.NextAt = old.NextAt
+		if reflect.DeepEqual(next.Campaign, old.Campaign) {
+			next.Preparing = old.Preparing
+		}
 		return next, nil
 	}
 	if next.NextAt = after(next, now); next.NextAt.IsZero() && !next.Paused {
@@ -86,13 +92,13 @@ func after(r posthouse.Reminder, now time.Time) time.Time {
 
 // Pause is an open reminder of which nothing comes.
 func Pause(r posthouse.Reminder) posthouse.Reminder {
-	r.Paused, r.NextAt = true, time.Time{}
+	r.Paused, r.NextAt, r.Preparing = true, time.Time{}, nil
 	return r
 }
 
 // Resume is a paused reminder that goes on with its first slot after now, or has ended if there is none.
 func Resume(r posthouse.Reminder, now time.Time) posthouse.Reminder {
-	r.Paused = false
+	r.Paused, r.Reason = false, ""
 	if r.NextAt = after(r, micros(now)); r.NextAt.IsZero() {
 		r = End(r, ReasonDone)
 	}
@@ -162,7 +168,7 @@ func Read(p work.Plan) (posthouse.Reminder, error) {
 // End is a reminder that sends nothing more. One that has ended already keeps its reason.
 func End(r posthouse.Reminder, reason string) posthouse.Reminder {
 	if r.State == posthouse.ReminderOpen {
-		r.State, r.Reason, r.NextAt, r.Paused = posthouse.ReminderEnded, reason, time.Time{}, false
+		r.State, r.Reason, r.NextAt, r.Paused, r.Preparing = posthouse.ReminderEnded, reason, time.Time{}, false, nil
 	}
 	return r
 }

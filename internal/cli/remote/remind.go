@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -30,6 +31,9 @@ type remind struct {
 	cron, zone, missed     string
 	max                    int
 	rehearse               bool
+	campaign               posthouse.ScheduledCampaign
+	query                  posthouse.ScheduledQuery
+	within                 string
 }
 
 func remindAdd(sh *shell.Shell) *cobra.Command {
@@ -65,7 +69,9 @@ func remindPut(sh *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "put ID", Short: "Open a reminder by its id, or replace what it says", Args: shell.Takes("ID"),
 		Example: `  posthouse remind put daily-report --channel oa --to li.na --text "日报" \
-    --cron "0 9 * * 1-5" --time-zone Asia/Shanghai`,
+    --cron "0 9 * * 1-5" --time-zone Asia/Shanghai
+  posthouse remind put weekly-bill --campaign bill --cron "0 10 * * 1" \
+    --database crm --query "$(cat bills.sql)"`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			r, err := f.reminder()
 			if err != nil {
@@ -94,6 +100,13 @@ func (f *remind) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cron, "cron", "", "an `EXPRESSION` of five fields, minute, hour, day, month and day of the week: \"0 9 * * 1-5\"")
 	flags.StringVar(&f.zone, "time-zone", "", "the `ZONE` of --daily and --cron, such as Asia/Shanghai (default the server's)")
 	flags.IntVar(&f.max, "max", 0, "how many messages a repeat has: at most `N` (default no bound)")
+	flags.StringVar(&f.campaign.Like, "campaign", "", "the `NAME` of a campaign that is never started: each moment starts one like it, in place of a message")
+	flags.StringVar(&f.campaign.Audience, "list", "", "the `NAME` of the stored list that each campaign is sent to (default the people of --campaign)")
+	flags.StringVar(&f.query.Database, "database", "", "the `NAME` of the database that people are read from when a moment comes, as the server's setting databases has it")
+	flags.StringVar(&f.query.Query, "query", "", "the query that reads them, as `SQL`: one column is the address")
+	flags.StringVar(&f.query.Address, "address", "", "the `COLUMN` of the address (default the one whose name says so)")
+	flags.StringVar(&f.within, "within", "", "how `LONG` after its moment a campaign may send: 8h (default no bound)")
+	flags.BoolVar(&f.campaign.Force, "force", false, "start each campaign although records lack a variable, or its time is short")
 	flags.StringVar(&f.missed, "missed", "", "what becomes of messages that could not be sent in time, a `WAY`: collapse or expire (default collapse)")
 }
 
@@ -128,12 +141,34 @@ func (f *remind) run(ctx context.Context, c *client.Client) error {
 	})
 }
 
+// ofCampaign is what each moment starts, nil for a message.
+func (f *remind) ofCampaign() (*posthouse.ScheduledCampaign, error) {
+	if f.query != (posthouse.ScheduledQuery{}) {
+		f.campaign.Query = &f.query
+	}
+	if f.campaign.Like == "" {
+		if f.campaign != (posthouse.ScheduledCampaign{}) || f.within != "" {
+			return nil, shell.Usagef("--list, --database, --query, --address, --within and --force go with --campaign")
+		}
+		return nil, nil
+	}
+	if f.within != "" {
+		if err := f.campaign.Within.UnmarshalText([]byte(f.within)); err != nil {
+			return nil, shell.Usagef("--within: %v", err)
+		}
+	}
+	return &f.campaign, nil
+}
+
 // reminder is what the flags describe. What is missing is the server's to say.
 func (f *remind) reminder() (r posthouse.Reminder, err error) {
 	if r.Draft, err = f.message.read(f.Shell); err != nil {
 		return r, err
 	}
 	r.Missed = posthouse.Missed(f.missed)
+	if r.Campaign, err = f.ofCampaign(); err != nil {
+		return r, err
+	}
 	var before, every posthouse.Duration
 	for _, d := range []struct {
 		flag, text string
@@ -186,12 +221,23 @@ func remindList(sh *shell.Shell) *cobra.Command {
 func printReminders(sh *shell.Shell, page wire.Page[wire.Reminder]) {
 	var rows [][]string
 	for _, r := range page.Items {
-		rows = append(rows, []string{r.ID, r.Draft.Channel, reminderState(r), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), shell.Cut(r.Error, 60)})
+		rows = append(rows, []string{r.ID, sendsBy(r), reminderState(r), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), shell.Cut(r.Error, 60)})
 	}
 	sh.Table([]string{"Reminder", "Channel", "State", "Reason", "Next", "Sent", "Last error"}, rows)
 	if page.Next != "" {
 		sh.Printf("  … and more: --limit shows up to 1000\n")
 	}
+}
+
+// sendsBy is by what a reminder sends, in a word.
+func sendsBy(r wire.Reminder) string {
+	switch {
+	case r.Campaign != nil:
+		return "campaign:" + r.Campaign.Like
+	case r.Draft.Route != "":
+		return "route:" + r.Draft.Route
+	}
+	return r.Draft.Channel
 }
 
 // reminderState is how a reminder stands, in a word.
@@ -223,7 +269,7 @@ func printSlots(sh *shell.Shell, r wire.Reminder) {
 		ahead = append(ahead, []string{sh.At(slot)})
 	}
 	for _, slot := range r.Last {
-		past = append(past, []string{sh.At(slot.At), strconv.Itoa(slot.Missed), slot.Message})
+		past = append(past, []string{sh.At(slot.At), strconv.Itoa(slot.Missed), cmp.Or(slot.Message, slot.Campaign)})
 	}
 	if len(ahead) > 0 {
 		sh.Printf("\n")
@@ -231,7 +277,11 @@ func printSlots(sh *shell.Shell, r wire.Reminder) {
 	}
 	if len(past) > 0 {
 		sh.Printf("\n")
-		sh.Table([]string{"Came", "Missed", "Message"}, past)
+		made := "Message"
+		if r.Campaign != nil {
+			made = "Campaign"
+		}
+		sh.Table([]string{"Came", "Missed", made}, past)
 	}
 }
 
@@ -271,12 +321,30 @@ func printReminder(sh *shell.Shell, r wire.Reminder) {
 }
 
 func factsOf(sh *shell.Shell, r wire.Reminder) [][2]string {
+	var people, preparing string
+	if c := r.Campaign; c != nil {
+		people = cmp.Or(c.Audience, "those of "+c.Like)
+		if c.Query != nil {
+			people = c.Query.Database + ": " + shell.Cut(c.Query.Query, 100)
+		}
+	}
+	if r.Preparing != nil {
+		preparing = r.Preparing.Campaign
+	}
 	return [][2]string{
 		{"reminder", r.ID}, {"state", reminderState(r)}, {"reason", r.Reason}, {"last error", r.Error},
-		{"channel", r.Draft.Channel}, {"route", r.Draft.Route}, {"kind", r.Draft.Kind}, {"ref", r.Draft.Ref}, {"template", r.Draft.Template},
+		{"channel", r.Draft.Channel}, {"route", r.Draft.Route}, {"campaign", like(r)}, {"people", people}, {"preparing", preparing}, {"kind", r.Draft.Kind}, {"ref", r.Draft.Ref}, {"template", r.Draft.Template},
 		{"when", whenever(sh, r.Reminder)}, {"missed", string(r.Missed)},
 		{"sent", strconv.Itoa(r.Fired) + " of " + strconv.Itoa(r.Reminder.Slots) + " that came"}, {"last message", r.Message},
 	}
+}
+
+// like is the campaign that a schedule's campaigns are like.
+func like(r wire.Reminder) string {
+	if r.Campaign == nil {
+		return ""
+	}
+	return r.Campaign.Like
 }
 
 // whenever is a countdown or a repeat in words.
