@@ -40,7 +40,7 @@ var elsewhere = map[string]string{
 	"streamEvents": "it does not end: TestWhatHappensIsTold reads it", "watchCampaign": wantsAFile, "resolveCampaign": wantsAFile,
 	"testAccount": asksOutside, "testSubscription": asksOutside,
 	"importMembers": wantsAFile, "previewMembers": wantsAFile, "importAudience": wantsAFile, "listRefusedMembers": wantsAFile, "listRefusedOfAudience": wantsAFile,
-	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile, "deleteCampaign": wantsAFile,
+	"createCampaign": wantsAFile, "getCampaign": wantsAFile, "planCampaign": wantsAFile, "findMember": wantsAFile, "sampleCampaign": wantsAFile, "exportMembers": wantsAFile, "cancelCampaign": wantsAFile, "deleteCampaign": wantsAFile,
 	"createCallback": isCalledBack, "deleteCallback": isCalledBack, "checkCallback": isCalledBack, "takeCallback": isCalledBack,
 	"getDecision": onlyBegun, "stopDecision": onlyBegun, "undoDecision": onlyBegun,
 	"revealFrontCall":    "nobody has called the front: TestAGroupOfAlertsIsOneMessage reveals a call",

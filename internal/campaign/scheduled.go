@@ -206,7 +206,7 @@ func (s *Scheduled) Start(ctx context.Context, r posthouse.Reminder, slot postho
 		return remind.BegunAnew, s.remove(ctx, &c)
 	case errors.Is(err, errNoRows), errors.Is(err, errNobody):
 		return remind.BegunNobody, s.remove(ctx, &c)
-	case posthouse.CodeOf(err) == posthouse.CodeConflict && err != nil:
+	case posthouse.CodeOf(err) == posthouse.CodeConflict:
 		return remind.BegunNot, nil // another process reads them
 	case err != nil:
 		return remind.BegunNot, err
