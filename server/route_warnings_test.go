@@ -64,4 +64,8 @@ func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 	if _, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "sms", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{QuietHours: hours}}); !slices.Equal(paths(err), []string{"quiet_hours[0].calendar"}) {
 		t.Errorf("a channel's calendar that is no roster: %v", err)
 	}
+	rate := &posthouse.RateSettings{Hours: &posthouse.WorkingHours{From: "09:00", To: "18:00", Calendar: "holidays"}}
+	if _, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "sms", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Rate: rate}}); !slices.Equal(paths(err), []string{"rate.hours.calendar"}) {
+		t.Errorf("working hours by a calendar that is no roster: %v", err)
+	}
 }

@@ -96,8 +96,8 @@ func fields() []channel.Field {
 	}, {
 		Name: "callback_url", Kind: channel.KindString, Account: true, Label: "Callback URL", LabelZH: "回调地址",
 		Help: "The public URL of the channel's callback address. Each mail then has a link by which mail programs unsubscribe with one click, and who does is suppressed. " +
-			"Bounces are posted to it too.",
-		HelpZH: "本渠道回调地址的公网 URL。设置后每封邮件带一键退订链接，退订者进入禁发名单；退信也投递到这里。",
+			"Bounces and answers are posted to it too.",
+		HelpZH: "本渠道回调地址的公网 URL。设置后每封邮件带一键退订链接，退订者进入禁发名单；退信和回信也投递到这里。",
 	}, {
 		Name: "callback_token", Kind: channel.KindSecret, Account: true, Label: "Callback token", LabelZH: "回调令牌",
 		Help:   "At least 16 characters that you choose. The links are signed with it, and who posts bounces shows it.",

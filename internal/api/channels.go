@@ -104,7 +104,11 @@ func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, er
 	if in.Driver == "" && in.Preset == "" {
 		c.RefuseNew("driver", "is required, or a preset: one of %s", web.Words(driverNames(ch.Types())))
 	}
-	for _, p := range quiet.Check("quiet_hours", in.QuietHours, calendarsOf(c, ch.rosters, c.Tenant())) {
+	calendars := calendarsOf(c, ch.rosters, c.Tenant())
+	if r := in.Rate; r != nil && r.Hours != nil && r.Hours.Calendar != "" && !calendars(r.Hours.Calendar) {
+		c.Refuse("rate.hours.calendar", "there is no roster %.80q: its days without anybody are the days off", r.Hours.Calendar)
+	}
+	for _, p := range quiet.Check("quiet_hours", in.QuietHours, calendars) {
 		if strings.HasSuffix(p.Path, ".calendar") { // the rest is found with all other settings
 			c.Refuse(p.Path, "%s", p.Message)
 		}
