@@ -17,7 +17,7 @@ import (
 var epoch0 = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // The tables that a state is made of, and their places in rows. All others stay as the scene's beginning left them, or do not
-// matter: tallies, rollups, the feed.
+// matter: tallies, rollups, the rest of the feed.
 const (
 	meta = iota
 	messages
@@ -30,14 +30,16 @@ const (
 	segments
 	campaigns // which no step changes
 	plans
-	dedup  // the open collection of each key
-	events // of the last transaction alone
+	dedup   // the open collection of each key
+	events  // of the last transaction alone
+	tidings // what followers are told of notifications, by the last transaction alone
 	tables
 )
 
 var tableNames = [tables]string{
 	"posthouse_meta", "posthouse_messages", "posthouse_due", "posthouse_flights", "posthouse_sent", "posthouse_queue", "posthouse_settled",
 	"posthouse_lines", "posthouse_segments", "posthouse_campaigns", "posthouse_plans", "posthouse_dedup", "posthouse_transitions",
+	"posthouse_callback_events",
 }
 
 // rows are the contents of the tables. Rows are never changed in place once a state has them.
@@ -109,10 +111,10 @@ func (db *database) column(table int, name string) int {
 	return slices.Index(db.tables.Columns[table], name)
 }
 
-// load makes the tables hold what a state has, and no events.
+// load makes the tables hold what a state has, and no events and tidings.
 func (db *database) load(ctx context.Context, want *rows) error {
 	w := *want
-	w[events] = nil
+	w[events], w[tidings] = nil, nil
 	if err := db.tables.Replace(ctx, db.now[:], w[:]); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ var now = epoch0.UnixMicro()
 // normal brings a state into the form in which two states that go on alike are the same: what has passed has just passed, in its
 // order; flights are numbered; versions and tokens are ranks; what only people read is empty.
 func (m *model) normal(w *world) {
-	w.rows[events] = nil
+	w.rows[events], w.rows[tidings] = nil, nil
 	m.normalMeta(w)
 	m.normalTimes(w)
 	m.normalNumbers(w)

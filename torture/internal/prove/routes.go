@@ -23,6 +23,7 @@ const (
 	lawHears = "a notification says of its deliveries what their rows say"
 	lawTold  = "a notification is told as soon as a delivery proves it, and stays acknowledged"
 	lawStops = "nothing of a notification that is over waits to begin"
+	lawNews  = "followers are told of each new state of a notification, once"
 )
 
 // routed reports whether a scene has a notification.
@@ -205,6 +206,9 @@ func (m *model) judgeNotification(before, after *world, is map[string]stand) *vi
 		return broken(lawTold, "it is told, and no delivery proves it")
 	case was.State == posthouse.NotificationAcknowledged && n.State != was.State:
 		return broken(lawTold, "it was acknowledged, and is %s", n.State)
+	}
+	if news := len(after.rows[tidings]); (n.State != was.State) != (news == 1) || news > 1 {
+		return broken(lawNews, "it was %s and is %s, and followers are told of it %d times", was.State, n.State, news)
 	}
 	for _, d := range n.Deliveries {
 		if n.State != posthouse.NotificationWaiting && is[d.ID].state == posthouse.Pending && (proof == "" || d.Step != m.stepOf(&n, proof)) {
