@@ -22,7 +22,10 @@ func (r Remover) Delete(ctx context.Context, tenant, name string) error {
 	case c.State == posthouse.CampaignRunning, c.State == posthouse.CampaignPaused:
 		return posthouse.Errorf(posthouse.CodeConflict, "the campaign %s is %s: cancel it first", c.Name, c.State)
 	}
-	return r.swept(r.Desk.o.Campaigns.DeleteCampaign(ctx, time.Now(), c))
+	if err := r.swept(r.Desk.o.Campaigns.DeleteCampaign(ctx, time.Now(), c)); err != nil {
+		return err
+	}
+	return r.Desk.forgetText(ctx, &c)
 }
 
 // swept has what a deletion has left deleted too.

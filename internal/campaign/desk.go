@@ -59,6 +59,7 @@ type Templates interface {
 	Template(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
 	// PutTemplate stores a new version: of a campaign's own text.
 	PutTemplate(ctx context.Context, now time.Time, t posthouse.Template) (posthouse.Template, error)
+	DeleteTemplate(ctx context.Context, tenant, name string) error
 }
 
 // OptedOut knows to which addresses nothing is sent.

@@ -46,6 +46,15 @@ func (d *Desk) keepText(ctx context.Context, t *posthouse.Template) error {
 	return err
 }
 
+// forgetText deletes the own text of a campaign that is deleted, where it ever had one. A text that stays behind since the process ended here
+// is harmless: no other campaign has its id.
+func (d *Desk) forgetText(ctx context.Context, c *work.Campaign) error {
+	if err := d.o.Templates.DeleteTemplate(ctx, c.Tenant, ownTemplate(c.ID)); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return err
+	}
+	return nil
+}
+
 // sayAnew has a campaign say what a change names, and leaves it as it is where that names nothing. own is the text that is to be stored with it.
 func (d *Desk) sayAnew(ctx context.Context, by work.Caller, c *work.Campaign, in *wire.CampaignChange, p *draft.Problems) (own *posthouse.Template, err error) {
 	if in.Template == "" && in.Content == nil && in.OwnText == nil && in.Payload == nil {

@@ -105,6 +105,17 @@ func TestACampaignHasATextOfItsOwn(t *testing.T) {
 		if err != nil || failed != nil || kept.Text != "Now ${sum}" || kept.Version != c.Version {
 			t.Errorf("it goes by %+v, version %d: %v, %v", kept, c.Version, err, failed)
 		}
+		all := func() (n int) {
+			list, _, err := h.store.Templates.Templates(t.Context(), "t1", "", 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list)
+		}
+		before := all()
+		if err := (campaign.Remover{Desk: d}).Delete(t.Context(), "t1", "copy"); err != nil || all() != before-1 {
+			t.Errorf("a campaign is deleted, and of %d templates there are %d: %v", before, all(), err)
+		}
 	})
 }
 
