@@ -33,9 +33,11 @@ type filling struct {
 	err  error
 }
 
-// Bounds of what one process reads at once, and how long a look waits for it: most lists are read by then.
+// Bounds of what one process reads at once and of what it has read and is not asked for, and how long a look waits for it: most lists are
+// read by then.
 const (
 	mostFills = 4
+	mostKept  = 64
 	waitFill  = time.Second
 )
 
@@ -252,7 +254,7 @@ func (s *Scheduled) fill(ctx context.Context, c *work.Campaign, read func(ctx co
 	s.mu.Lock()
 	f := s.fills[c.ID]
 	if f == nil {
-		if len(s.fills) >= mostFills {
+		if !s.room() {
 			s.mu.Unlock()
 			return false, nil
 		}
@@ -277,6 +279,23 @@ func (s *Scheduled) fill(ctx context.Context, c *work.Campaign, read func(ctx co
 	delete(s.fills, c.ID)
 	s.mu.Unlock()
 	return true, f.err
+}
+
+// room reports whether one more may be read. What was read for a schedule that was paused meanwhile is asked for no more and is let go in the
+// end: one that is, is read again.
+func (s *Scheduled) room() bool {
+	reading := 0
+	for id, f := range s.fills {
+		select {
+		case <-f.done:
+			if len(s.fills) >= mostKept {
+				delete(s.fills, id)
+			}
+		default:
+			reading++
+		}
+	}
+	return reading < mostFills
 }
 
 // Drop ends a campaign that was made and is not to begin. One that is gone or has ended stays so.
