@@ -165,6 +165,10 @@ fixtures: test-deps ## make the databases anew that the upgrade tests begin with
 # How many open deliveries there are when an index is made.
 LONG_ROWS ?= 10000000
 
+.PHONY: measures
+measures: ## print the sizes of this tree, and of others beside it: make measures BESIDE='../river ../dex'
+	@$(GO) run ./scripts/measures -without torture,simulator . $(BESIDE)
+
 .PHONY: bench-migration
 bench-migration: test-deps ## measure an index over ten million rows on PostgreSQL, with a kill in the midst of it
 	LONG_ROWS=$(LONG_ROWS) $(GO) test -tags long -count=1 -timeout=30m -v ./internal/store/schema -run TestAnIndexOverManyRowsKeepsNobodyWaiting
