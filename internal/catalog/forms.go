@@ -4,6 +4,8 @@ package catalog
 // rosters, users, phones and subscriptions.
 func forms() []Sentence {
 	return []Sentence{
+		{"the person was changed meanwhile", "在此期间有人修改了该人员"},
+		{"the phone was changed meanwhile", "在此期间有人修改了该发送端"},
 		{"%.80q is mandatory too: want it in one of both", "{1} 同时也是必收类型，只能放在其中一处"},
 		{"%.80q reaches nobody now: no step has somebody whose address is known", "{1} 现在通知不到任何人：各步骤都没有已知地址的收件人"},
 		{"%.80q stands there twice", "{1} 重复出现"},

@@ -83,7 +83,7 @@ func auditActions() []string {
 	return []string{
 		"channels.put", "channels.delete", "channels.pause", "channels.resume", "channels.test", "accounts.put", "accounts.delete", "accounts.pause", "accounts.resume",
 		"templates.put", "routes.put", "routes.delete", "rosters.put", "users.put", "campaigns.create", "campaigns.start", "campaigns.pause", "campaigns.resume", "campaigns.cancel",
-		"deliveries.resolve", "deliveries.replay", "messages.cancel", "messages.recall", "decisions.create", "decisions.undo", "contents.reveal", "keys.create", "keys.revoke", "people.put", "people.sign-in",
+		"deliveries.resolve", "deliveries.replay", "messages.cancel", "messages.recall", "decisions.create", "decisions.undo", "contents.reveal", "keys.create", "keys.rotate", "keys.delete", "people.put", "people.reset-totp", "people.sign-in",
 	}
 }
 

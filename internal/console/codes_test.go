@@ -17,7 +17,7 @@ import (
 )
 
 // found is the first group of a pattern in a page.
-func found(t *testing.T, page, pattern string) string {
+func found(t testing.TB, page, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(page)
 	if m == nil {

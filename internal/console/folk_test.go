@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // A person is added and a key made by forms of administrators alone; link and secret are shown once, and kept by no page.
@@ -26,7 +27,8 @@ func TestPeopleAndKeysByForms(t *testing.T) {
 	if page := h.page("admin", at+"people"); strings.Contains(page, "enter?link=") || !strings.Contains(page, "zhao.min") {
 		t.Errorf("the page afterwards:\n%s", page)
 	}
-	if got := h.ask("admin", at+"people/zhao.min/link", url.Values{}); got.status != http.StatusOK || !strings.Contains(got.body, "/console/enter?link=") {
+	seen := func() string { return found(t, h.page("admin", at+"people/zhao.min"), `name="state" value="([^"]+)"`) }
+	if got := h.ask("admin", at+"people/zhao.min/link", url.Values{"state": {seen()}}); got.status != http.StatusOK || !strings.Contains(got.body, "/console/enter?link=") {
 		t.Errorf("another link: %d", got.status)
 	}
 	key := h.ask("admin", at+"keys", url.Values{"name": {"crm"}, "scope": {"send"}})
@@ -35,7 +37,8 @@ func TestPeopleAndKeysByForms(t *testing.T) {
 	if key.status != http.StatusOK || len(secret) < 20 || strings.Contains(h.page("admin", at+"keys"), secret) {
 		t.Errorf("a key: %d %q", key.status, secret)
 	}
-	for path, form := range map[string]url.Values{"people": form, "keys": {"name": {"x"}, "scope": {"admin"}}, "people/zhao.min/link": {}} {
+	h.changesAPerson(at, seen)
+	for path, form := range map[string]url.Values{"people": form, "people/zhao.min/roles": {}, "people/zhao.min/disable": {}, "people/zhao.min/reset-totp": {}, "keys": {"name": {"x"}, "scope": {"admin"}}, "people/zhao.min/link": {}} {
 		if got := h.ask("sender", at+path, form); got.status != http.StatusForbidden {
 			t.Errorf("%s as a sender: %d", path, got.status)
 		}
@@ -46,6 +49,81 @@ func TestPeopleAndKeysByForms(t *testing.T) {
 	if got := h.ask("admin", at+"people", url.Values{"name": {"a/b"}, "role": {"viewer"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a name that is none: %d", got.status)
 	}
+}
+
+// changesAPerson gives another role, keeps the person out and lets the person in again, each over what the page showed.
+func (h *house) changesAPerson(at string, seen func() string) {
+	h.Helper()
+	one := at + "people/zhao.min"
+	old := seen()
+	for _, c := range []struct {
+		action string
+		form   url.Values
+		want   posthouse.Person
+	}{
+		{"roles", url.Values{"title": {"赵敏"}, "role.default": {"operator"}}, posthouse.Person{Title: "赵敏", Roles: map[string]posthouse.Role{"default": posthouse.RoleOperator}}},
+		{"disable", url.Values{}, posthouse.Person{Title: "赵敏", Roles: map[string]posthouse.Role{"default": posthouse.RoleOperator}, Disabled: true}},
+		{"enable", url.Values{}, posthouse.Person{Title: "赵敏", Roles: map[string]posthouse.Role{"default": posthouse.RoleOperator}}},
+	} {
+		c.form.Set("state", seen())
+		if got := h.ask("admin", one+"/"+c.action, c.form); got.to() != one+"?said=stored" {
+			h.Errorf("%s: %d\n%s", c.action, got.status, got.body)
+		}
+		var p posthouse.Person
+		h.api("GET", "/v1/people/zhao.min", "", &p)
+		if p.Title != c.want.Title || p.Disabled != c.want.Disabled || p.Roles["default"] != c.want.Roles["default"] {
+			h.Errorf("after %s the person is %+v", c.action, p)
+		}
+	}
+	if got := h.ask("admin", one+"/roles", url.Values{"state": {old}}); got.status != http.StatusConflict {
+		h.Errorf("over another state: %d", got.status)
+	}
+	if got := h.ask("admin", one+"/roles", url.Values{"state": {seen()}, "role.default": {"boss"}}); got.status != http.StatusUnprocessableEntity {
+		h.Errorf("a role that there is not: %d", got.status)
+	}
+	if got := h.ask("admin", one+"/reset-totp", url.Values{"state": {seen()}}); got.status != http.StatusOK || !strings.Contains(got.body, "/console/enter?link=") {
+		h.Errorf("one-time codes turned off: %d", got.status)
+	}
+	me := at + "people/admin"
+	if got := h.ask("admin", me+"/roles", url.Values{"state": {found(h.TB, h.page("admin", me), `name="state" value="([^"]+)"`)}}); got.status != http.StatusUnprocessableEntity {
+		h.Errorf("an administrator takes the own role: %d", got.status)
+	}
+}
+
+// A key is rotated and revoked by form: the new one is shown once, the old one stays valid as long as the form says.
+func TestAKeyIsRotatedAndRevoked(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	var old, made wire.NewKey
+	h.api("POST", "/v1/keys", `{"name":"crm","scope":"send","channels":["desk"]}`, &old)
+	const list = "/console/t/default/keys"
+	one := list + "/" + old.ID
+	h.shows(h.page("admin", list), `class="row" href="`+one+`"`, "narrowed")
+	h.shows(h.page("admin", one), "sends messages", "desk", `action="`+one+`/rotate"`)
+	if got := h.ask("admin", one+"/rotate", url.Values{"overlap": {"1y"}}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a length that is not offered: %d", got.status)
+	}
+	got := h.ask("admin", one+"/rotate", url.Values{"overlap": {"1h"}, "note": {"yearly"}})
+	made.Secret = found(t, got.body, `data-copy="([^"]+)"`)
+	h.shows(got.body, "stays valid until")
+	for _, key := range []string{old.Secret, made.Secret} {
+		if status, body := h.status(key, "GET", "/v1/channels/none", ""); status == http.StatusUnauthorized {
+			t.Errorf("within the overlap a key is refused: %s", body)
+		}
+	}
+	if strings.Contains(h.page("admin", one), made.Secret) {
+		t.Error("the secret is shown twice")
+	}
+	if got := h.ask("admin", one+"/revoke", url.Values{}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("revoked without a tick: %d", got.status)
+	}
+	if got := h.ask("admin", one+"/revoke", url.Values{"sure": {"1"}}); got.to() != list+"?said=key_revoked_said" {
+		t.Errorf("revoked: %d\n%s", got.status, got.body)
+	}
+	if status, _ := h.status(old.Secret, "GET", "/v1/channels/none", ""); status != http.StatusUnauthorized {
+		t.Errorf("a revoked key: %d", status)
+	}
+	h.shows(h.page("admin", one, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "已吊销")
 }
 
 // A look at a file shows how it would be read, and imports nobody.

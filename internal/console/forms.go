@@ -27,6 +27,20 @@ type formed interface {
 	address() string
 }
 
+// dressed shows more on the page of a form than the form.
+type dressed interface{ dress(f form.Form) any }
+
+// made goes on after something new was stored, elsewhere than to its page.
+type made interface{ whenMade() error }
+
+// drawnForm is what the page of a form shows.
+func drawnForm(of formed, f form.Form) any {
+	if d, ok := of.(dressed); ok {
+		return d.dress(f)
+	}
+	return f
+}
+
 // newForm and editForm are the titles of forms of channels: of one that makes something, and of one that changes it.
 const (
 	newForm  = "new_channel"
@@ -39,7 +53,7 @@ const unnamed = "unnamed"
 // drawForm shows the form of what is stored.
 func (v *visit) drawForm(of formed) error {
 	f := of.shown()
-	return v.show(formPage(&f), formTitle(&f), f)
+	return v.show(formPage(&f), formTitle(&f), drawnForm(of, f))
 }
 
 // formPage is the page of a form.
@@ -79,15 +93,20 @@ func (v *visit) storeForm(of formed) error {
 	var coded *posthouse.Error
 	switch {
 	case len(r.Problems) > 0 && (err == nil || posthouse.CodeOf(err) == posthouse.CodeInvalid):
-		return v.refuseForm(f, allProblems(r.Problems, err))
+		return v.refuseForm(of, f, allProblems(r.Problems, err))
+	case err == nil && f.New:
+		if m, ok := of.(made); ok {
+			return m.whenMade()
+		}
+		return v.goTo(of.address() + "?said=stored")
 	case err == nil:
 		return v.goTo(of.address() + "?said=stored")
 	case posthouse.CodeOf(err) == posthouse.CodeChanged && f.New:
-		return v.refuseForm(f, problemAt("name", say("name_taken", v.zh)))
+		return v.refuseForm(of, f, problemAt("name", say("name_taken", v.zh)))
 	case posthouse.CodeOf(err) == posthouse.CodeChanged:
 		return v.bothForms(of)
 	case errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid:
-		return v.refuseForm(f, coded.Problems)
+		return v.refuseForm(of, f, coded.Problems)
 	}
 	return err
 }
@@ -107,12 +126,12 @@ func allProblems(read []posthouse.Problem, err error) []posthouse.Problem {
 	return all
 }
 
-func (v *visit) refuseForm(f form.Form, problems []posthouse.Problem) error {
+func (v *visit) refuseForm(of formed, f form.Form, problems []posthouse.Problem) error {
 	for i := range problems {
 		problems[i].Message, _ = v.says(problems[i].Message)
 	}
 	f.Place(problems)
-	return v.draw(http.StatusUnprocessableEntity, formPage(&f), formTitle(&f), f)
+	return v.draw(http.StatusUnprocessableEntity, formPage(&f), formTitle(&f), drawnForm(of, f))
 }
 
 // bothForms shows a form as it was sent, and beside each field what somebody else has stored meanwhile.
@@ -124,7 +143,7 @@ func (v *visit) bothForms(of formed) error {
 	f := now.shown()
 	f.Refill(v.form)
 	f.Compare(now.shown(), say("yes", v.zh), say("no", v.zh))
-	return v.draw(http.StatusConflict, formPage(&f), formTitle(&f), f)
+	return v.draw(http.StatusConflict, formPage(&f), formTitle(&f), drawnForm(now, f))
 }
 
 // channelForm is a channel that is made or changed by a form.

@@ -47,15 +47,15 @@ var least = map[string]posthouse.Role{
 	"POST deliveries/{id}/reveal":  posthouse.RoleAdmin,
 	"POST rosters/{name}/override": posthouse.RoleOperator,
 	"POST rosters":                 posthouse.RoleAdmin, "POST rosters/{name}": posthouse.RoleAdmin,
-	"GET phones": posthouse.RoleViewer, "POST phones": posthouse.RoleAdmin, "GET phones/{id}": posthouse.RoleViewer,
+	"GET phones": posthouse.RoleViewer, "POST phones": posthouse.RoleAdmin, "POST phones/{id}": posthouse.RoleAdmin, "POST phones/{id}/key": posthouse.RoleAdmin, "GET phones/{id}": posthouse.RoleViewer,
 	"POST phones/{id}/pause": posthouse.RoleOperator, "POST phones/{id}/drain": posthouse.RoleOperator, "POST phones/{id}/resume": posthouse.RoleOperator, "POST phones/{id}/reassign": posthouse.RoleOperator,
 	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin,
 	"GET start": posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
-	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,
-	"GET subscriptions": posthouse.RoleViewer, "POST subscriptions": posthouse.RoleAdmin, "GET subscriptions/{id}": posthouse.RoleViewer, "POST subscriptions/{id}/test": posthouse.RoleAdmin,
+	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "GET people/{name}": posthouse.RoleAdmin, "POST people/{name}/roles": posthouse.RoleAdmin, "POST people/{name}/disable": posthouse.RoleAdmin, "POST people/{name}/enable": posthouse.RoleAdmin, "POST people/{name}/reset-totp": posthouse.RoleAdmin, "POST people/{name}/sign-out": posthouse.RoleAdmin, "GET keys/{id}": posthouse.RoleAdmin, "POST keys/{id}/rotate": posthouse.RoleAdmin, "POST keys/{id}/revoke": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,
+	"GET subscriptions": posthouse.RoleViewer, "POST subscriptions": posthouse.RoleAdmin, "GET subscriptions/{id}": posthouse.RoleViewer, "POST subscriptions/{id}/test": posthouse.RoleAdmin, "POST subscriptions/{id}/rotate": posthouse.RoleAdmin, "POST subscriptions/{id}/replay": posthouse.RoleAdmin,
 	"POST subscriptions/{id}/pause": posthouse.RoleOperator, "POST subscriptions/{id}/resume": posthouse.RoleOperator, "POST subscriptions/{id}/delete": posthouse.RoleAdmin,
-	"GET tenants": posthouse.RoleAdmin, "GET tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}": posthouse.RoleAdmin, "GET new-tenant": posthouse.RoleAdmin, "POST new-tenant": posthouse.RoleAdmin,
+	"GET tenants": posthouse.RoleAdmin, "GET tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}/keys": posthouse.RoleAdmin, "POST tenants/{name}/delete": posthouse.RoleAdmin, "GET new-tenant": posthouse.RoleAdmin, "POST new-tenant": posthouse.RoleAdmin,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
 
@@ -132,7 +132,13 @@ func TestEveryWordIsThere(t *testing.T) {
 		names["rate_"+string(r)] = true
 	}
 	for _, r := range posthouse.Roles() {
-		names[string(r)] = true
+		names[string(r)], names["role_"+string(r)] = true, true
+	}
+	for _, s := range []posthouse.Scope{posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent} {
+		names["scope_"+string(s)], names["scope_short_"+string(s)] = true, true
+	}
+	for _, g := range posthouse.Grants() {
+		names["grant_"+string(g)] = true
 	}
 	for _, s := range []string{"unknown", "running", "finished", "aborted", "cancelled"} {
 		names["task_"+s] = true

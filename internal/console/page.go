@@ -119,7 +119,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 
 // saids are the words of what was just done.
 func saids() []string {
-	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "recalled_said", "replayed", "resolved", "paused_said", "resumed_said", "account_paused_said", "account_resumed_said", "account_deleted_said", "changed_said", "stored", "handed_in", "people_said", "people_content_said", "again_said", "ended_said", "reminder_paused_said", "reminder_resumed_said", "front_deleted_said"}
+	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "recalled_said", "replayed", "resolved", "paused_said", "resumed_said", "account_paused_said", "account_resumed_said", "account_deleted_said", "changed_said", "stored", "handed_in", "people_said", "people_content_said", "again_said", "ended_said", "reminder_paused_said", "reminder_resumed_said", "front_deleted_said", "key_revoked_said", "signed_out_said", "sub_replayed_said"}
 }
 
 // show draws a page of status 200.

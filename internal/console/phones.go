@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/console/form"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -142,6 +143,20 @@ type phoneLife struct {
 	More    int // that it holds and the page does not show
 	Reports []wire.Line
 	Actions []string // what can be done with it now
+
+	Draft    posthouse.Agent // as the form says it
+	Windows  string          // its limits as they were typed
+	Changing bool            // the form was refused
+	New      *wire.NewKey    // which is shown this once
+	Problems []posthouse.Problem
+}
+
+// Fleeting says that nothing keeps a page with a secret.
+func (p phoneLife) Fleeting() bool { return p.New != nil }
+
+// Seen tells a phone as the page shows it from one that somebody else has changed since.
+func (p phoneLife) Seen() string {
+	return seenAs(p.Agent.Name, p.Agent.Channels, p.Agent.Limits)
 }
 
 // Left is what is left of the lease of a delivery.
@@ -152,13 +167,18 @@ func (phoneLife) Left(h wire.Held) time.Duration {
 // mostHeld bounds how many deliveries the page of a phone shows.
 const mostHeld = 100
 
-func showPhone(v *visit) error {
+func showPhone(v *visit) error { return phoneLife{}.draw(v, http.StatusOK) }
+
+// draw fills in the phone that the address names.
+func (p phoneLife) draw(v *visit, status int) error {
 	id := v.r.PathValue("id")
 	a, err := v.call().Agents.Get(v.ctx(), id)
 	if err != nil {
 		return err
 	}
-	p := phoneLife{phone: phone{a}}
+	if p.phone = (phone{a}); !p.Changing {
+		p.Draft, p.Windows = a.Agent, limittext.Text(a.Limits, "\n")
+	}
 	if p.Held, err = v.call().Handouts.List(v.ctx(), id); err != nil {
 		return err
 	}
@@ -175,7 +195,44 @@ func showPhone(v *visit) error {
 			p.Actions = append(p.Actions, action)
 		}
 	}
-	return v.show("phone", "phones", p)
+	return v.draw(status, "phone", "phones", p)
+}
+
+// changePhone stores what the form says of a phone, where it is still as the page showed. What the phone can do stays.
+func changePhone(v *visit) error {
+	a, err := v.call().Agents.Get(v.ctx(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if v.form("seen") != (phoneLife{phone: phone{a}}).Seen() {
+		return posthouse.Errorf(posthouse.CodeConflict, "the phone was changed meanwhile")
+	}
+	r := form.Reader{Sent: v.form, Say: func(name string) string { return say(name, v.zh) }}
+	p := phoneLife{Changing: true, Windows: v.form("limits"), Draft: a.Agent}
+	p.Draft.Name, p.Draft.Channels, p.Draft.Limits = v.form("name"), r.Lines("channels"), r.Windows("limits")
+	if p.Problems = r.Problems; len(p.Problems) == 0 {
+		_, err := v.call().Agents.Put(withNote(v.ctx(), v.form("note")), p.Draft)
+		if err == nil {
+			return v.goTo(v.at("phones", a.ID) + "?said=stored")
+		}
+		if p.Problems = refusalOf(err, "channels"); p.Problems == nil {
+			return err
+		}
+	}
+	return p.draw(v, http.StatusUnprocessableEntity)
+}
+
+// giveKey makes a phone another key, which is shown this once.
+func giveKey(v *visit) error {
+	old := v.form("old")
+	if old != "keep" && old != "revoke" {
+		return phoneLife{Problems: problemAt("old", say("want_old_keys", v.zh))}.draw(v, http.StatusUnprocessableEntity)
+	}
+	made, err := v.call().Agents.NewKey(withNote(v.ctx(), v.form("note")), v.r.PathValue("id"), old == "revoke")
+	if err != nil {
+		return err
+	}
+	return phoneLife{New: &made}.draw(v, http.StatusOK)
 }
 
 // phoneActions are what people do with a phone, by its state.

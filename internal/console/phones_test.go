@@ -70,6 +70,37 @@ func TestAPhoneIsRegisteredByAForm(t *testing.T) {
 	if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a second of its id: %d", got.status)
 	}
+	h.changesAPhone(at+"/p", key)
+}
+
+// changesAPhone gives a phone another name and other limits, over what its page showed, and another key.
+func (h *house) changesAPhone(one, key string) {
+	h.Helper()
+	seen := func() string { return found(h.TB, h.page("admin", one), `name="seen" value="([^"]+)"`) }
+	old := seen()
+	change := url.Values{"seen": {old}, "name": {"前台"}, "channels": {"pulled"}, "limits": {"soon"}}
+	h.shows(h.ask("admin", one, change).body, "<code>limits</code>", ">soon</textarea>", `value="前台"`)
+	change.Set("limits", "9/1m")
+	if got := h.ask("admin", one, change); got.to() != one+"?said=stored" {
+		h.Errorf("it is changed: %d %s", got.status, got.body)
+	}
+	if got := h.ask("admin", one, change); got.status != http.StatusConflict {
+		h.Errorf("over another state: %d", got.status)
+	}
+	h.shows(h.page("viewer", one), "前台", "9 / 1m")
+	if got := h.ask("admin", one+"/key", url.Values{}); got.status != http.StatusUnprocessableEntity {
+		h.Errorf("a key without a word on the old ones: %d", got.status)
+	}
+	got := h.ask("admin", one+"/key", url.Values{"old": {"revoke"}})
+	fresh := found(h.TB, got.body, `data-copy="([^"]+)"`)
+	for k, want := range map[string]int{key: http.StatusUnauthorized, fresh: http.StatusOK} {
+		if status, body := h.status(k, "GET", "/v1/agents/p", ""); status != want {
+			h.Errorf("a key of the phone: %d, want %d: %s", status, want, body)
+		}
+	}
+	if got := h.ask("operator", one+"/key", url.Values{"old": {"keep"}}); got.status != http.StatusForbidden {
+		h.Errorf("an operator makes a key: %d", got.status)
+	}
 }
 
 // A phone's page says whether it is alive, what it holds, and what it reported last.

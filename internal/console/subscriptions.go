@@ -1,9 +1,11 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/console/form"
@@ -69,14 +71,77 @@ type subscriber struct {
 	Dead    []wire.DeadLetter
 	Test    *wire.SubscriptionTest // what became of a test, nil for none
 	Actions []string               // what can be done with it now
+
+	Secret   string // the new one, which is shown this once
+	Overlap  string // as the form says it
+	Since    string // from when the form has it told again
+	Problems []posthouse.Problem
 }
 
-func showSubscription(v *visit) error {
+// Fleeting says that nothing keeps a page with a secret.
+func (s subscriber) Fleeting() bool { return s.Secret != "" }
+
+func showSubscription(v *visit) error { return drawSubscription(v, http.StatusOK, subscriber{}) }
+
+// drawSubscription shows the subscription that the address names, beside what was just done with it.
+func drawSubscription(v *visit, status int, said subscriber) error {
 	s, err := subscriberOf(v)
 	if err != nil {
 		return err
 	}
-	return v.show("subscription", "subscriptions", s)
+	s.Secret, s.Overlap, s.Since, s.Problems = said.Secret, said.Overlap, said.Since, said.Problems
+	return v.draw(status, "subscription", "subscriptions", s)
+}
+
+// onSubscription does something with a subscription that is still in the state that the page showed.
+func onSubscription(act func(ctx context.Context, v *visit, id string) error) func(*visit) error {
+	return func(v *visit) error {
+		s, err := v.call().Subscriptions.Get(v.ctx(), v.r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		if v.form("state") != s.State {
+			return posthouse.Errorf(posthouse.CodeConflict, "the subscription is %s now", s.State)
+		}
+		return act(withNote(v.ctx(), v.form("note")), v, s.ID)
+	}
+}
+
+// rotateSubscription makes another signing secret, which is shown this once.
+func rotateSubscription(ctx context.Context, v *visit, id string) error {
+	said, overlap := subscriber{Overlap: v.form("overlap")}, overlapOf(v)
+	if overlap == nil {
+		said.Problems = problemAt("overlap", say("want_overlap", v.zh))
+		return drawSubscription(v, http.StatusUnprocessableEntity, said)
+	}
+	made, err := v.call().Subscriptions.Rotate(ctx, id, overlap)
+	if err != nil {
+		return err
+	}
+	said.Secret = made.Secret
+	return drawSubscription(v, http.StatusOK, said)
+}
+
+// replaySubscription has an address told again of what happened since an instant.
+func replaySubscription(ctx context.Context, v *visit, id string) error {
+	said := subscriber{Since: v.form("since")}
+	since, ok := momentIn(v, said.Since)
+	switch {
+	case !ok || since.IsZero():
+		said.Problems = problemAt("since", say("want_time", v.zh))
+	case since.After(time.Now()):
+		said.Problems = problemAt("since", say("want_past", v.zh))
+	}
+	if len(said.Problems) == 0 {
+		_, err := v.call().Subscriptions.Replay(ctx, id, wire.ReplayEvents{Since: since})
+		if err == nil {
+			return v.goTo(v.at("subscriptions", id) + "?said=sub_replayed_said")
+		}
+		if said.Problems = refusalOf(err, "since"); said.Problems == nil {
+			return err
+		}
+	}
+	return drawSubscription(v, http.StatusUnprocessableEntity, said)
 }
 
 func subscriberOf(v *visit) (s subscriber, err error) {
@@ -116,28 +181,21 @@ func testSubscription(v *visit) error {
 
 // actOnSubscription does what a button of the page says, where the subscription is still in the state that the page showed.
 func actOnSubscription(action string) func(*visit) error {
-	return func(v *visit) error {
-		s, err := v.call().Subscriptions.Get(v.ctx(), v.r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		if v.form("state") != s.State {
-			return posthouse.Errorf(posthouse.CodeConflict, "the subscription is %s now", s.State)
-		}
-		ctx, api := withNote(v.ctx(), v.form("note")), v.call().Subscriptions
+	return onSubscription(func(ctx context.Context, v *visit, id string) (err error) {
+		api := v.call().Subscriptions
 		switch action {
 		case "pause":
-			err = api.Pause(ctx, s.ID)
+			err = api.Pause(ctx, id)
 		case "resume":
-			err = api.Resume(ctx, s.ID)
+			err = api.Resume(ctx, id)
 		case "delete":
-			if err = api.Delete(ctx, s.ID); err == nil {
+			if err = api.Delete(ctx, id); err == nil {
 				return v.goTo(v.at("subscriptions") + "?said=changed_said")
 			}
 		}
 		if err != nil {
 			return err
 		}
-		return v.goTo(v.at("subscriptions", s.ID) + "?said=changed_said")
-	}
+		return v.goTo(v.at("subscriptions", id) + "?said=changed_said")
+	})
 }

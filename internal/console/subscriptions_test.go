@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
@@ -54,6 +55,22 @@ func TestAnAddressIsToldAndTestedByItsPages(t *testing.T) {
 	}
 	if got := act("operator", "resume", "paused"); got.to() != one+"?said=changed_said" {
 		t.Errorf("it goes on: %d", got.status)
+	}
+	turned := h.ask("admin", one+"/rotate", url.Values{"state": {"active"}, "overlap": {"1h"}})
+	h.shows(turned.body, "whsec_", "shown this once", "1 h")
+	if turned.body == made.body || strings.Contains(h.page("admin", one), "whsec_") {
+		t.Error("the new secret is the old one, or is shown again")
+	}
+	h.shows(h.ask("admin", one+"/test", url.Values{}).body, ">taken<")
+	for form, want := range map[string]string{"soon": "want a day and a time", "": "want a day and a time", "2099-01-01T00:00": "want a time that has passed"} {
+		h.shows(h.ask("admin", one+"/replay", url.Values{"state": {"active"}, "since": {form}}).body, "<code>since</code>", want)
+	}
+	past := time.Now().Add(-time.Minute).Format("2006-01-02T15:04")
+	if got := h.ask("admin", one+"/replay", url.Values{"state": {"active"}, "since": {past}}); got.to() != one+"?said=sub_replayed_said" {
+		t.Errorf("it is told again: %d %s", got.status, got.body)
+	}
+	if got := act("operator", "rotate", "active"); got.status != http.StatusForbidden {
+		t.Errorf("an operator rotates: %d", got.status)
 	}
 	if got := act("admin", "delete", "active"); got.to() != at+"?said=changed_said" {
 		t.Errorf("it is deleted: %d", got.status)

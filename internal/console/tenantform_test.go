@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,4 +52,39 @@ func TestATenantIsMadeAndChangedByAForm(t *testing.T) {
 		t.Errorf("over another state: %d", late.status)
 	}
 	h.shows(late.body, "在此期间有人修改", "<code>ours</code>", `value="theirs"`)
+	h.keysAndDeletes(list)
+}
+
+// keysAndDeletes makes a tenant with its first key, gives it another, and deletes it once its name is typed and nothing is in the way.
+func (h *house) keysAndDeletes(list string) {
+	h.Helper()
+	made := h.ask("admin", "/console/t/default/new-tenant", url.Values{"name": {"shop"}, "key": {"1"}, "key.name": {"first"}})
+	first := found(h.TB, made.body, `data-copy="([^"]+)"`)
+	if status, body := h.status(first, "PUT", "/v1/channels/theirs", `{"driver":"discard"}`); status/100 != 2 {
+		h.Errorf("the first key: %d %s", status, body)
+	}
+	one := list + "/shop"
+	if page := h.page("admin", one); strings.Contains(page, first) {
+		h.Error("the key is shown again")
+	}
+	if got := h.ask("admin", one+"/keys", url.Values{"key.name": {"second"}, "scope": {"boss"}}); got.status != http.StatusUnprocessableEntity {
+		h.Errorf("a scope that there is not: %d", got.status)
+	}
+	h.shows(h.ask("admin", one+"/keys", url.Values{"key.name": {"second"}, "scope": {"send"}}).body, "second", "shown this once")
+	zh := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
+	h.shows(h.ask("admin", one+"/delete", url.Values{"typed": {"shops"}}, zh).body, "与名称不符", `value="shops"`)
+	refused := h.ask("admin", one+"/delete", url.Values{"typed": {"shop"}}, zh)
+	h.shows(refused.body, "请先删除，或勾选一并删除", "密钥: <strong>2</strong>", "渠道: <strong>1</strong>")
+	if got := h.ask("admin", one+"/delete", url.Values{"typed": {"shop"}, "force": {"1"}}); got.to() != list+"?said=changed_said" {
+		h.Errorf("it is deleted: %d %s", got.status, got.body)
+	}
+	if got := h.ask("admin", one, nil); got.status != http.StatusNotFound {
+		h.Errorf("what was deleted is there: %d", got.status)
+	}
+	if got := h.ask("other", "/console/t/other/tenants/other/delete", url.Values{"typed": {"other"}}); got.status/100 != 4 {
+		h.Errorf("an administrator of another tenant deletes it: %d", got.status)
+	}
+	if page := h.page("admin", list+"/default"); strings.Contains(page, "default/delete") {
+		h.Error("the tenant default can be deleted")
+	}
 }

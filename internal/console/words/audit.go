@@ -17,14 +17,14 @@ func auditWords() map[string]Word {
 		"channels": {"channel", "渠道"}, "accounts": {"account", "账号"}, "templates": {"template", "模板"}, "routes": {"route", "路由"}, "rosters": {"roster", "值班表"}, "users": {"directory", "通讯录"},
 		"campaigns": {"campaign", "群发任务"}, "deliveries": {"delivery", "投递"}, "messages": {"message", "消息"}, "decisions": {"bulk decision", "批量处理"}, "keys": {"key", "密钥"}, "people": {"person", "人员"},
 		"agents": {"phone", "发送端"}, "fronts": {"front", "接入端"}, "contents": {"content", "内容"}, "reminders": {"reminder", "提醒"}, "notifications": {"notification", "通知"}, "digests": {"digest", "汇总"}, "collections": {"collection", "一次汇总"}, "suppressions": {"suppression", "禁发名单"},
-		"outbox": {"outbox", "发件箱"}, "tenants": {"tenant", "租户"}, "presets": {"preset", "预设"},
+		"outbox": {"outbox", "发件箱"}, "subscriptions": {"subscription", "事件订阅"}, "tenants": {"tenant", "租户"}, "presets": {"preset", "预设"},
 	} {
 		all["audit_of_"+name] = w
 	}
 	for name, w := range map[string]Word{
 		"put": {"Stored", "保存"}, "create": {"Made", "新建"}, "delete": {"Deleted", "删除"}, "pause": {"Paused", "暂停"}, "resume": {"Resumed", "恢复"}, "test": {"Tested", "测试"}, "change": {"Changed", "修改"},
 		"start": {"Started", "启动"}, "cancel": {"Cancelled", "取消"}, "resolve": {"Resolved", "人工确认"}, "replay": {"Sent again", "重发"}, "recall": {"Recalled", "撤回消息"}, "undo": {"Undid", "撤回"}, "stop": {"Stopped", "停止"}, "reveal": {"Revealed", "查看"},
-		"revoke": {"Revoked", "吊销"}, "sign-in": {"Signed in", "登录"}, "members": {"Put people into", "导入成员"}, "repair": {"Repaired", "补发"}, "unschedule": {"Unscheduled", "取消定时"}, "import": {"Imported", "导入"},
+		"rotate": {"Rotated", "轮换"}, "link": {"Made a link for", "生成登录链接："}, "reset-totp": {"Turned one-time codes off for", "重置动态验证码："}, "sign-out": {"Ended the sessions of", "退出会话："}, "key": {"Made a key for", "新建密钥："}, "revoke": {"Revoked", "吊销"}, "sign-in": {"Signed in", "登录"}, "members": {"Put people into", "导入成员"}, "repair": {"Repaired", "补发"}, "unschedule": {"Unscheduled", "取消定时"}, "import": {"Imported", "导入"},
 		"drain": {"Drained", "排空"}, "reassign": {"Took back from", "收回"}, "ack": {"Acknowledged", "确认"}, "end": {"Ended", "结束"},
 	} {
 		all["audit_do_"+name] = w
