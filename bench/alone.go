@@ -40,6 +40,7 @@ func (h *house) alone(ctx context.Context, into *results) error {
 		{"campaigns", true, h.campaigns},
 		{"pages", false, h.pages},
 		{"processes", false, h.processes},
+		{"unskipped", false, h.unskipped},
 		{"pull claims", false, h.pullClaims},
 		{"pull-http", false, h.pullHTTP},
 		{"callbacks", false, h.callbacks},
