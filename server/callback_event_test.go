@@ -299,38 +299,63 @@ func TestFLEET_AStreamGoesOnBehindLastEventID(t *testing.T) {
 	}
 }
 
-// A button of a card whose key is ${ack_key} acknowledges the notification that its message is of, and no other.
+// robot configures an application of DingTalk's with a robot whose cards are told of.
+func (h *house) robot(name string) {
+	h.Helper()
+	h.put(posthouse.Channel{Name: name, Driver: "dingtalk_work", Config: map[string]any{
+		"url": h.sim.URL() + "/dingtalk_work", "api_url": h.sim.URL() + "/dingtalk_card", "token_from": "oauth2", "agent_id": "1045002", "app_key": "dingkey", "app_secret": "a-secret-of-ours",
+		"callback_route_key": "posthouse", "callback_secret": callbackToken,
+	}})
+	h.must(h.sim.CallBack(h.Context(), "dingtalk_card", simulator.Callback{URL: h.url + h.hook(name, ""), Token: callbackToken}))
+}
+
+// A button of a card that tells ${ack_key} back acknowledges the notification that its message is of, and no other.
 func TestAButtonOfACardAcknowledges(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		ctx := h.Context()
 		path := h.application("wecom", callbackKey)
 		h.must(h.sim.CallBack(ctx, "wecom", simulator.Callback{URL: h.url + path, Token: callbackToken, AESKey: callbackKey, Receiver: "ww1"}))
-		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"wecom"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
-		notice := func(user, key string) string {
-			sent, err := h.api.Messages.Send(ctx, posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: user}}, Content: &posthouse.Content{
-				Type: posthouse.TemplateContent, Extra: json.RawMessage(`{"card_type":"button_interaction","main_title":{"title":"Disk full"},"button_list":[{"text":"I have it","key":"` + key + `"}]}`),
-			}})
-			h.must(err)
-			id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
-			h.eventually("the card of "+user+" is sent", func() bool {
-				n, err := h.api.Notifications.Get(ctx, id)
+		h.robot("ding")
+		for _, c := range []struct {
+			channel, provider, extra string
+			looks                    float64 // at the address
+		}{
+			{"wecom", "wecom", `{"card_type":"button_interaction","main_title":{"title":"Disk full"},"button_list":[{"text":"I have it","key":"%s"}]}`, 1},
+			{"ding", "dingtalk_card", `{"cardTemplateId":"b4fd.schema","cardData":{"cardParamMap":{"title":"Disk full","ack_key":"%s"}}}`, 0},
+		} {
+			h.way("night-"+c.channel, posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{c.channel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+			notice := func(user, key string) string {
+				sent, err := h.api.Messages.Send(ctx, posthouse.Draft{Route: "night-" + c.channel, To: []posthouse.Recipient{{User: user, Address: user}}, Content: &posthouse.Content{
+					Type: posthouse.TemplateContent, Extra: json.RawMessage(fmt.Sprintf(c.extra, key)),
+				}})
 				h.must(err)
-				return len(n.Deliveries) == 1 && n.Deliveries[0].State == posthouse.Sent
+				id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+				h.eventually("the card of "+user+" is sent by "+c.channel, func() bool {
+					n, err := h.api.Notifications.Get(ctx, id)
+					h.must(err)
+					return len(n.Deliveries) == 1 && n.Deliveries[0].State == posthouse.Sent
+				})
+				return id
+			}
+			other, one := notice("li.na", "ack.of-nobody"), notice("wang.wei", "${ack_key}")
+			h.must(h.sim.Press(simulator.Press{Provider: c.provider, User: "li.na"}))
+			h.must(h.sim.Press(simulator.Press{Provider: c.provider, User: "wang.wei", Times: 3}))
+			n := h.turns(one, posthouse.NotificationAcknowledged)
+			if n.Ack.By != "wang.wei" || n.Ack.Via != posthouse.AckCard || !strings.Contains(string(n.Ack.Evidence), `"address":"wang.wei"`) {
+				h.Errorf("%s: the acknowledgement is %+v with %s", c.channel, n.Ack, n.Ack.Evidence)
+			}
+			h.eventually("all calls are answered", func() bool {
+				return h.metric(fmt.Sprintf(`posthouse_callbacks_total{channel=%q,outcome="taken"}`, c.channel))+h.metric(fmt.Sprintf(`posthouse_callbacks_total{channel=%q,outcome="repeated"}`, c.channel)) == 4+c.looks
 			})
-			return id
+			n, err := h.api.Notifications.Get(ctx, other)
+			h.must(err)
+			if n.State != posthouse.NotificationWaiting {
+				h.Errorf("%s: a key of nobody's has made a notification %s", c.channel, n.State)
+			}
 		}
-		other, one := notice("li.na", "ack.of-nobody"), notice("wang.wei", "${ack_key}")
-		h.must(h.sim.Press(simulator.Press{User: "li.na"}))
-		h.must(h.sim.Press(simulator.Press{User: "wang.wei", Times: 3}))
-		n := h.turns(one, posthouse.NotificationAcknowledged)
-		if n.Ack.By != "wang.wei" || n.Ack.Via != posthouse.AckCard || !strings.Contains(string(n.Ack.Evidence), `"address":"wang.wei"`) {
-			h.Errorf("the acknowledgement is %+v with %s", n.Ack, n.Ack.Evidence)
-		}
-		h.eventually("all calls are answered", func() bool { return h.metric(`posthouse_callbacks_total{channel="wecom",outcome="taken"}`) == 5 }) // with the look at the address
-		n, err := h.api.Notifications.Get(ctx, other)
-		h.must(err)
-		if n.State != posthouse.NotificationWaiting {
-			h.Errorf("a key of nobody's has made a notification %s", n.State)
+		// Whoever knows the address and no secret acknowledges nothing.
+		if status, _ := h.calls(http.MethodPost, h.hook("ding", ""), `{"type":"actionCallback"}`); status != http.StatusForbidden {
+			h.Errorf("a press that is not signed is answered with %d", status)
 		}
 	})
 }

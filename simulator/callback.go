@@ -49,10 +49,11 @@ type manner struct {
 	post  func(t *Callback, ctx context.Context, event string) error
 }
 
-// The manners of WeChat and WeCom, and of those who sign nothing and post JSON.
+// The manners of WeChat and WeCom, of those who sign nothing and post JSON, and of DingTalk.
 var (
 	inSignedXML = manner{(*Callback).check, (*Callback).post}
 	inPlainJSON = manner{post: (*Callback).postJSON}
+	inDingTalk  = manner{post: (*Callback).postDingTalk}
 	asMail      = manner{post: (*Callback).postMail} // a mailbox that hands on what it gets, with the token
 )
 
@@ -226,7 +227,7 @@ func (t *Callback) seal(text string) (string, error) {
 }
 
 // CallBack has a provider tell what becomes of messages from now on, after a look at the address where the provider makes one: wechat,
-// sms_aliyun and sms_tencent whether they arrived, wecom what members press on template cards (Press), and mail what recipients reply (Reply).
+// sms_aliyun and sms_tencent whether they arrived, wecom and dingtalk_card what is pressed on cards (Press), and mail what recipients reply (Reply).
 func (s *Simulator) CallBack(ctx context.Context, provider string, to Callback) error {
 	f, err := s.fake(provider)
 	if err != nil {

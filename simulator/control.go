@@ -33,6 +33,7 @@ func (p panel) routes() *http.ServeMux {
 		"DELETE /faults/{provider}": p.deleteFaults,
 		"PUT /callbacks/{provider}": p.putCallback,
 		"POST /wecom/press":         p.pressCard,
+		"POST /press/{provider}":    p.pressCard,
 		"POST /replies/{provider}":  p.replyTo,
 		"GET /messages":             p.listMessages,
 		"DELETE /messages":          p.deleteMessages,

@@ -25,7 +25,7 @@ func TestFaultsAreSetShownAndCleared(t *testing.T) {
 		t.Errorf("GET: got %s\nwant %s", got.body, body)
 	}
 	all := decode[map[string]Behaviour](t, call(t, "GET", url+"/faults", "").body)
-	if got := slices.Sorted(maps.Keys(all)); !cmp.Equal(got, []string{"apns", "dingtalk", "dingtalk_robot", "dingtalk_work", "fcm", "feishu", "generic", "huawei", "mail", "oa", "phones", "sms_aliyun", "sms_tencent", "tianyuan", "webhook", "wechat", "wechat_subscribe", "wecom", "wecom_robot", "zhaohu"}) || len(all["oa"].Faults) != 2 {
+	if got := slices.Sorted(maps.Keys(all)); !cmp.Equal(got, []string{"apns", "dingtalk", "dingtalk_card", "dingtalk_robot", "dingtalk_work", "fcm", "feishu", "generic", "huawei", "mail", "oa", "phones", "sms_aliyun", "sms_tencent", "tianyuan", "webhook", "wechat", "wechat_subscribe", "wecom", "wecom_robot", "zhaohu"}) || len(all["oa"].Faults) != 2 {
 		t.Errorf("GET /faults: got %+v", all)
 	}
 	if got := call(t, "DELETE", url+"/faults/oa", ""); got.status != 204 {

@@ -54,9 +54,13 @@ type (
 	personDay struct{ user, day string }
 )
 
-func dingtalkWork() provider {
+func newNotices() *notices {
 	n := new(notices)
 	n.forget()
+	return n
+}
+
+func dingtalkWork(n *notices) provider {
 	return provider{
 		name: "dingtalk_work", title: "DingTalk work notification", titleZH: "钉钉工作通知",
 		path: "/dingtalk_work/topapi/message/corpconversation/asyncsend_v2",

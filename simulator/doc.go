@@ -100,6 +100,13 @@
 //	33012 all unknown_user   41049 all refused_content   40035 malformed   45002 too long   90018 too_fast, 20 calls a second   -1 busy   40014, 41001, 42001 token
 //	later: invalid_user_id_list, or 1430002 refused_content   143103 too_fast   143105 often   143106 the same
 //
+// dingtalk_card, 钉钉互动卡片: POST /dingtalk_card/v1.0/card/instances/createAndDeliver takes a card for the conversation of one person with a robot.
+// Tokens are those of dingtalk_work, also by POST /dingtalk_card/v1.0/oauth2/accessToken. POST /dingtalk_card/v1.0/card/callbacks/register keeps the
+// address that is told what is pressed (Press), signed as DingTalk does with the apiSecret; PUT /callbacks/dingtalk_card does it too. Of the card's
+// template, which DingTalk keeps, it knows nothing: a button tells back one variable of the card.
+//
+//	400 param.userIdNotExist unknown_user   400 param.contentUnsafe refused_content   400 param.invalid malformed   403 Forbidden.AccessDenied.QpsLimitForAppkeyAndApi too_fast   500 system.busy busy   400 InvalidAuthentication token
+//
 // wecom, 企业微信应用消息: POST /wecom/cgi-bin/message/send takes every type of message for up to 1000 members, 100
 // departments and 100 tags. Tokens are given by GET /wecom/cgi-bin/gettoken to any corporation with a secret that does not
 // begin with "wrong", and taken back by DELETE /wecom/tokens; POST /wecom/cgi-bin/media/upload takes files. Those who are not

@@ -124,6 +124,7 @@ type reply struct {
 
 // table lists the providers, in the order pages show them.
 func table(gone context.Context, o Options, phones *phones) []provider {
+	notices := newNotices()
 	return []provider{
 		{"tianyuan", "Tianyuan", "天元", "/tianyuan/api/message/send", "ty", readTianyuan, always200, answerTianyuan, nil},
 		{"zhaohu", "Zhaohu", "招呼", "/zhaohu/im/v1/notify", "zh", readZhaohu, always200, answerZhaohu, nil},
@@ -132,7 +133,8 @@ func table(gone context.Context, o Options, phones *phones) []provider {
 		{"webhook", "Webhook", "Webhook", "/webhook/", "wh", webhookReader(o.WebhookSecrets), statusOr(200), answerPlainly, nil},
 		dingtalkGateway(),
 		dingtalkRobot(o),
-		dingtalkWork(),
+		dingtalkWork(notices),
+		dingtalkCard(notices, newCaller(gone, inDingTalk)),
 		wecomApp(newCaller(gone, inSignedXML)),
 		wecomRobot(),
 		wechatTemplate(newCaller(gone, inSignedXML)),

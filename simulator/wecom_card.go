@@ -13,16 +13,19 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Press is what a member does with a template card of an application: the button that is pressed, and what was chosen before.
+// Press is what a member does with a card of an application: the button that is pressed, and what was chosen before.
 type Press struct {
-	User string `json:"user"`
-	// Key is that of a button, or of an entry of the card's menu. Defaults to the card's first button.
+	// Provider is wecom or dingtalk_card. Defaults to wecom.
+	Provider string `json:"provider"`
+	User     string `json:"user"`
+	// Key is that of a button, or of an entry of the card's menu; at DingTalk, whose templates have the buttons, the variable of the card that
+	// the button tells back. Defaults to the card's first button, or to the variable ack_key.
 	Key string `json:"key"`
-	// TaskID names the card. Defaults to the member's newest one.
+	// TaskID names the card: by its task id, or its outTrackId. Defaults to the member's newest one.
 	TaskID string `json:"task_id"`
 	// Selected are the ids of what was chosen, by the key of their list. Defaults to nothing.
 	Selected map[string][]string `json:"selected"`
-	// Times is how often WeCom tells it, as it does where it is not answered in time, signed anew each time. Defaults to once.
+	// Times is how often the provider tells it, as WeCom does where it is not answered in time, signed anew each time. Defaults to once.
 	Times int `json:"times"`
 }
 
@@ -62,17 +65,24 @@ func (c *wecomTemplate) keys() (buttons, menu []string) {
 	return buttons, menu
 }
 
-// Press has a member press a button of a template card, of which WeCom tells by the callback that CallBack has set.
+// Press has a member press a button of a card, of which the provider tells by the callback that CallBack has set.
 func (s *Simulator) Press(p Press) error {
-	f, err := s.fake("wecom")
+	p.Provider = cmp.Or(p.Provider, "wecom")
+	if p.Provider != "wecom" && p.Provider != "dingtalk_card" {
+		return posthouse.Errorf(posthouse.CodeInvalid, "provider is %q: cards are pressed at wecom and dingtalk_card", p.Provider)
+	}
+	f, err := s.fake(p.Provider)
 	if err != nil {
 		return err
 	}
 	if !f.more.back.calls() {
-		return posthouse.Errorf(posthouse.CodeConflict, "WeCom calls nobody back: PUT /callbacks/wecom first")
+		return posthouse.Errorf(posthouse.CodeConflict, "%s calls nobody back: PUT /callbacks/%s first", f.title, p.Provider)
 	}
 	if p.Times = cmp.Or(p.Times, 1); p.Times < 0 || p.Times > mostTold {
 		return posthouse.Errorf(posthouse.CodeInvalid, "times is %d: want 1 to %d", p.Times, mostTold)
+	}
+	if p.Provider != "wecom" {
+		return s.pressInteractive(f, &p)
 	}
 	card, agent, found := s.cardOf(&p)
 	if !found {
@@ -148,6 +158,7 @@ func (p panel) pressCard(w http.ResponseWriter, r *http.Request) error {
 	if err := json.Unmarshal(body, &press); err != nil {
 		return posthouse.Errorf(posthouse.CodeInvalid, "the body is no press: %w", err)
 	}
+	press.Provider = r.PathValue("provider")
 	if err := p.Press(press); err != nil {
 		return err
 	}

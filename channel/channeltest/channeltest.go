@@ -46,6 +46,8 @@ type Case struct {
 	Address func(url string) string
 	// Same are other ways to write the address of Address: the channel keeps all of them as one. Defaults to none.
 	Same []string
+	// Content is what is sent. Defaults to a title and a text.
+	Content posthouse.Content
 	// Accept answers a request as the provider does on success. Defaults to 200 and {}.
 	Accept http.HandlerFunc
 	// Aside answers calls that send nothing, such as fetching a token, and reports whether the

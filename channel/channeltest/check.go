@@ -151,12 +151,16 @@ func (c Case) outgoing(url string, n int) channel.Outgoing {
 	if c.Address != nil {
 		address = c.Address(url)
 	}
+	content := posthouse.Content{Title: "值班提醒", Text: "Please call back.\n请回电 \"今天\"。"}
+	if !c.Content.IsZero() {
+		content = c.Content
+	}
 	id := posthouse.NewID()
 	delivery := posthouse.DeliveryID(id, n)
 	return channel.Outgoing{
 		Tenant: "t1", Channel: "c1", Account: "a1", Message: id, Delivery: delivery,
 		Recipient: posthouse.Recipient{User: fmt.Sprintf("u%d", n), Address: address, Type: "branch"},
-		Content:   posthouse.Content{Title: "值班提醒", Text: "Please call back.\n请回电 \"今天\"。"},
+		Content:   content,
 		Kind:      "duty", Ref: "2026-10-01", Priority: posthouse.Normal, Template: "notice",
 		Payload: []byte(`{"amount":12.5,"name":"王芳"}`), IdemKey: delivery, Attempt: 1,
 	}

@@ -81,6 +81,20 @@ func TestContractOfWorkNotifications(t *testing.T) {
 	}
 }
 
+const delivered = `{"success":true,"result":{"outTrackId":"t","deliverResults":[{"spaceType":"IM_ROBOT","spaceId":"u","success":true,"carrierId":"4v+AzUEDuC0dKuO"}]}}`
+
+func TestContractOfCards(t *testing.T) {
+	kind := dingtalk.Work()
+	kind.MaxBatch, kind.Shares = 1, nil // each card has a call of its own
+	channeltest.Run(t, channeltest.Case{
+		Type: kind, Config: cardConfig, Content: cardContent(""),
+		Accept:  channeltest.Reply(200, delivered),
+		Aside:   giveToken,
+		Secrets: []string{appSecret, accessToken, cardSecret},
+		Classes: aPage,
+	})
+}
+
 func workConfig(url string) map[string]any {
 	return map[string]any{
 		"url": url, "api_url": url, "agent_id": "1234567890", "app_key": "dingkey", "app_secret": appSecret, "format": "markdown", "time_line": true,

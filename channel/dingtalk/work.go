@@ -1,6 +1,7 @@
 package dingtalk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -100,15 +101,19 @@ func Work() channel.Type {
 	return channel.Type{
 		Name:  "dingtalk_work",
 		Title: "DingTalk work notification", TitleZH: "钉钉工作通知",
-		Doc:          "Sends work notifications of an enterprise's application, and asks DingTalk later whom they reached.",
-		DocZH:        "以企业内部应用的名义发送工作通知，并在稍后向钉钉查询送达结果。",
-		Fields:       workFields(),
-		MaxBatch:     workBatch,
-		Shares:       func(_ posthouse.Content, address string) bool { return address != "" },
+		Doc:      "Sends work notifications and interactive cards of an enterprise's application, and asks DingTalk later whom the notifications reached.",
+		DocZH:    "以企业内部应用的名义发送工作通知和互动卡片，工作通知稍后向钉钉查询送达结果。",
+		Fields:   workFields(),
+		MaxBatch: workBatch,
+		Shares: func(c posthouse.Content, address string) bool {
+			return address != "" && c.Kind() != posthouse.TemplateContent
+		},
 		OwnAddresses: true,
+		Callbacks:    true,
 		Timeout:      10 * time.Second,
 		Limits:       []posthouse.Limit{{Max: workPerMinute, Per: posthouse.Duration(time.Minute)}},
 		Check:        checkWork,
+		Content:      workContent,
 		Open:         openWork,
 	}
 }
@@ -141,10 +146,24 @@ func workFields() []channel.Field {
 	}, {
 		Name: "api_url", Kind: channel.KindURL, Default: "https://api.dingtalk.com", Label: "API URL", LabelZH: "新版接口地址",
 		Help: "Where the newer interface is.", HelpZH: "新版接口所在地址。",
+	}, {
+		Name: "robot_code", Kind: channel.KindString, Account: true, Label: "Robot code", LabelZH: "机器人编码（robotCode）",
+		Help: "Of the robot that brings interactive cards. Defaults to the AppKey, as robots of an enterprise's own applications have it.", HelpZH: "发送互动卡片的机器人；默认取 AppKey，企业内部应用的机器人即是如此。",
+	}, {
+		Name: "callback_route_key", Kind: channel.KindString, Account: true, Label: "Callback route key", LabelZH: "卡片回调 callbackRouteKey",
+		Help:   "The callbackRouteKey under which this channel's callback address is registered at DingTalk. Without one no button of a card is told.",
+		HelpZH: "本渠道的回调地址在钉钉注册时所用的 callbackRouteKey；不填则卡片按钮不会回调。",
+	}, {
+		Name: "callback_secret", Kind: channel.KindSecret, Account: true, Label: "Callback secret", LabelZH: "卡片回调 apiSecret",
+		Help:   "The apiSecret of that registration. It signs what is pressed; without one nothing is taken.",
+		HelpZH: "注册回调地址时填写的 apiSecret，用于校验签名；不填则不接收回调。",
 	}}
 }
 
 func checkWork(c channel.Config) []posthouse.Problem {
+	if c.String("callback_route_key") != "" && c.String("callback_secret") == "" {
+		return []posthouse.Problem{{Path: "callback_secret", Message: "is required with callback_route_key: it signs what is pressed on cards"}}
+	}
 	if _, err := strconv.ParseInt(c.String("agent_id"), 10, 64); err != nil && c.Has("agent_id") {
 		return []posthouse.Problem{{Path: "agent_id", Message: "is not a number; give the application's AgentId"}}
 	}
@@ -153,7 +172,7 @@ func checkWork(c channel.Config) []posthouse.Problem {
 
 type work struct {
 	client   *channel.Client
-	url      *url.URL
+	url, api *url.URL
 	header   http.Header
 	agent    json.Number
 	markdown bool
@@ -161,6 +180,8 @@ type work struct {
 	await    time.Duration
 	codes    map[string]posthouse.Class
 	access   *access.Access
+
+	robot, routeKey, callbackSecret string // of cards
 }
 
 func openWork(c channel.Config, env channel.Env) (channel.Driver, error) {
@@ -168,12 +189,16 @@ func openWork(c channel.Config, env channel.Env) (channel.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	api, err := url.Parse(c.String("api_url"))
+	if err != nil {
+		return nil, err
+	}
 	w := &work{
-		url: target, header: http.Header{"Content-Type": {"application/json"}}, agent: json.Number(c.String("agent_id")),
+		url: target, api: api, robot: cmp.Or(c.String("robot_code"), c.String("app_key")), routeKey: c.String("callback_route_key"), callbackSecret: c.String("callback_secret"), header: http.Header{"Content-Type": {"application/json"}}, agent: json.Number(c.String("agent_id")),
 		markdown: c.String("format") == "markdown", timeLine: c.Bool("time_line"), await: c.Duration("receipt_after"),
 		codes: env.Codes,
 	}
-	w.client = channel.NewClient(env, channel.ClientOptions{Secrets: []string{c.String("app_secret")}})
+	w.client = channel.NewClient(env, channel.ClientOptions{Secrets: nonEmpty(c.String("app_secret"), w.callbackSecret)})
 	tokens, err := newTokenSource(c, w.client)
 	by := []string{c.String("url"), c.String("api_url"), c.String("token_from"), c.String("app_secret")}
 	w.access = access.New(env, strings.Join([]string{env.Tenant, env.Channel, c.String("app_key")}, "/"), "dingtalk "+c.String("url"), by, tokens.fetch)
@@ -188,8 +213,15 @@ func (w *work) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 	return w.SendBatch(ctx, []channel.Outgoing{out})[0]
 }
 
-// SendBatch makes one call for all.
+// SendBatch makes one call for all, and one for each card.
 func (w *work) SendBatch(ctx context.Context, outs []channel.Outgoing) []channel.Result {
+	if outs[0].Content.Kind() == posthouse.TemplateContent {
+		results := make([]channel.Result, len(outs))
+		for i := range outs {
+			results[i] = w.sendCard(ctx, outs[i])
+		}
+		return results
+	}
 	message := errcode.Encoded(w.message(outs[0].Content, time.Now()))
 	if len(message) > workBytes {
 		return slices.Repeat([]channel.Result{{

@@ -29,8 +29,8 @@ func simulateCommand(sh *shell.Shell) *cobra.Command {
 	f := &simulate{Shell: sh}
 	cmd := &cobra.Command{
 		Use: "simulate", Short: "Play the providers that messages are sent to",
-		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic, webhook and three kinds of DingTalk
-(钉钉): dingtalk (a gateway), dingtalk_robot and dingtalk_work; WeCom (企业微信): wecom and wecom_robot; WeChat (微信): wechat
+		Long: `Play providers over HTTP: tianyuan (天元), zhaohu (招呼), oa, generic, webhook and four kinds of DingTalk
+(钉钉): dingtalk (a gateway), dingtalk_robot, dingtalk_work and dingtalk_card; WeCom (企业微信): wecom and wecom_robot; WeChat (微信): wechat
 and wechat_subscribe; the phones of sender apps, which posthouse agent run --phone tells what to send; a mail server, with --mail; text messages by sms_aliyun and
 sms_tencent, whose access keys have the secret simulated-secret; feishu, fcm, apns and huawei, whose keys it hands out; and every preset at /presets/NAME. Nothing it takes goes any further. Its page shows what arrived and makes it fail in every way
 a provider can; recipients with names such as busy-twice, lost-answer or fail-recipient fail by themselves, on phones also
