@@ -152,6 +152,31 @@ var backlogPassed = []overlay.Edit{{
 	New:  "\t\t\tif due && s.age < 0 {\n",
 }}
 
+// answeredTwice has a word that is told again mean what waits by then.
+var answeredTwice = []overlay.Edit{{
+	File: "internal/front/ack/answer.go",
+	Old:  "		if again(n.Ack, in) {\n",
+	New:  "		if again(n.Ack, in) && d.ID == \"\" {\n",
+}}
+
+// goesOnAcknowledged keeps looking at a notification that was acknowledged, and begins its next step.
+var goesOnAcknowledged = []overlay.Edit{{
+	File: "internal/route/advance.go",
+	Old:  "n.State, n.Reason, n.NextAt = posthouse.NotificationAcknowledged, \"\", time.Time{}\n",
+	New:  "n.State, n.Reason = posthouse.NotificationAcknowledged, \"\"\n",
+}, {
+	File: "internal/route/router.go",
+	Old:  "	if n.State != posthouse.NotificationWaiting {\n		n.NextAt = time.Time{}\n",
+	New:  "	if n.State != posthouse.NotificationWaiting && n.Ack == nil {\n		n.NextAt = time.Time{}\n",
+}}
+
+// confirmedUnwritten answers a provider that all is taken, whatever could be written.
+var confirmedUnwritten = []overlay.Edit{{
+	File: "internal/callback/desk.go",
+	Old:  "it is asked to come again\", \"error\", err)\n		return failed\n",
+	New:  "it is asked to come again\", \"error\", err)\n",
+}}
+
 // capKept keeps counting what a provider has refused against its recipient's cap.
 var capKept = []overlay.Edit{{
 	File: "internal/engine/deliveries.go",
@@ -225,6 +250,9 @@ var explored = []struct {
 	{"a text that keeps who was cancelled", schedules + "digest$", "a collection's text has its members", textKept},
 	{"a member leaves a text that is being sent", schedules + "digest$", "sent is said of what the provider has accepted", leavesTooLate},
 	{"two texts of a collection", schedules + "digest$", "a transaction succeeds", planOverwritten},
+	{"an answer that is told again acknowledges another one", schedules + "answers_of_two$", "an answer acknowledges at most one notification, once", answeredTwice},
+	{"a route that goes on after an acknowledgement", schedules + "answers$", "an acknowledged notification starts no further step", goesOnAcknowledged},
+	{"an acknowledgement confirmed before it is written", schedules + "answers$", "an acknowledgement that was confirmed to the provider is stored", confirmedUnwritten},
 	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},
 }
 

@@ -90,7 +90,7 @@ func (l *Links) Answered(ctx context.Context, tenant, name string, in channel.In
 		in.Text = ""
 	}
 	return l.acknowledge(ctx, d.Tenant, d.Notification, by, vias[in.Way], map[string]string{
-		"channel": d.Channel, "delivery": d.ID, "address": in.Address, "text": in.Text, "at": in.At.UTC().Format(time.RFC3339), "id": in.ID,
+		"channel": d.Channel, "delivery": d.ID, "address": in.Address, "text": in.Text, "at": writtenAt(&in), "id": in.ID,
 	})
 }
 
@@ -114,7 +114,8 @@ func (l *Links) named(ctx context.Context, log *slog.Logger, tenant, name string
 
 // meant is the delivery that a text message answers, which names none: of the notifications that were sent to its number before it was
 // written and are not acknowledged, the one with its code; without a code, the only one that waits. nil where that is none, or several: a
-// word too few leads to the next step, and one that is guessed lets an alarm rest.
+// word too few leads to the next step, and one that is guessed lets an alarm rest. nil also where it has acknowledged one: a provider that
+// has not heard our answer tells it again, and by then another notification may be the only one that waits.
 func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code string, in *channel.Inbound) (meant *posthouse.Delivery, err error) {
 	ids, err := l.Sent.Answerable(ctx, tenant, name, in.Address, mostMeant)
 	if err != nil {
@@ -130,7 +131,7 @@ func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code 
 			return nil, err
 		}
 		// Providers write whole seconds. One that tells an answer again tells its old time, so that it means nothing that was sent since.
-		if found[d.Notification] != nil || d.Attempts == 0 || in.At.Add(time.Second).Before(d.CreatedAt) || code != "" && code != Code(d.Notification) {
+		if found[d.Notification] != nil || d.Attempts == 0 || in.At.Add(time.Second).Before(leftAt(&d)) || code != "" && code != Code(d.Notification) {
 			continue
 		}
 		n, err := l.Book.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, d.Notification)
@@ -139,6 +140,10 @@ func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code 
 		}
 		if err != nil {
 			return nil, err
+		}
+		if again(n.Ack, in) {
+			log.Info("an answer by text message was told again: it has acknowledged already", "notification", d.Notification)
+			return nil, nil
 		}
 		if n.Ack == nil && n.Reason != "cancelled" && (code != "" || n.State == posthouse.NotificationWaiting) {
 			found[d.Notification], meant = &d, &d
@@ -150,6 +155,31 @@ func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code 
 	}
 	return meant, nil
 }
+
+// leftAt is when a delivery first left, as far as that is known. It may have waited for long before: for quiet hours, a limit or a pause.
+func leftAt(d *posthouse.Delivery) time.Time {
+	for _, at := range []time.Time{d.FirstStartAt, d.StartedAt} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return d.CreatedAt
+}
+
+// again reports whether an answer is the one by which a notification was acknowledged.
+func again(by *posthouse.Acknowledgement, in *channel.Inbound) bool {
+	if by == nil || by.Via != vias[in.Way] {
+		return false
+	}
+	var was struct{ ID, At, Text string }
+	if json.Unmarshal(by.Evidence, &was) != nil {
+		return false
+	}
+	return was.ID == in.ID && was.At == writtenAt(in) && was.Text == in.Text
+}
+
+// writtenAt is when an answer was written, as it is kept.
+func writtenAt(in *channel.Inbound) string { return in.At.UTC().Format(time.RFC3339) }
 
 // acknowledge writes down the first word about a notification that was not cancelled. One that was pruned is passed over.
 func (l *Links) acknowledge(ctx context.Context, tenant, notification, by string, via posthouse.AckVia, evidence map[string]string) error {

@@ -217,3 +217,44 @@ func TestATextMessageMeansOneNotification(t *testing.T) {
 		}
 	}
 }
+
+// An answer that its provider tells again acknowledges no second notification, also where another one is the only one that waits by then. Another
+// answer of the same person does.
+func TestAnAnswerThatIsToldAgainAcknowledgesNoOther(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 28, 3, 0, 0, 0, time.UTC)
+	const number = "+8613800138000"
+	texted := func(id, notification string) posthouse.Delivery {
+		d := posthouse.Delivery{ID: id, Tenant: "t1", Channel: "sms", Notification: notification, Attempts: 1, CreatedAt: at, FirstStartAt: at}
+		d.User, d.Address = "li.na", number
+		return d
+	}
+	deliveries := sent{"D1": texted("D1", "N1"), "D2": texted("D2", "N2")}
+	book := shelf{"N1": {ID: "N1", State: posthouse.NotificationWaiting}, "N2": {ID: "N2", State: posthouse.NotificationTold}}
+	l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Book: book}
+	answer := func(id string, after time.Duration) {
+		t.Helper()
+		if err := l.Answered(t.Context(), "t1", "sms", channel.Inbound{Way: channel.InboundSMS, Text: "1", Address: number, ID: id, At: at.Add(after)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer("7", time.Minute)
+	if book["N1"].Ack == nil || book["N2"].Ack != nil {
+		t.Fatalf("acknowledged: %+v, want N1", book)
+	}
+	n := book["N1"]
+	n.State = posthouse.NotificationAcknowledged
+	book["N1"], book["N2"] = n, posthouse.Notification{ID: "N2", State: posthouse.NotificationWaiting}
+	if answer("7", time.Minute); book["N2"].Ack != nil {
+		t.Error("an answer that was told again has acknowledged another notification")
+	}
+	late := deliveries["D2"]
+	late.FirstStartAt = at.Add(time.Hour) // it was made before the answer, and has waited
+	deliveries["D2"] = late
+	if answer("8", time.Minute); book["N2"].Ack != nil {
+		t.Error("an answer has acknowledged what was sent after it was written")
+	}
+	if answer("9", 2*time.Hour); book["N2"].Ack == nil {
+		t.Error("another answer acknowledges nothing")
+	}
+}

@@ -30,16 +30,17 @@ const (
 	segments
 	campaigns // which no step changes
 	plans
-	dedup   // the open collection of each key
-	events  // of the last transaction alone
-	tidings // what followers are told of notifications, by the last transaction alone
+	dedup      // the open collection of each key
+	events     // of the last transaction alone
+	tidings    // what followers are told of notifications, by the last transaction alone
+	answerable // which deliveries an answer to a number may mean; follows from the messages
 	tables
 )
 
 var tableNames = [tables]string{
 	"posthouse_meta", "posthouse_messages", "posthouse_due", "posthouse_flights", "posthouse_sent", "posthouse_queue", "posthouse_settled",
 	"posthouse_lines", "posthouse_segments", "posthouse_campaigns", "posthouse_plans", "posthouse_dedup", "posthouse_transitions",
-	"posthouse_callback_events",
+	"posthouse_callback_events", "posthouse_answerable",
 }
 
 // rows are the contents of the tables. Rows are never changed in place once a state has them.

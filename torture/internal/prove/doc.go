@@ -9,6 +9,7 @@
 //	database.go  the store on SQLite: a state is loaded, a transaction run, the rows read back
 //	steps.go     what may happen next in a state
 //	routes.go    a notification beside them: its planner, what people and providers say of it, and its laws
+//	answers.go   what people answer, as providers tell it: once, again, to two processes; and its laws
 //	digests.go   a digest beside them: who comes to it, its collections, and its laws
 //	laws.go      what must hold in each state, and of each transaction
 //	search.go    breadth first, so that a violation comes with its shortest schedule

@@ -153,6 +153,9 @@ func (m *model) judge(before *world, mv *move) *violation {
 	if len(after.starts) > 1 {
 		return broken(lawWindow, "%d began within %s", len(after.starts), m.scene.every)
 	}
+	if v := m.judgeAnswers(before, after, was, is); v != nil {
+		return v
+	}
 	if v := m.judgeNotification(before, after, is); v != nil {
 		return v
 	}
@@ -314,7 +317,7 @@ func (m *model) rests(w *world) bool {
 		}
 	}
 	for p := range w.procs {
-		if len(w.procs[p].attempts) > 0 {
+		if len(w.procs[p].attempts) > 0 || w.unheard() {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -32,7 +33,18 @@ func (s *scene) routed() bool { return len(s.route.Steps) > 0 }
 // beginRoute stores the scene's notification as a message by its route makes it.
 func (m *model) beginRoute() error {
 	m.db.SetNotified(route.Law{})
-	id := posthouse.MessageID(m.first[0])
+	for i := 0; i < len(m.first); i += m.share() {
+		if err := m.beginNotification(posthouse.MessageID(m.first[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share is how many messages each notification has at most.
+func (m *model) share() int { return len(m.first) / max(1, m.scene.notices) }
+
+func (m *model) beginNotification(id string) error {
 	d := posthouse.Draft{Route: "r", To: []posthouse.Recipient{{User: "u0", Address: "a0"}}, Content: &posthouse.Content{Text: "你好"}}
 	req := &intake.Request{Tenant: tenant, Caller: work.Caller{Sight: work.SeeAll()}}
 	routed, _, err := m.router("").Begin(m.ctx, req, id, &d, epoch0, &draft.Problems{})
@@ -112,15 +124,15 @@ func (m *model) compose(proc *process) error {
 	if err != nil {
 		return err
 	}
-	next := ""
-	if n := len(was.Deliveries); n < len(m.first) {
-		next = posthouse.MessageID(m.first[n])
+	next, begun := "", slices.Index(m.first, p.ID)+len(was.Deliveries)
+	if len(was.Deliveries) < m.share() {
+		next = posthouse.MessageID(m.first[begun])
 	}
 	drafts, after, err := m.router(next).Compose(m.ctx, p, epoch0)
 	if err == nil {
 		sub := &work.Submission{Tenant: tenant, Endpoint: "plans", KeyTTL: time.Hour, Plans: []work.Plan{after}}
 		for i := range drafts {
-			e := m.entry(len(was.Deliveries) + i)
+			e := m.entry(begun + i)
 			e.Message.Notification, e.Message.Step, e.Message.FallbackOf = drafts[i].Notification, drafts[i].Step, drafts[i].FallbackOf
 			e.Deliveries[0].Notification, e.Deliveries[0].Epoch = drafts[i].Notification, proc.epoch
 			sub.Entries = append(sub.Entries, e)
@@ -167,6 +179,19 @@ func (m *model) hears(w *world, p int, write writer) {
 	}
 }
 
+// notices are the plans of a state, and notice is one of them.
+func (m *model) notices(w *world) (list []work.Plan) {
+	for _, row := range w.rows[plans] {
+		list = append(list, m.planOf(row))
+	}
+	return list
+}
+
+func (m *model) notice(w *world, id string) work.Plan {
+	list := m.notices(w)
+	return list[slices.IndexFunc(list, func(p work.Plan) bool { return p.ID == id })]
+}
+
 // planOf is the plan in a row.
 func (m *model) planOf(row []any) work.Plan {
 	return work.Plan{ID: m.db.word(plans, row, "id"), Tenant: tenant, Doc: []byte(m.db.word(plans, row, "doc")), Version: m.db.number(plans, row, "version")}
@@ -177,9 +202,25 @@ func (m *model) judgeNotification(before, after *world, is map[string]stand) *vi
 	if !m.scene.routed() {
 		return nil
 	}
-	n, way, err := route.Followed(m.planOf(after.rows[plans][0]))
+	turns := 0
+	for _, now := range m.notices(after) {
+		v, turned := m.judgePlan(m.notice(before, now.ID), now, after, is)
+		if v != nil {
+			return v
+		}
+		turns += turned
+	}
+	if news := len(after.rows[tidings]); news != turns {
+		return broken(lawNews, "%d notifications are in a new state, and followers are told of %d", turns, news)
+	}
+	return nil
+}
+
+// judgePlan asks the laws of one notification, and counts its new state.
+func (m *model) judgePlan(before, after work.Plan, w *world, is map[string]stand) (v *violation, turned int) {
+	n, way, err := route.Followed(after)
 	if err != nil {
-		return broken(lawHears, "%v", err)
+		return broken(lawHears, "%v", err), 0
 	}
 	proof := ""
 	for _, d := range n.Deliveries {
@@ -189,33 +230,33 @@ func (m *model) judgeNotification(before, after *world, is map[string]stand) *vi
 			said = posthouse.Pending
 		}
 		if said != d.State {
-			return broken(lawHears, "it says that %s is %s, and its row is %s", m.short(d.ID), d.State, s.state)
+			return broken(lawHears, "it says that %s is %s, and its row is %s", m.short(d.ID), d.State, s.state), 0
 		}
 		until := way.Steps[d.Step-1].Until
 		if said == posthouse.Delivered && until != posthouse.ProofAcknowledged || said == posthouse.Sent && until == posthouse.ProofSent {
 			proof = d.ID
 		}
 	}
-	was, err := route.Read(m.planOf(before.rows[plans][0]))
+	was, err := route.Read(before)
 	switch {
 	case err != nil:
-		return broken(lawHears, "%v", err)
+		return broken(lawHears, "%v", err), 0
 	case proof != "" && n.State == posthouse.NotificationWaiting:
-		return broken(lawTold, "%s proves it, and it waits", m.short(proof))
+		return broken(lawTold, "%s proves it, and it waits", m.short(proof)), 0
 	case proof == "" && n.State == posthouse.NotificationTold:
-		return broken(lawTold, "it is told, and no delivery proves it")
+		return broken(lawTold, "it is told, and no delivery proves it"), 0
 	case was.State == posthouse.NotificationAcknowledged && n.State != was.State:
-		return broken(lawTold, "it was acknowledged, and is %s", n.State)
+		return broken(lawTold, "it was acknowledged, and is %s", n.State), 0
 	}
-	if news := len(after.rows[tidings]); (n.State != was.State) != (news == 1) || news > 1 {
-		return broken(lawNews, "it was %s and is %s, and followers are told of it %d times", was.State, n.State, news)
+	if n.State != was.State {
+		turned = 1
 	}
 	for _, d := range n.Deliveries {
 		if n.State != posthouse.NotificationWaiting && is[d.ID].state == posthouse.Pending && (proof == "" || d.Step != m.stepOf(&n, proof)) {
-			return broken(lawStops, "it is %s, and %s may begin", n.State, m.short(d.ID))
+			return broken(lawStops, "it is %s, and %s may begin", n.State, m.short(d.ID)), 0
 		}
 	}
-	return m.judgeTold(after, &way)
+	return m.judgeTold(w, slices.Index(m.first, n.ID), &way), turned
 }
 
 func (m *model) stepOf(n *posthouse.Notification, id string) int {
@@ -224,18 +265,18 @@ func (m *model) stepOf(n *posthouse.Notification, id string) int {
 }
 
 // judgeTold asks whether two steps have told the person, given what the log says of each.
-func (m *model) judgeTold(w *world, way *posthouse.Route) *violation {
+func (m *model) judgeTold(w *world, from int, way *posthouse.Route) *violation {
 	certain := ""
-	for i, box := range w.boxes {
+	for i, box := range w.boxes[from : from+m.share()] {
 		excused := box.told || box.persons > 0 || box.doubt && way.OnUnknown == posthouse.UnknownFallBack ||
 			way.Steps[min(i, len(way.Steps)-1)].Until != posthouse.ProofSent
 		if box.arrivals == 0 || excused {
 			continue
 		}
 		if certain != "" {
-			return broken(lawSteps, "%s and %s have both reached the person", certain, m.short(m.first[i]))
+			return broken(lawSteps, "%s and %s have both reached the person", certain, m.short(m.first[from+i]))
 		}
-		certain = m.short(m.first[i])
+		certain = m.short(m.first[from+i])
 	}
 	return nil
 }
@@ -257,6 +298,9 @@ func (m *model) normalPlans(w *world) {
 		s.set("version", rank(versions[s.word("id")], s.number("version"), 0))
 		s.set("doc", string(document([]byte(s.word("doc")), 0)))
 	})
+	if m.scene.notices > 0 {
+		slices.SortFunc(w.rows[plans], func(a, b []any) int { return strings.Compare(m.planOf(a).ID, m.planOf(b).ID) })
+	}
 	for p := range w.procs {
 		due := slices.Clone(w.procs[p].due)
 		for i := range due {

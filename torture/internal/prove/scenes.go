@@ -16,6 +16,10 @@ type scene struct {
 	slots    int              // how many deliveries a process has under way at most
 	line     bool             // they have one ordering key
 	route    posthouse.Route  // that a notification follows, with a message for each step and round; instead of messages
+	notices  int              // how many notifications follow it, each with an equal share of the messages; 0 for one
+	answers  []answerBy       // what people say once the first message has reached them
+	sure     bool             // no call and no answer of the provider is lost
+	alone    bool             // there is one process
 	digest   posthouse.Digest // that gathers the first messages; the others are made for its collections as they leave
 	gathered int              // how many of the messages it gathers
 	late     int              // how many of these come while the others are under way
@@ -89,6 +93,16 @@ var shortScenes = []scene{{
 	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{crashes: 1, acks: 1},
+}, {
+	name: "answers", about: "a route of two steps, the first until it is acknowledged; a person presses a button, and the provider may tell that again",
+	messages: 2, slots: 1, sure: true, alone: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byPress},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{crashes: 1, retells: 1},
+}, {
+	name: "answers of two", about: "two notifications to one number; a person answers one of them by a word, which the provider may tell again",
+	messages: 2, notices: 2, slots: 1, sure: true, alone: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byWord},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}}},
+	left:  budget{retells: 1},
 }, {
 	name: "digest", about: "a digest gathers two messages, of which one may be cancelled; an unknown is left to people",
 	messages: 4, gathered: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},
@@ -165,6 +179,21 @@ var fullScenes = []scene{{
 	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofDelivered, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{crashes: 1, receipts: 2, acks: 1},
+}, {
+	name: "answers", about: "a route of two steps, the first until it is acknowledged; a person presses a button and sends the code, and the providers may tell that again",
+	messages: 2, slots: 1, sure: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byPress, byCode},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{retells: 1},
+}, {
+	name: "answers lost", about: "the same with a button alone, while calls and their answers are lost",
+	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byPress},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{crashes: 1},
+}, {
+	name: "answers of two", about: "two notifications to one number; a person answers one of them by a word, which the provider may tell again",
+	messages: 2, notices: 2, slots: 1, sure: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byWord},
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}}},
+	left:  budget{crashes: 1, retells: 1},
 }, {
 	name: "digest", about: "a digest gathers two messages, of which one may be cancelled; an unknown is left to people",
 	messages: 4, gathered: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},

@@ -177,7 +177,10 @@ func (m *model) begin() error {
 			return err
 		}
 	}
-	m.start = world{procs: []process{{life: 1, epoch: 1}, {life: 1, epoch: 1}}, boxes: make([]letterbox, max(m.scene.messages, m.scene.members)), left: m.scene.left}
+	m.start = world{procs: []process{{life: 1, epoch: 1}, {life: 1, epoch: 1}}, boxes: make([]letterbox, max(m.scene.messages, m.scene.members)), left: m.scene.left, answers: make([]answer, len(m.scene.answers))}
+	if m.scene.alone {
+		m.start.procs = m.start.procs[:1]
+	}
 	var err error
 	if m.start.rows, err = m.db.read(m.ctx); err != nil {
 		return err
@@ -230,6 +233,9 @@ func (m *model) entry(i int) work.Entry {
 		Recipient: posthouse.Recipient{User: fmt.Sprint("u", i), Address: fmt.Sprint("a", i)}, OnUnknown: m.scene.policy, Epoch: 1, CreatedAt: epoch0, DueAt: epoch0,
 	}
 	d.IdemKey = d.ID
+	if len(m.scene.answers) > 0 {
+		d.Recipient.Address = phoneNumber
+	}
 	if m.scene.deadline > 0 {
 		msg.Deadline, d.Deadline = epoch0.Add(m.scene.deadline), epoch0.Add(m.scene.deadline)
 	}

@@ -99,6 +99,7 @@ func (m *model) moves(w *world) (list []move, err error) {
 		m.rescues(w, p, write)
 		m.people(w, p, write)
 		m.hears(w, p, write)
+		m.answers(w, p, add, write)
 		m.gathers(w, p, write)
 	}
 	m.passes(w, add)
@@ -130,7 +131,7 @@ func (p *process) free() bool {
 			return false
 		}
 	}
-	return len(p.attempts) == 0 && p.permit == 0 && len(p.due) == 0 && p.seats.Text() == "" && !p.stretch.held && len(p.stretch.left) == 0
+	return len(p.attempts) == 0 && p.permit == 0 && len(p.due) == 0 && p.hears == nil && p.seats.Text() == "" && !p.stretch.held && len(p.stretch.left) == 0
 }
 
 func name(p int) string { return fmt.Sprintf("process %c", 'A'+p) }
@@ -365,13 +366,17 @@ func (m *model) calls(w *world, p int, add adder) {
 				send(next, a)
 				a.phase = arrived
 			})
-			step("loses its call on the way, with", end(result, posthouse.ClassUnknown))
+			if !m.scene.sure {
+				step("loses its call on the way, with", end(result, posthouse.ClassUnknown))
+			}
 			for _, class := range m.scene.classes {
 				step("is refused ("+string(class)+"), with", end(result, class))
 			}
 		case arrived:
 			step("is answered yes, for", end(result, posthouse.ClassOK))
-			step("loses the answer, for", end(result, posthouse.ClassUnknown))
+			if !m.scene.sure {
+				step("loses the answer, for", end(result, posthouse.ClassUnknown))
+			}
 		}
 	}
 }

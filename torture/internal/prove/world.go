@@ -20,6 +20,7 @@ type world struct {
 	// permits are when the limiter has granted one that counts still, and starts when deliveries began that count still.
 	permits, starts []int64
 	left            budget
+	answers         []answer // of the scene's
 }
 
 // process is one posthouse serve, without what only makes it faster.
@@ -32,6 +33,8 @@ type process struct {
 	stretch  stretch
 	permit   int64       // when it was granted what it has not used; 0 for none
 	due      []work.Plan // the notification as its planner has read it, until it has begun a step
+	hears    *hearing    // an answer that it was told of; never changed in place
+	status   int         // what a provider was just answered with; 0 between steps
 }
 
 // owner is the lease_owner of what a process claims.
@@ -88,13 +91,14 @@ type budget struct {
 	crashes, freezes, lies, lates int // a process dies; stands still beyond a lease; its clock is behind by a lease; bytes leave after the call's time
 	cancels, resolves, replays    int
 	acks, receipts                int // a person takes note; the provider says what became of what it accepted
+	retells                       int // a provider tells an answer that it was told is taken, or that a process has in hand
 	restores                      int // of the database: the epoch is raised
 }
 
 func (w *world) clone() world {
 	c := *w
 	c.procs = slices.Clone(w.procs)
-	c.boxes = slices.Clone(w.boxes)
+	c.boxes, c.answers = slices.Clone(w.boxes), slices.Clone(w.answers)
 	c.permits, c.starts = slices.Clone(w.permits), slices.Clone(w.starts)
 	return c
 }
@@ -116,6 +120,9 @@ func (p *process) text(b []byte) []byte {
 	for _, plan := range p.due {
 		b = fmt.Appendf(b, ";%d %d %s", plan.Version, plan.NextAt.UnixMicro(), plan.Doc)
 	}
+	if p.hears != nil {
+		b = fmt.Appendf(b, ";%+v", *p.hears)
+	}
 	b = p.stretch.text(append(b, ';'))
 	return fmt.Appendf(b, ";%s;%v", p.seats.Text(), p.memory) // whatever it will hold one day
 }
@@ -127,5 +134,5 @@ func (w *world) text() []byte {
 	for i := range w.procs {
 		b = append(w.procs[i].text(b), '\n')
 	}
-	return fmt.Appendf(b, "%v%v%v%v", w.boxes, w.left, w.permits, w.starts)
+	return fmt.Appendf(b, "%v%v%v%v%v", w.boxes, w.left, w.permits, w.starts, w.answers)
 }
