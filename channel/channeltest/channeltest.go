@@ -58,6 +58,8 @@ type Case struct {
 	Classes map[string]posthouse.Class
 	// Secrets lists the secrets in Config, which no result may show.
 	Secrets []string
+	// Recalls are messages that the provider takes back, of a driver that is a [channel.Recaller]. Defaults to none: it is not asked.
+	Recalls []Recall
 }
 
 // Run runs the suite. It counts goroutines, so the test that calls it must not be parallel.
@@ -86,6 +88,9 @@ func Run(t *testing.T, c Case) {
 		t.Run("forgotten answers", c.forgets)
 		t.Run("echoed secrets", c.echoed)
 		t.Run("control characters", c.controls)
+		if len(c.Recalls) > 0 {
+			t.Run("recall", c.recalls)
+		}
 	}
 	err := goleak.Find(before)
 	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); { // a connection closes when its turn comes

@@ -77,6 +77,7 @@ func TestContractOfWorkNotifications(t *testing.T) {
 			Aside:   giveToken,
 			Secrets: []string{appSecret, accessToken},
 			Classes: aPage,
+			Recalls: []channeltest.Recall{{Ref: "256271667526"}},
 		})
 	}
 }

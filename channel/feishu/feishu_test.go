@@ -101,6 +101,7 @@ func TestContract(t *testing.T) {
 				Config:  func(url string) map[string]any { c := at(url); c["batch"] = batch; return c },
 				Address: func(string) string { return "ou_7d8a6e6df7621556ce0d21922b676706ccs" },
 				Secrets: []string{secret, "t-an-access-token-of-ours"},
+				Recalls: []channeltest.Recall{{Ref: "om_dc13264520392913993dd051dba21dcf"}, {Ref: "bm-dc13264520392913993dd051dba21dcf"}},
 			})
 		})
 	}

@@ -35,6 +35,7 @@ func TestContractOfTheApplication(t *testing.T) {
 				Accept:  channeltest.Reply(200, `{"errcode":0,"errmsg":"ok","msgid":"m-1"}`),
 				Aside:   giveToken,
 				Secrets: []string{appSecret, accessToken},
+				Recalls: []channeltest.Recall{{Ref: "m-1"}},
 			})
 		})
 	}
