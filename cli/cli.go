@@ -95,6 +95,7 @@ func root(sh *shell.Shell) *cobra.Command {
 	root := shell.Group("posthouse", "A message centre: accepts messages, sends each over its channel, and knows what became of it",
 		append(commands, local.Tools(sh)...)...)
 	root.PersistentFlags().BoolVar(&sh.JSON, "json", false, "print JSON")
+	sh.AddLang(root.PersistentFlags())
 	root.SetFlagErrorFunc(shell.FlagFault)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.AddCommand(manCommand())

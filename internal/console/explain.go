@@ -51,43 +51,8 @@ type part struct {
 	List any
 }
 
-// Summary says why a delivery is where it is: in English as explain says it, in Chinese from the same facts.
-func (f frame) Summary(x wire.Explanation, d posthouse.Delivery) string {
-	if !f.v.zh {
-		return f.Short(x.Summary)
-	}
-	why := f.why(d)
-	switch {
-	case d.State == posthouse.Pending && len(x.Waits) == 0:
-		return "已到期，下一次抢占就会发送。"
-	case d.State == posthouse.Pending:
-		return "正在等待，原因如下。"
-	case d.State == posthouse.Sending:
-		return fmt.Sprintf("第 %d 次尝试正在进行（%s）。", d.Attempts, f.Short(d.LeaseOwner))
-	case d.State == posthouse.Unknown:
-		return "已经发起发送，但不知道对方是否收到：" + why + "。"
-	case d.State == posthouse.Quarantined:
-		return "已隔离，等人处理：" + why + "。"
-	case !d.State.Valid():
-		return "此版本程序不认识它的状态，需要人工修正。"
-	}
-	text := "已了结：" + f.T(string(d.State))
-	if d.State == posthouse.Sent || d.State == posthouse.Delivered {
-		why = f.ReasonWord(d.Reason) // an error before the success explains nothing
-	}
-	if why != "" {
-		text += "（" + why + "）"
-	}
-	return text + "。"
-}
-
-// why is what a delivery's last attempt ended by, or the reason of its state.
-func (f frame) why(d posthouse.Delivery) string {
-	if d.Error != "" {
-		return f.Says(d.Error)
-	}
-	return f.ReasonWord(d.Reason)
-}
+// Summary says why a delivery is where it is.
+func (f frame) Summary(x wire.Explanation) string { return f.Says(x.Summary) }
 
 // causes are the words of what holds a delivery.
 func causes() map[string]string {

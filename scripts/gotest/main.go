@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -24,8 +25,8 @@ import (
 const sayEvery = 30 * time.Second
 
 func main() {
-	// go test gets the terminal's Ctrl-C too and ends by itself: what had failed by then is printed all the same.
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	// go test gets the signal too, as one of the same group, and ends by itself: what had failed by then is printed all the same.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)

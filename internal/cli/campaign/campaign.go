@@ -195,7 +195,7 @@ func speed(c *wire.Campaign) string {
 func printReasons(sh *shell.Shell, list []wire.CampaignReason) {
 	var rows [][]string
 	for _, r := range list {
-		rows = append(rows, []string{r.Outcome, strconv.FormatInt(r.Members, 10), string(r.Class), r.Code, shell.Cut(r.Error, 60)})
+		rows = append(rows, []string{r.Outcome, strconv.FormatInt(r.Members, 10), string(r.Class), r.Code, sh.Cut(r.Error, 60)})
 	}
 	if len(rows) > 0 {
 		sh.Printf("\n")
@@ -249,7 +249,7 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 		sh.Printf("missing: %s, in %d records\n", name, p.Missing[name])
 	}
 	for _, f := range p.Problems {
-		sh.Printf("problem: %s: %s\n", f.Path, f.Message)
+		sh.Printf("%s: %s: %s\n", sh.Says("problem"), f.Path, sh.Says(f.Message))
 	}
 	var rows [][]string
 	for _, s := range p.Samples {

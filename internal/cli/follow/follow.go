@@ -99,7 +99,7 @@ func subscriptionAdd(sh *shell.Shell) *cobra.Command {
 			return sh.Show(made, func() {
 				fmt.Fprintf(sh.Err, "  → subscription %s\n", made.ID)
 				for _, w := range made.Warnings {
-					fmt.Fprintf(sh.Err, "warning: %s\n", w)
+					fmt.Fprintf(sh.Err, "%s: %s\n", sh.Says("warning"), sh.Says(w))
 				}
 				showSecret(sh, made.Secret)
 			})

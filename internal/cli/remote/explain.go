@@ -66,17 +66,17 @@ func explainable(ctx context.Context, c *client.Client, id string) ([]string, er
 
 func printExplained(sh *shell.Shell, all []wire.Explanation) {
 	if len(all) == 0 {
-		sh.Printf("all of its deliveries were sent\n")
+		sh.Printf("%s\n", sh.Says("all of its deliveries were sent"))
 	}
 	for _, x := range all {
 		sh.Printf("%s  %s\n", x.Delivery, x.State)
-		sh.Printf("  %s\n", shell.Cut(x.Summary, 300))
+		sh.Printf("  %s\n", sh.Cut(x.Summary, 300))
 		for _, w := range x.Waits {
-			until := "until somebody acts"
+			until := "until a person or an event ends it"
 			if !w.Until.IsZero() {
 				until = fmt.Sprintf("until %s (%s)", sh.At(w.Until), away(time.Until(w.Until)))
 			}
-			sh.Printf("  - %s: %s, %s\n", w.Cause, shell.Cut(w.Detail, 200), until)
+			sh.Printf("  - %s: %s, %s\n", w.Cause, sh.Cut(w.Detail, 200), sh.Says(until))
 		}
 	}
 }

@@ -130,7 +130,7 @@ func routePut(sh *shell.Shell) *cobra.Command {
 			return sh.Show(stored, func() {
 				sh.Printf("%s: version %d: %s\n", stored.Name, stored.Version, stepsInWords(stored.Steps))
 				for _, w := range stored.Warnings {
-					sh.Printf("  warning: %s %s\n", w.Path, w.Message)
+					sh.Printf("  %s: %s %s\n", sh.Says("warning"), w.Path, sh.Says(w.Message))
 				}
 			})
 		}),

@@ -174,7 +174,7 @@ func messageStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id st
 func printDeliveries(sh *shell.Shell, all []posthouse.Delivery) {
 	var rows [][]string
 	for _, d := range all {
-		rows = append(rows, []string{d.ID, d.Channel, recipient(d.Recipient), string(d.State), strconv.Itoa(d.Attempts), sh.At(d.UpdatedAt), why(d)})
+		rows = append(rows, []string{d.ID, d.Channel, recipient(d.Recipient), string(d.State), strconv.Itoa(d.Attempts), sh.At(d.UpdatedAt), why(sh, d)})
 	}
 	sh.Table([]string{"Delivery", "Channel", "Recipient", "State", "Attempts", "Updated", "Why"}, rows)
 }
@@ -187,14 +187,14 @@ func recipient(r posthouse.Recipient) string {
 }
 
 // why is the reason of a state, and the last error where there is one.
-func why(d posthouse.Delivery) string {
+func why(sh *shell.Shell, d posthouse.Delivery) string {
 	switch {
 	case d.Reason == "":
-		return shell.Cut(d.Error, 60)
+		return sh.Cut(d.Error, 60)
 	case d.Error == "":
 		return d.Reason
 	}
-	return shell.Cut(d.Reason+": "+d.Error, 60)
+	return shell.Cut(d.Reason+": "+sh.Says(d.Error), 60)
 }
 
 func deliveryStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id string) error {
@@ -248,7 +248,7 @@ func printAttempts(sh *shell.Shell, attempts []posthouse.Attempt) {
 			took = a.Duration.Round(time.Millisecond).String()
 		}
 		rows = append(rows, []string{
-			strconv.Itoa(a.Number), sh.At(a.StartedAt), took, string(a.Class), a.Code, string(a.To), shell.Cut(a.Error, 60),
+			strconv.Itoa(a.Number), sh.At(a.StartedAt), took, string(a.Class), a.Code, string(a.To), sh.Cut(a.Error, 60),
 		})
 	}
 	sh.Table([]string{"No", "Started", "Took", "Class", "Code", "Then", "Error"}, rows)

@@ -82,7 +82,7 @@ func printNotices(sh *shell.Shell, list []wire.TaskNotice) {
 
 func printWarnings(sh *shell.Shell, list []wire.TaskWarning) {
 	for _, w := range list {
-		sh.Printf("warning: %s: %s\n", w.Code, w.Detail)
+		sh.Printf("%s: %s: %s\n", sh.Says("warning"), w.Code, sh.Says(w.Detail))
 	}
 }
 

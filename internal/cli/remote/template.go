@@ -167,7 +167,7 @@ func printPreview(sh *shell.Shell, out wire.Previewed) error {
 			{"length", fmt.Sprintf("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
 		}...)
 		for _, w := range out.Warnings {
-			sh.Printf("warning: the %s %s\n", w.Path, w.Message)
+			sh.Printf("%s: %s: %s\n", sh.Says("warning"), w.Path, sh.Says(w.Message))
 		}
 	})
 	if err == nil {

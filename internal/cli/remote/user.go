@@ -240,6 +240,6 @@ func userDelete(sh *shell.Shell) *cobra.Command {
 // warned prints what is stored and may not be meant.
 func warned(sh *shell.Shell, warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(sh.Err, "warning: %s\n", w)
+		fmt.Fprintf(sh.Err, "%s: %s\n", sh.Says("warning"), sh.Says(w))
 	}
 }

@@ -49,7 +49,7 @@ var (
 var hints = map[posthouse.Code]string{
 	posthouse.CodeUnauthorized:   "give an API key: export POSTHOUSE_API_KEY=ph_… (the server printed one at its first start; posthouse key add makes more), or name a file that has it: --env-file .env",
 	posthouse.CodeForbidden:      "use a key of a wider scope: read, send and admin are the scopes",
-	posthouse.CodeChanged:        "somebody else has changed it meanwhile, and nothing was stored: look at it, and run the command again",
+	posthouse.CodeChanged:        "it was changed meanwhile, and nothing was stored: look at it, and run the command again",
 	posthouse.CodeUnavailable:    "try again in a moment; GET /readyz of the server says what is missing",
 	posthouse.CodeOutcomeUnknown: "repeat the command with the same --idempotency-key: then nothing is sent twice",
 	posthouse.CodeQuota:          "try again later; posthouse tenant show and posthouse key list say what is allowed",
@@ -76,19 +76,19 @@ func (sh *Shell) Exit(err error) int {
 	}
 	var coded *posthouse.Error
 	if errors.As(err, &coded) && len(coded.Problems) > 0 {
-		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(coded.Message))
+		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(sh.Says(coded.Message)))
 		for _, problem := range coded.Problems {
-			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(strings.TrimPrefix(problem.Path+": "+problem.Message, ": "))) // no path: the body itself
+			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(strings.TrimPrefix(problem.Path+": "+sh.Says(problem.Message), ": "))) // no path: the body itself
 		}
 	} else {
 		head, more, _ := strings.Cut(err.Error(), "\n") // a database's driver lists the addresses it tried
-		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(head))
+		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(sh.Says(head)))
 		for line := range strings.Lines(more) {
-			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(strings.TrimSpace(line)))
+			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(sh.Says(strings.TrimSpace(line))))
 		}
 	}
 	if hint := HintFor(err); hint != "" {
-		fmt.Fprintf(sh.Err, "  → %s\n", config.Printable(hint))
+		fmt.Fprintf(sh.Err, "  → %s\n", config.Printable(sh.Says(hint)))
 	}
 	return code
 }

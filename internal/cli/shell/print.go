@@ -80,7 +80,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// Table prints rows under a head, in columns that know how wide Chinese is.
+// Table prints rows under a head, in columns that know how wide Chinese is; sentences in it are said in the person's language.
 func (sh *Shell) Table(head []string, rows [][]string) {
 	if len(rows) == 0 {
 		sh.Printf("none\n")
@@ -88,13 +88,13 @@ func (sh *Shell) Table(head []string, rows [][]string) {
 	}
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = config.Printable(cell)
+			row[i] = config.Printable(sh.Says(cell))
 		}
 	}
 	_, _ = io.WriteString(sh.Out, columns.Text(head, rows, columns.Options{Bold: sh.Terminal}))
 }
 
-// Fields prints names with their values, one a line; empty values are left out.
+// Fields prints names with their values, one a line, and sentences in the person's language; empty values are left out.
 func (sh *Shell) Fields(fields ...[2]string) {
 	width := 0
 	for _, f := range fields {
@@ -104,7 +104,7 @@ func (sh *Shell) Fields(fields ...[2]string) {
 	}
 	for _, f := range fields {
 		if f[1] != "" {
-			sh.Printf("%-*s  %s\n", width, f[0], config.Printable(f[1]))
+			sh.Printf("%-*s  %s\n", width, f[0], config.Printable(sh.Says(f[1])))
 		}
 	}
 }
@@ -136,6 +136,9 @@ func (sh *Shell) Columns() int {
 	}
 	return min(n, mostColumns)
 }
+
+// Cut shortens a sentence, in the person's language, to so many columns.
+func (sh *Shell) Cut(sentence string, most int) string { return Cut(sh.Says(sentence), most) }
 
 // Cut shortens a text to so many columns.
 func Cut(s string, most int) string { return text.Snip(s, most, "…") }

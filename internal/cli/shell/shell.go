@@ -36,6 +36,7 @@ type Shell struct {
 	// Rules are the rules that channels can be given. Empty stands for rule.Types().
 	Rules []rule.Type
 
+	lang     language       // --lang
 	zoneName string         // --zone
 	zone     *time.Location // of the times that are shown and read, once it is known
 	server   *client.Client // that was dialled last

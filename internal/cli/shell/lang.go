@@ -1,0 +1,62 @@
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse/internal/catalog"
+)
+
+// language is the value of --lang.
+type language string
+
+// languages are those that texts are said in.
+var languages = []string{"en", "zh"}
+
+func (l *language) String() string { return string(*l) }
+func (l *language) Type() string   { return "LANGUAGE" }
+
+func (l *language) Set(text string) error {
+	if !slices.Contains(languages, text) {
+		return fmt.Errorf("is %q: want en or zh", text)
+	}
+	*l = language(text)
+	return nil
+}
+
+// AddLang adds --lang.
+func (sh *Shell) AddLang(flags *pflag.FlagSet) {
+	flags.Var(&sh.lang, "lang", "the `LANGUAGE` of errors and reasons: en or zh (default as LC_ALL, LC_MESSAGES or LANG say)")
+}
+
+// chinese reports whether --lang, or else the environment, asks for Chinese. Of the environment the first that is set counts, as POSIX has it.
+func (sh *Shell) chinese() bool {
+	if sh.lang != "" {
+		return sh.lang == "zh"
+	}
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		value := ""
+		for _, entry := range sh.Environ {
+			if v, ok := strings.CutPrefix(entry, name+"="); ok {
+				value = v
+			}
+		}
+		if value != "" {
+			return strings.HasPrefix(value, "zh")
+		}
+	}
+	return false
+}
+
+// Says is a sentence in the person's language, as far as it is known there: an error, a reason, what holds a delivery. JSON stays as it is,
+// since programs read it.
+func (sh *Shell) Says(text string) string {
+	if !sh.chinese() {
+		return text
+	}
+	said, _ := catalog.Chinese(text)
+	return said
+}
