@@ -56,6 +56,8 @@ type Client struct {
 	Audit  Audit
 	// Processes work on the server's database.
 	Processes Processes
+	// Examinations are what a process finds unsafe or broken, and the settings it was told.
+	Examinations Examinations
 	// Agents are the phones and programs that send by themselves, and Handouts what they hold.
 	Agents   Agents
 	Handouts Handouts
@@ -105,7 +107,7 @@ func (c *Client) URL() string { return c.api.base.String() }
 func of(api *caller) *Client {
 	return &Client{
 		Messages: Messages{api}, Deliveries: Deliveries{api}, Decisions: Decisions{api}, Reminders: Reminders{api},
-		Channels: Channels{api}, Templates: Templates{api}, Routes: Routes{api}, Notifications: Notifications{api}, Digests: Digests{api}, Collections: Collections{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Fronts: Fronts{api}, Presets: Presets{api}, Media: Media{api}, Suppressions: Suppressions{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, People: People{api}, Audit: Audit{api}, Processes: Processes{api},
+		Channels: Channels{api}, Templates: Templates{api}, Routes: Routes{api}, Notifications: Notifications{api}, Digests: Digests{api}, Collections: Collections{api}, Rosters: Rosters{api}, Users: Users{api}, Accounts: Accounts{api}, Callbacks: Callbacks{api}, Fronts: Fronts{api}, Presets: Presets{api}, Media: Media{api}, Suppressions: Suppressions{api}, Keys: Keys{api}, Subscriptions: Subscriptions{api}, Events: Events{api}, Tenants: Tenants{api}, People: People{api}, Audit: Audit{api}, Processes: Processes{api}, Examinations: Examinations{api},
 		Agents: Agents{api}, Handouts: Handouts{api}, Tasks: Tasks{api}, Jobs: Jobs{api}, Notices: Notices{api},
 		Outbox: Outbox{api}, Logs: Logs{api}, Campaigns: Campaigns{api}, Audiences: Audiences{api}, api: api,
 	}

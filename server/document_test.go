@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // What the document's examples stand for.
@@ -84,7 +86,13 @@ type trier struct {
 // TestTheExamplesOfTheDocumentWork sends every example, with the examples of all its parameters.
 func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	t.Parallel()
-	h := open(t, dbtest.SQLite(t), func(o *server.Options) { o.SMS = server.SMS{Username: "desk", Password: "a pair for tests 4711"} })
+	h := open(t, dbtest.SQLite(t), func(o *server.Options) {
+		o.SMS = server.SMS{Username: "desk", Password: "a pair for tests 4711"}
+		o.Settings = []wire.ServerSetting{{Name: "keep", Value: "30d", Source: wire.SettingByFlag, At: "--keep"}}
+		o.Examine = func(context.Context) []wire.Finding {
+			return []wire.Finding{{Check: "clock", OK: true, Detail: "the machine's own"}}
+		}
+	})
 	c := &trier{house: h, operations: map[string]operation{}, known: map[string]string{}, tried: map[string]bool{}}
 	c.readDocument()
 	c.try("putPreset listPresets getPreset deletePreset")
@@ -113,7 +121,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("createSMSTemplate listSMSTemplates setSMSTemplate putDefaultSMS getDefaultSMS sendSMS getSMSTask fetchSMSTasks reportSMSTask getSMSStory listSMSLogs")
 	c.try("getSMSStatistics listSMSStatuses getSMSRules recoverSMSTasks getSMSHealth listLogs")
 	c.try("pauseAgent resumeAgent drainAgent reassignAgent deleteAgent createKey listKeys setKeyQuota rotateKey revokeKey listAudit exportAudit")
-	c.try("putTenant createTenantKey listTenants getTenant deleteTenant putPerson getPerson listPeople linkPerson signOutPerson resetPersonTOTP deletePerson getOverview listProcesses")
+	c.try("putTenant createTenantKey listTenants getTenant deleteTenant putPerson getPerson listPeople linkPerson signOutPerson resetPersonTOTP deletePerson getOverview listProcesses listSettings runExamination lastExamination")
 	c.channel(posthouse.Channel{Name: "wecom", Driver: "console", ChannelSettings: posthouse.ChannelSettings{Accounts: true, Rate: &posthouse.RateSettings{}}})
 	c.try("putAccount putAccounts getAccount listAccounts getRateHistory exportAccounts pauseAccount resumeAccount deleteAccount")
 	c.try("createSubscription listSubscriptions getSubscription listDeadLetters pauseSubscription resumeSubscription replaySubscription rotateSubscription deleteSubscription")

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/rule"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // What Options.AfterPromotion can be.
@@ -192,6 +194,10 @@ type Options struct {
 	Output io.Writer
 	// Version is shown by /healthz. Defaults to "dev".
 	Version string
+	// Settings are those that the program was told, as it says them of itself. Defaults to none.
+	Settings []wire.ServerSetting
+	// Examine looks for what is unsafe or broken where somebody asks for it, and changes nothing. Defaults to none: nobody can ask.
+	Examine func(ctx context.Context) []wire.Finding
 }
 
 // mostConnections is the default bound where files are many.

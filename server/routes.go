@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/front/decisions"
+	"github.com/posthouse/posthouse/internal/front/doctor"
 	"github.com/posthouse/posthouse/internal/front/duty"
 	"github.com/posthouse/posthouse/internal/front/gauges"
 	"github.com/posthouse/posthouse/internal/front/lksms"
@@ -70,6 +71,7 @@ func (s *Server) routes() []web.Route {
 			Reader: reader, Notifications: s.told, Chain: s.store.Chain, Contents: s.engine.Contents, Signer: s.keyring, Keys: s.store.Keys,
 			Version: s.o.Version, Sealing: s.o.Chain > 0, Keep: s.o.shortestKeep(),
 		}), s.zone),
+		doctor.Routes(doctor.Options{Settings: s.o.Settings, Examine: s.o.Examine}),
 		processes.Routes(read.Processes{Present: s.store.Processes, Epochs: s.store.Epochs}),
 		suppressions.Routes(s.suppressed),
 		preferences.Routes(s.choosing.Desk, s.choosing),

@@ -192,6 +192,7 @@ var few = map[string]string{
 	"/v1/subscriptions":                   "a tenant has at most 100, each of at most 150 names of 255 bytes",
 	"/v1/subscriptions/{id}/dead-letters": "the newest 1,000, each of an id and one line",
 	"/v1/proof/keys":                      "one for each key that the keyring ever had",
+	"/v1/settings":                        "the settings of the program",
 	"/v1/processes":                       "those of a day, each of names and numbers",
 	"/v1/people":                          "an entry has names and numbers, and roles that count in the page's bound",
 	"/v1/workflow/tasks":                  "an entry has a task's id, its state and one line, and a page 1,000 of them",

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/api"
 	"github.com/posthouse/posthouse/internal/api/terms"
 	"github.com/posthouse/posthouse/internal/front/decisions"
+	"github.com/posthouse/posthouse/internal/front/doctor"
 	"github.com/posthouse/posthouse/internal/front/duty"
 	"github.com/posthouse/posthouse/internal/front/fronts"
 	"github.com/posthouse/posthouse/internal/front/gauges"
@@ -35,7 +36,7 @@ var update = flag.Bool("update", false, "write the OpenAPI document that is comm
 
 // routes are all that a server serves, with nothing behind them.
 func routes() []web.Route {
-	return slices.Concat(api.Routes(api.Options{}), decisions.Routes(decisions.Options{}), duty.Routes(duty.Options{}), notify.Routes(notify.Options{}), media.Routes(nil), suppressions.Routes(nil), preferences.Routes(nil, nil), people.Routes(nil, nil), presets.Routes(nil, nil), proofs.Routes(nil, nil), processes.Routes(nil), gauges.Routes(nil, nil, nil, nil), fronts.Routes(fronts.Options{}), web.Pages())
+	return slices.Concat(api.Routes(api.Options{}), decisions.Routes(decisions.Options{}), duty.Routes(duty.Options{}), notify.Routes(notify.Options{}), media.Routes(nil), suppressions.Routes(nil), preferences.Routes(nil, nil), people.Routes(nil, nil), presets.Routes(nil, nil), proofs.Routes(nil, nil), processes.Routes(nil), doctor.Routes(doctor.Options{}), gauges.Routes(nil, nil, nil, nil), fronts.Routes(fronts.Options{}), web.Pages())
 }
 
 // describe makes the document of all that a server serves.

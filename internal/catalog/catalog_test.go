@@ -70,6 +70,7 @@ var spoken = []string{
 	"../admission/*.go", "../engine/explain.go", "../state/refusal.go", "../draft/*.go", "../channels/*.go", "../decide/*.go", "../proof/make.go", "../quiet/*.go", "../route/*.go",
 	"../digest/*.go", "../remind/*.go", "../intake/*.go", "../people/*.go", "../audience/*.go", "../suppress/*.go", "../expression/*.go", "../fronttext/*.go", "../render/*.go", "../campaign/*.go",
 	"../content/reveal.go", "../preset/gallery.go", "../preset/parse.go", "../preset/player.go", "../preset/preset.go", "../preset/try.go",
+	"../cli/local/doctor.go", "../cli/local/doctor_fronts.go", "../cli/local/doctor_keys.go", "../cli/local/doctor_mail.go", "../cli/local/doctor_standbys.go", "../front/doctor/*.go",
 	"../api/*.go", "../console/*.go", "../console/*/*.go", "../front/decisions/*.go", "../front/fronts/*.go", "../front/proofs/*.go", "../store/registry/*.go", "../../rule/*.go",
 	"../../channel/config.go", "../../channel/decode.go", "../../channel/suggest.go", "../../channel/egress.go", "../../channel/content.go", "../../channel/field.go", "../../channel/wechat/parameters.go",
 }
@@ -144,6 +145,11 @@ func made(t *testing.T, name string, found map[string]string) {
 				}
 			}
 		case *ast.CompositeLit:
+			if len(n.Elts) == 3 { // a finding of the doctor: its check, whether it is well, and what was found
+				if well, is := n.Elts[1].(*ast.Ident); is && (well.Name == "true" || well.Name == "false") {
+					note(n.Elts[2])
+				}
+			}
 			for i, one := range n.Elts {
 				pair, ok := one.(*ast.KeyValueExpr)
 				if of, is := n.Type.(*ast.Ident); !ok && is && of.Name == "Wait" && i == 1 {

@@ -24,6 +24,6 @@ var clientSettings = []setting[Client]{{
 func LoadClient(from Sources) (Client, error) {
 	c := Client{URL: "http://127.0.0.1:8080"}
 	from.clientOnly = true
-	_, err := load(clientSettings, &c, from)
+	_, _, err := load(clientSettings, &c, from)
 	return c, err
 }

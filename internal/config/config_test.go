@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // from makes sources of a command line, an environment, and files in a folder of their own.
@@ -141,6 +143,14 @@ func TestEverySettingCanBeAVariableAndALineOfYAMLAndDoesSomething(t *testing.T) 
 			if err != nil {
 				t.Fatal(err)
 			}
+			at := slices.IndexFunc(serverSettings, func(o setting[Config]) bool { return o.name == s.name })
+			for from, c := range map[wire.SettingSource]Config{wire.SettingByVariable: byVariable, wire.SettingByFile: byFile, wire.SettingByDefault: plain} {
+				if got := c.InForce[at]; got.Name != s.name || got.Source != from || s.secret && strings.Contains(got.Value, sample) {
+					t.Errorf("in force from the %s is %+v", from, got)
+				}
+			}
+			plain := plain
+			plain.InForce, byVariable.InForce, byFile.InForce = nil, nil, nil
 			if reflect.DeepEqual(byVariable, plain) {
 				t.Error("the variable changes nothing")
 			}

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Sources is where settings come from.
@@ -32,7 +34,7 @@ type layer map[string]given
 
 // load fills a T from the sources, highest first: flags, environment, .env, YAML. Only the
 // text that counts is checked.
-func load[T any](table []setting[T], into *T, from Sources) (warnings []string, err error) {
+func load[T any](table []setting[T], into *T, from Sources) (warnings []string, inForce []wire.ServerSetting, err error) {
 	environ := environment(from.Environ)
 	dotenv, problems := readDotenv(from)
 	layers := []layer{
@@ -51,22 +53,43 @@ func load[T any](table []setting[T], into *T, from Sources) (warnings []string, 
 		warnings = append(warnings, foreign(environ, dotenv, len(theirs) > 0)...)
 	}
 	for _, s := range table {
-		if g, ok := first(layers, s.name); ok && g.text != "" {
+		g, layer, ok := first(layers, s.name)
+		if ok && g.text != "" {
 			if err := s.parse(into, g.text); err != nil {
 				problems = append(problems, posthouse.Problem{Path: g.at, Message: err.Error()})
 			}
 		}
+		inForce = append(inForce, s.inForce(g, layer))
 	}
-	return warnings, posthouse.Invalid("the settings cannot be used", problems)
+	return warnings, inForce, posthouse.Invalid("the settings cannot be used", problems)
 }
 
-func first(layers []layer, name string) (given, bool) {
-	for _, l := range layers {
+// sources are those of the layers in their order; behind them stand the variables that other programs read.
+var sources = []wire.SettingSource{wire.SettingByFlag, wire.SettingByVariable, wire.SettingByEnvFile, wire.SettingByFile, wire.SettingByVariable}
+
+// inForce is the setting as it holds where a layer gives it so.
+func (s setting[T]) inForce(g given, layer int) wire.ServerSetting {
+	out := wire.ServerSetting{Name: s.name, Value: s.def, Source: wire.SettingByDefault, Secret: s.secret}
+	if g.text != "" {
+		out.Value, out.Source, out.At = g.text, sources[layer], g.at
+	}
+	if s.toggle && out.Value == "" {
+		out.Value = "false"
+	}
+	if s.secret && out.Source != wire.SettingByDefault {
+		out.Value = channel.Mask
+	}
+	return out
+}
+
+// first is what the highest layer says that names a setting, and which layer that is.
+func first(layers []layer, name string) (g given, at int, ok bool) {
+	for i, l := range layers {
 		if g, ok := l[name]; ok {
-			return g, true
+			return g, i, true
 		}
 	}
-	return given{}, false
+	return given{}, 0, false
 }
 
 // flagLayer holds the flags that were given; an empty one counts, and means the default. A command's own flag may have the name

@@ -19,7 +19,7 @@ var postgresNames = []string{"POSTGRES_HOST", "POSTGRES_SERVER", "POSTGRES_PORT"
 // postgresLayer makes a DSN of POSTGRES_HOST and its neighbours where nothing else names a database. A host or a
 // database's name must be there: a password alone is a database server's own setting.
 func postgresLayer(layers []layer, environ map[string]string, file dotenv) layer {
-	if _, named := first(layers, "dsn"); named {
+	if _, _, named := first(layers, "dsn"); named {
 		return nil
 	}
 	at := ""

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Config is everything the server's process is told.
@@ -24,6 +25,8 @@ type Config struct {
 	Create bool
 	// Warnings are settings that were given and mean nothing.
 	Warnings []string
+	// InForce are all settings as they hold, each with where it was given; secrets are masked.
+	InForce []wire.ServerSetting
 }
 
 const defaultDSN = "sqlite:posthouse.db"
@@ -353,8 +356,8 @@ var serverSettings = []setting[Config]{{
 // for each value that is wrong.
 func Load(from Sources) (Config, error) {
 	c := Config{Server: server.Options{DSN: defaultDSN, Addr: "127.0.0.1:8080"}}
-	warnings, err := load(serverSettings, &c, from)
-	c.Warnings = warnings
+	var err error
+	c.Warnings, c.InForce, err = load(serverSettings, &c, from)
 	c.Server.MustExist = !c.Create && c.Server.DSN != defaultDSN // a DSN with a slip in it makes no empty database
 	if c.AppHost != "" || c.AppPort != "" {
 		c.Server.SMS.Addr = net.JoinHostPort(cmp.Or(c.AppHost, "0.0.0.0"), cmp.Or(c.AppPort, "8000"))

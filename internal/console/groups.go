@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/posthouse/posthouse/internal/console/digests"
+	"github.com/posthouse/posthouse/internal/console/doctor"
 	"github.com/posthouse/posthouse/internal/console/fronts"
 	"github.com/posthouse/posthouse/internal/console/gallery"
 	"github.com/posthouse/posthouse/internal/console/host"
@@ -15,7 +16,7 @@ import (
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages()}
 }
 
 // groupRoutes are their routes.

@@ -56,6 +56,7 @@ var least = map[string]posthouse.Role{
 	"GET subscriptions": posthouse.RoleViewer, "POST subscriptions": posthouse.RoleAdmin, "GET subscriptions/{id}": posthouse.RoleViewer, "POST subscriptions/{id}/test": posthouse.RoleAdmin, "POST subscriptions/{id}/rotate": posthouse.RoleAdmin, "POST subscriptions/{id}/replay": posthouse.RoleAdmin,
 	"POST subscriptions/{id}/pause": posthouse.RoleOperator, "POST subscriptions/{id}/resume": posthouse.RoleOperator, "POST subscriptions/{id}/delete": posthouse.RoleAdmin,
 	"GET tenants": posthouse.RoleAdmin, "GET tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}/keys": posthouse.RoleAdmin, "POST tenants/{name}/delete": posthouse.RoleAdmin, "GET new-tenant": posthouse.RoleAdmin, "POST new-tenant": posthouse.RoleAdmin,
+	"GET settings": posthouse.RoleAdmin, "GET doctor": posthouse.RoleAdmin, "POST doctor": posthouse.RoleAdmin,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
 }
 

@@ -66,6 +66,8 @@ func (f frame) entry() string {
 		return "templates"
 	case "new_tenant":
 		return "tenants"
+	case "server_settings", "doctor":
+		return "system"
 	}
 	return f.Page
 }

@@ -31,11 +31,7 @@ import (
 )
 
 // finding is one thing the doctor looked at.
-type finding struct {
-	Check  string `json:"check"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-}
+type finding wire.Finding
 
 // clockSlack is how far this machine's clock may be from the database's: leases are longer by far,
 // but schedules and deadlines should not be wrong by more.
@@ -78,6 +74,16 @@ func report(sh *shell.Shell, found []finding) error {
 		return shell.ErrQuiet
 	}
 	return err
+}
+
+// examiner is what the server asks where a person has it look at itself: just what the command does.
+func examiner(c config.Config) func(ctx context.Context) []wire.Finding {
+	return func(ctx context.Context) (list []wire.Finding) {
+		for _, f := range examine(ctx, c, false) {
+			list = append(list, wire.Finding(f))
+		}
+		return list
+	}
 }
 
 // examine looks at everything that can be looked at and changes nothing.

@@ -51,7 +51,7 @@ func examineFronts(ctx context.Context, s *store.Store, now time.Time) []finding
 
 // nowhere is of a front that names what is not there.
 func nowhere(f posthouse.Front, err error) finding {
-	return finding{"front " + f.Name, false, fmt.Sprintf("leads nowhere: %v%s. Its sender is answered 503", err, ofTenant(f.Tenant))}
+	return finding{"front " + f.Name, false, fmt.Sprintf("leads nowhere: %s. Its sender is answered 503", err.Error()+ofTenant(f.Tenant))}
 }
 
 // lostFronts names the fronts that lead to a channel or a route which is not there: whoever posts to one is told to come again, until it is.

@@ -92,7 +92,8 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 		return err
 	}
 	var firstKey, firstLink string
-	c.Server.Log, c.Server.Output = log, sh.Out
+	c.Server.Log, c.Server.Output, c.Server.Settings = log, sh.Out, c.InForce
+	c.Server.Examine = examiner(c)
 	c.Server.Announce = func(key string) { firstKey = key }
 	c.Server.AnnounceLink = func(path string) { firstLink = path }
 	s, err := server.New(ctx, c.Server)
