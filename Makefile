@@ -159,7 +159,7 @@ upgrade: test-deps ## upgrade what earlier programs left, and run two versions o
 	$(GO) test -count=1 -timeout=5m ./internal/store/schema
 
 .PHONY: fixtures
-fixtures: test-deps ## make the databases anew that the upgrade tests begin with, after a change of 0001
+fixtures: test-deps ## make databases of the present schema that the upgrade tests of later versions begin with
 	$(GO) test -count=1 -timeout=10m ./torture/upgrade -run TestWhatEarlierProgramsHaveLeftIsUpgraded -update
 
 # How many open deliveries there are when an index is made.
