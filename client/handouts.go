@@ -71,6 +71,25 @@ func (c Handouts) Report(ctx context.Context, agent string, reports ...posthouse
 	return out.Results, err
 }
 
+// errNoTextID is what a text without an id gets.
+var errNoTextID = errors.New("a text has no ID: it is the phone's own, by which a repeat is known")
+
+// Received hands in text messages that an agent got, up to 100: a word or a code acknowledges. A repeat with the same ID changes nothing.
+func (c Handouts) Received(ctx context.Context, agent string, texts ...wire.ReceivedText) ([]wire.ReceivedResult, error) {
+	for i := range texts {
+		if texts[i].ID == "" {
+			return nil, errNoTextID
+		}
+	}
+	r, err := withBody(http.MethodPost, path("agents", agent, "received"), wire.ReceivedTexts{Texts: texts})
+	if err != nil {
+		return nil, err
+	}
+	r.again = true
+	out, err := call[wire.ReceivedResults](ctx, c.api, r)
+	return out.Results, err
+}
+
 // List lists what an agent holds, without the contents.
 func (c Handouts) List(ctx context.Context, agent string) ([]wire.Held, error) {
 	return whole[wire.Held](ctx, c.api, path("agents", agent, "handouts"))

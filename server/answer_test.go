@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/wire"
 )
 
 const mailToken = "a token of the mailbox"
@@ -110,6 +112,74 @@ func TestTextMessagesAndKeysAcknowledge(t *testing.T) {
 		h.must(h.sim.Reply("sms_aliyun", simulator.Reply{User: number, Key: key, Text: "1"}))
 		if n = h.turns(called, posthouse.NotificationAcknowledged); n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckVoice {
 			h.Errorf("the acknowledgement is %+v", n.Ack)
+		}
+	})
+}
+
+// A word in a text that a phone got acknowledges what phones have sent to that number: once, and for nobody else.
+func TestTextsThatPhonesGetAcknowledge(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		ctx := h.Context()
+		p := h.register("phone-1")
+		_, _, err := h.api.Channels.Put(ctx, posthouse.Channel{Name: "phones", Driver: "pull"})
+		h.must(err)
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"phones"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+		notice := func(text string) (id, said string) {
+			sent, err := h.api.Messages.Send(ctx, posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "li.na", Address: "138 0013 8000"}}, Content: &posthouse.Content{Text: text}})
+			h.must(err)
+			got := p.claims(1)[0]
+			_, err = p.Handouts.Start(ctx, p.id, wire.Hold{Delivery: got.Delivery, Token: got.Token})
+			h.must(err)
+			_, err = p.Handouts.Report(ctx, p.id, posthouse.AgentReport{ReportID: got.Delivery, Delivery: got.Delivery, Token: got.Token, Outcome: posthouse.OutcomeSent})
+			h.must(err)
+			return posthouse.DeliveryID(sent.Accepted[0].ID, 1), got.Content.Text
+		}
+		got := func(id, sender, text string) wire.ReceivedText {
+			return wire.ReceivedText{ID: id, Sender: sender, Text: text, ReceivedAt: time.Now()}
+		}
+		hands := func(texts ...wire.ReceivedText) string {
+			list, err := p.Handouts.Received(ctx, p.id, texts...)
+			h.must(err)
+			said := ""
+			for i, r := range list {
+				said += fmt.Sprintf("%s:%t", r.ID, r.Acknowledged)
+				if r.Repeated {
+					said += " again"
+				}
+				if i < len(list)-1 {
+					said += ", "
+				}
+			}
+			return said
+		}
+		first, _ := notice("Disk full")
+		second, text := notice("Disk full: answer ${ack_code}")
+		code := text[len(text)-4:]
+		both, one := got("t1", "13800138000", "1"), got("t2", "+86 138-0013-8000", "1 "+code)
+		if said := hands(both, got("t0", "13900139000", "1"), got("t3", "CMCC", "您的余额不足"), one, one); said != "t1:false, t0:false, t3:false, t2:true, t2:true again" {
+			h.Errorf("the texts are answered %s", said)
+		}
+		n := h.turns(second, posthouse.NotificationAcknowledged)
+		if n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckSMS || !strings.Contains(string(n.Ack.Evidence), `"id":"phone-1/t2"`) {
+			h.Errorf("the acknowledgement is %+v with %s", n.Ack, n.Ack.Evidence)
+		}
+		// What meant neither of two means nothing now either, and what was written before an alarm does not mean it.
+		old := got("t4", "13800138000", "收到")
+		old.ReceivedAt = old.ReceivedAt.Add(-time.Hour)
+		if said := hands(both, old); said != "t1:false again, t4:false" {
+			h.Errorf("the texts are answered %s", said)
+		}
+		if n, err := h.api.Notifications.Get(ctx, first); err != nil || n.State != posthouse.NotificationWaiting {
+			h.Errorf("what is not named is %s, %v", n.State, err)
+		}
+		ahead := got("t5", "13800138000", "收到") // a clock that is ahead
+		ahead.ReceivedAt = ahead.ReceivedAt.Add(time.Hour)
+		if said := hands(ahead); said != "t5:true" {
+			h.Errorf("the text is answered %s", said)
+		}
+		h.turns(first, posthouse.NotificationAcknowledged)
+		if _, err := h.api.Handouts.Received(ctx, "phone-1", got("t6", "13800138000", "1")); posthouse.CodeOf(err) != posthouse.CodeForbidden {
+			h.Errorf("another key than the phone's: got %v", err)
 		}
 	})
 }

@@ -206,7 +206,7 @@ func (c *trier) agents() {
 	}
 	about := func(i int) { c.known[aDelivery] = handouts[i].(map[string]any)["delivery"].(string) }
 	about(0)
-	c.try("startHandouts renewHandouts listHandouts reportHandouts")
+	c.try("startHandouts renewHandouts listHandouts reportHandouts receiveTexts")
 	about(1)
 	c.try("giveBackHandouts")
 	about(2)

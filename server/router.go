@@ -30,7 +30,7 @@ func openRouter(s *Server) error {
 			return s.store.Templates.Template(ctx, tenant, name, 0)
 		}}
 	s.told = route.Book{Store: s.store.Plans, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
-	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Zone: s.zone, Log: s.o.Log}
+	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Fetched: s.fetched, Zone: s.zone, Log: s.o.Log}
 	s.router.Key, s.router.Code = s.acks.Key, ack.Code
 	s.choosing = &preferences.Links{
 		Desk:   &preferences.Desk{Store: s.store.Preferences, Directory: s.store.Users, Tenants: s.store.Tenants, Choices: s.choices, Channels: func(tenant string) []string { return s.engine.Routes.Names(tenant) }},
@@ -67,6 +67,19 @@ type unsealing struct{ s *Server }
 
 func (u unsealing) Unseal(ctx context.Context, items []work.Item) error {
 	return u.s.engine.Contents.Unseal(ctx, items)
+}
+
+// fetched is a sender's number as a channel keeps it that agents fetch from.
+func (s *Server) fetched(tenant, name, sender string) (number string, is bool) {
+	ch := s.engine.Routes.Channel(tenant, name)
+	if ch == nil || !ch.Opened.Pull {
+		return "", false
+	}
+	if ch.Opened.Address == nil {
+		return sender, true
+	}
+	number, err := ch.Opened.Address(sender)
+	return number, err == nil
 }
 
 // leftAlone is until when a person is left alone on a channel, zero for not.

@@ -53,7 +53,7 @@ func (s *Server) routes() []web.Route {
 			Refs: s.store.Messages, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Ways: s.store.Routes, WayPreviews: s.router, Notifications: s.told,
 			Digests: s.store.Digests, Collections: s.collections,
-			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet, s.choices}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
+			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Texted: s.acks.Texted, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet, s.choices}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, CampaignTests: s.campaigns, Audiences: s.campaigns, Removals: campaign.Remover{Desk: s.campaigns}, Fetches: campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}}, Tasks: s.flow, MaxStreams: s.o.maxStreams(), Log: s.o.Log, Gate: s.gate, Actions: actions,
 			Overviewer:    read.Overviewer{Tallies: s.store.Minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates, Fill: s.gauges()},
 			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},

@@ -31,7 +31,7 @@ var replies = map[string]func(to *Arrival, a *Reply, at time.Time) string{
 }
 
 // Reply has a recipient answer a message, of which the provider tells: mail, sms_aliyun and sms_tencent. To a call of Aliyun the text is the keys
-// that are pressed.
+// that are pressed. Of phones it tells nobody: the phone that sent the message gets the text, and its agent fetches that.
 func (s *Simulator) Reply(provider string, a Reply) error {
 	f, err := s.fake(provider)
 	if err != nil {
@@ -39,6 +39,7 @@ func (s *Simulator) Reply(provider string, a Reply) error {
 	}
 	told, can := replies[provider]
 	switch {
+	case provider == phoneName:
 	case !can:
 		return posthouse.Errorf(posthouse.CodeInvalid, "nobody replies by the provider %q", provider)
 	case !f.more.back.calls():
@@ -49,6 +50,10 @@ func (s *Simulator) Reply(provider string, a Reply) error {
 	}
 	for _, to := range slices.Backward(s.Arrivals(Filter{Provider: provider, User: a.User, Limit: maxListed})) {
 		if to.taken() && (a.Key == "" || a.Key == to.Key) {
+			if provider == phoneName {
+				s.phones.gets(&to, &a, time.Now())
+				return nil
+			}
 			event := told(&to, &a, time.Now())
 			for range a.Times {
 				f.more.back.tell(event)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -42,6 +43,16 @@ type Phone struct {
 	Agent  string    `json:"agent"`
 	Totals Totals    `json:"totals"`
 	SMS    []Arrival `json:"sms"` // the last 50, newest last
+	// Received are the last 50 that people sent back ([Simulator.Reply]), newest last.
+	Received []ReceivedSMS `json:"received,omitempty"`
+}
+
+// ReceivedSMS is a text message that a phone got.
+type ReceivedSMS struct {
+	ID         string    `json:"text_id"`
+	Sender     string    `json:"sender"`
+	Text       string    `json:"text"`
+	ReceivedAt time.Time `json:"received_at"`
 }
 
 func newPhones() *phones {
@@ -89,7 +100,7 @@ func (p *phones) took(arrivals []Arrival) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range arrivals {
-		agent := strings.TrimSuffix(strings.TrimPrefix(a.Path, "/phones/"), "/sms")
+		agent := phoneOf(&a)
 		ph := p.list[agent]
 		if ph == nil {
 			if len(p.list) >= maxPhones {
@@ -106,6 +117,27 @@ func (p *phones) took(arrivals []Arrival) {
 	}
 }
 
+// phoneOf is whose phone sent what arrived.
+func phoneOf(a *Arrival) string {
+	return strings.TrimSuffix(strings.TrimPrefix(a.Path, "/phones/"), "/sms")
+}
+
+// gets has the phone that sent a message get what is sent back, as often as the reply says.
+func (p *phones) gets(to *Arrival, a *Reply, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ph := p.list[phoneOf(to)]
+	if ph == nil {
+		return
+	}
+	for range a.Times {
+		ph.Received = append(ph.Received, ReceivedSMS{ID: "in-" + posthouse.NewID(), Sender: to.User, Text: a.Text, ReceivedAt: at.UTC()})
+	}
+	if over := len(ph.Received) - phoneKeeps; over > 0 {
+		ph.Received = slices.Delete(ph.Received, 0, over)
+	}
+}
+
 func (p *phones) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +151,7 @@ func (p *phones) all() []Phone {
 	out := []Phone{}
 	for ph := range maps.Values(p.list) {
 		sms := slices.SortedFunc(slices.Values(ph.SMS), func(a, b Arrival) int { return cmp.Compare(a.Seq, b.Seq) })
-		out = append(out, Phone{ph.Agent, ph.Totals, sms})
+		out = append(out, Phone{ph.Agent, ph.Totals, sms, slices.Clone(ph.Received)})
 	}
 	slices.SortFunc(out, func(a, b Phone) int { return cmp.Compare(a.Agent, b.Agent) })
 	return out

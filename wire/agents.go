@@ -52,6 +52,31 @@ func (c Claimed) RetryAfter() time.Duration {
 	return time.Duration(c.RetryAfterMillis) * time.Millisecond
 }
 
+// ReceivedTexts are text messages that an agent got.
+type ReceivedTexts struct {
+	Texts []ReceivedText `json:"texts" doc:"1 to 100."`
+}
+
+// ReceivedText is a text message that an agent got.
+type ReceivedText struct {
+	ID         string    `json:"text_id" doc:"The agent's own id of the text, 1 to 64 bytes: a repeat with it is answered as before, and changes nothing."`
+	Sender     string    `json:"sender" doc:"The number that it came from, such as +8613800138000, or as the phone shows it."`
+	Text       string    `json:"text" doc:"What it says. Nothing of it is kept but a word that acknowledges."`
+	ReceivedAt time.Time `json:"received_at" doc:"When the phone got it. It means nothing that was sent after that."`
+}
+
+// ReceivedResults has an answer for each text, in order.
+type ReceivedResults struct {
+	Results []ReceivedResult `json:"results"`
+}
+
+// ReceivedResult says what became of a text.
+type ReceivedResult struct {
+	ID           string `json:"text_id"`
+	Acknowledged bool   `json:"acknowledged" doc:"It acknowledged a notification. False: by what it says it means none, or none that waits for its sender, or one of several."`
+	Repeated     bool   `json:"repeated,omitempty" doc:"The text id was known: this is what it was answered."`
+}
+
 // Holds names hand-outs.
 type Holds struct {
 	Handouts []Hold `json:"handouts" doc:"1 to 500."`

@@ -365,6 +365,11 @@ func TestWhatIsWrongWithAClaimOrAReportIsNamed(t *testing.T) {
 		{"claims", `{"max":101,"wait":"61s","claim_id":"` + strings.Repeat("x", 65) + `"}`, []string{"claim_id", "has 65 bytes: at most 64 are allowed", "max", "is 101: want 1 to 100", "wait", "is 1m1s: want 0s to 1m"}},
 		{"start", `{}`, []string{"handouts", "has 0 hand-outs: want 1 to 500"}},
 		{"renew", `{"handouts":[{"delivery":"x","token":0}]}`, []string{"handouts[0].delivery", `is "x": want a delivery's id, 26 letters and digits`, "handouts[0].token", "is 0: want the hand-out's token"}},
+		{"received", `{"texts":[]}`, []string{"texts", "has 0 texts: want 1 to 100"}},
+		{"received", `{"texts":[{"text":"1"}]}`, []string{
+			"texts[0].received_at", "is required: when the phone got it, such as 2026-10-01T08:30:00+08:00",
+			"texts[0].sender", "is required: the number that it came from, such as +8613800138000", "texts[0].text_id", "is required: the phone's own id of the text, 1 to 64 bytes",
+		}},
 		{"report", `{"reports":[]}`, []string{"reports", "has 0 reports: want 1 to 500"}},
 		{"report", `{"report_id":"r","reports":[{"report_id":"r","delivery":"` + id + `","token":1,"outcome":"sent"}]}`, []string{"reports", "stands beside fields of a single report: give one of both"}},
 		{"report", `{"reports":[{"delivery":"` + id + `","token":1,"outcome":"done"}]}`, []string{"reports[0].outcome", `is "done": want one of sent, delivered, not_sent, unknown`, "reports[0].report_id", "is required: a new one for each report, 1 to 64 bytes"}},

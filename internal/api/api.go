@@ -2,11 +2,14 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -43,11 +46,13 @@ type Options struct {
 	Users       Users
 	Keys        Keys
 	Agents      Agents
-	Tally       Tally
-	Answers     Answers
-	Contents    Contents
-	Audit       Audit
-	Tenants     Tenants
+	// Texted is told of text messages that agents got, and reports whether one acknowledged a notification.
+	Texted   func(ctx context.Context, agent posthouse.Agent, in channel.Inbound) (acknowledged bool, err error)
+	Tally    Tally
+	Answers  Answers
+	Contents Contents
+	Audit    Audit
+	Tenants  Tenants
 
 	// Quotas are those that requests and messages are judged by.
 	Quotas Quotas
@@ -106,7 +111,7 @@ func Routes(o Options) []web.Route {
 		accounts.routes(), accounts.fileRoutes(),
 		callbacks{o.Callbacks, o.Channels, o.Accounts, o.CallbackDesk}.routes(),
 		phones{o.Agents, o.Channels, o.Reassigner, keys}.routes(),
-		handouts.routes(), handouts.reportRoutes(),
+		handouts.routes(), handouts.reportRoutes(), received{o.Agents, o.Answers, o.Texted}.routes(),
 		logs{o.Reader}.routes(),
 		templates{o.Templates, o.Filler, o.Channels, o.Tenants}.routes(),
 		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),

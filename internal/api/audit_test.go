@@ -29,6 +29,7 @@ var unaudited = map[string]string{
 	"POST /v1/agents/{id}/start":        "the event log has it",
 	"POST /v1/agents/{id}/renew":        "the lease has it",
 	"POST /v1/agents/{id}/give-back":    "the event log has it",
+	"POST /v1/agents/{id}/received":     "the acknowledgement has it",
 	"POST /v1/agents/{id}/report":       "the log of reports has it",
 	"POST /v1/callbacks/{address}":      "the event log has what follows from it",
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -196,6 +197,13 @@ func (a *App) Run(ctx context.Context) (err error) {
 			err = e
 		}
 	}()
+	if in := newInbox(a); in != nil {
+		listening, stop := context.WithCancel(ctx)
+		var done sync.WaitGroup
+		done.Go(func() { in.run(listening) })
+		defer done.Wait()
+		defer stop()
+	}
 	a.o.Log.Info("the agent fetches", "agent", a.o.ID, "server", a.o.URL, "protocol", a.o.Protocol, "untold", len(a.journal.untold()))
 	for bad := 0; ctx.Err() == nil; {
 		got, err := a.round(ctx)

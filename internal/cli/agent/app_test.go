@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/simulator"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // PULL-14
@@ -331,4 +333,45 @@ func TestAnAppThatRunsOnceDoesNotWaitForAServerForEver(t *testing.T) {
 			t.Errorf("got %v, want that the server cannot be used", err)
 		}
 	})
+}
+
+// What a phone gets is handed in once; after a restart of the app it is a repeat to the server.
+func TestWhatAPhoneGetsIsHandedIn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.send("13800138000")
+	if _, err := h.run(t.Context(), h.options()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, h.sim.Reply("phones", simulator.Reply{User: "+8613800138000", Text: "1", Times: 2}))
+	var calls atomic.Int32
+	restart := func() *inbox {
+		a, err := New(h.options(func(o *Options) {
+			o.HTTP = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(r.URL.Path, "/received") {
+					calls.Add(1)
+				}
+				return http.DefaultTransport.RoundTrip(r)
+			})}
+		}))
+		must(t, err)
+		t.Cleanup(func() { a.Close() })
+		return newInbox(a)
+	}
+	in := restart()
+	for range 3 {
+		must(t, in.look(t.Context()))
+	}
+	if got := calls.Load(); got != 1 || len(in.known) != 2 {
+		t.Errorf("%d calls handed in %v, want one with both texts", got, in.known)
+	}
+	again := restart()
+	must(t, again.look(t.Context()))
+	results, err := again.to.received(t.Context(), []wire.ReceivedText{{ID: in.known[0], Sender: "x", Text: "1", ReceivedAt: time.Now()}})
+	if err != nil || len(results) != 1 || !results[0].Repeated || calls.Load() != 3 {
+		t.Errorf("after a restart: %+v, %v, %d calls", results, err, calls.Load())
+	}
+	if err := h.sim.Reply("phones", simulator.Reply{User: "nobody"}); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		t.Errorf("a reply of nobody's: %v", err)
+	}
 }

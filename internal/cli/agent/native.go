@@ -52,6 +52,10 @@ func (n *native) claim(ctx context.Context, id string) (claimed, error) {
 	return got, nil
 }
 
+func (n *native) received(ctx context.Context, texts []wire.ReceivedText) ([]wire.ReceivedResult, error) {
+	return n.client.Handouts.Received(ctx, n.o.ID, texts...)
+}
+
 func holdsOf(tasks []*task) []wire.Hold {
 	out := make([]wire.Hold, len(tasks))
 	for i, t := range tasks {

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Text is what a phone is told to send.
@@ -40,6 +41,12 @@ type Result struct {
 // Phone sends messages. Where the context ends first, the outcome is unknown.
 type Phone interface {
 	Send(ctx context.Context, t Text) Result
+}
+
+// Inbox is a phone that gets text messages too.
+type Inbox interface {
+	// Received are the last ones that it got, the oldest first.
+	Received(ctx context.Context) ([]wire.ReceivedText, error)
 }
 
 // Paper is a phone that writes each message down, a line of JSON each.
@@ -108,6 +115,15 @@ func (p simulated) Send(ctx context.Context, t Text) Result {
 	return Result{Outcome: posthouse.OutcomeUnknown, Code: "no_answer", Error: "the phone gave no answer: " + err.Error()}
 }
 
+// Received are the texts that the simulator's people sent back to the phone.
+func (p simulated) Received(ctx context.Context) ([]wire.ReceivedText, error) {
+	var answer struct {
+		Received []wire.ReceivedText `json:"received"`
+	}
+	err := p.call(ctx, http.MethodGet, p.path, nil, &answer)
+	return answer.Received, err
+}
+
 // Flaky is a phone that fails by chance: a share of what it is told is not sent, of another nobody knows
 // whether it was. Both are from 0 to 1.
 func Flaky(p Phone, failing, unknown float64, seed uint64) Phone {
@@ -115,6 +131,14 @@ func Flaky(p Phone, failing, unknown float64, seed uint64) Phone {
 		return p
 	}
 	return &flaky{phone: p, failing: failing, unknown: unknown, dice: rand.New(rand.NewPCG(seed, 1))}
+}
+
+// Received are those of the phone behind it: what it gets does not fail.
+func (f *flaky) Received(ctx context.Context) ([]wire.ReceivedText, error) {
+	if in, gets := f.phone.(Inbox); gets {
+		return in.Received(ctx)
+	}
+	return nil, nil
 }
 
 type flaky struct {

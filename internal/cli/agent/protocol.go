@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // protocol is a server, in the words that the app speaks.
@@ -19,6 +20,11 @@ type protocol interface {
 	giveBack(ctx context.Context, tasks []*task, reason string) error
 	// report tells what came of messages, and answers in their order what the server made of it.
 	report(ctx context.Context, list []posthouse.AgentReport) ([]posthouse.ReportResult, error)
+}
+
+// hearer is a server that takes the texts that a phone gets.
+type hearer interface {
+	received(ctx context.Context, texts []wire.ReceivedText) ([]wire.ReceivedResult, error)
 }
 
 // claimed is what a claim was answered with.

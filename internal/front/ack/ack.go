@@ -4,7 +4,8 @@
 // A link is bound to one person and one notification, and sealed by the keyring: nobody can make one. It is worth nothing after its time,
 // or once the notification has ended.
 //
-// The other words of people end here too: buttons of cards (Pressed), and answers (Answered). What is an acknowledgement is decided nowhere else.
+// The other words of people end here too: buttons of cards (Pressed), answers (Answered), and texts
+// that agents got (Texted). What is an acknowledgement is decided nowhere else.
 package ack
 
 import (
@@ -46,6 +47,9 @@ type Links struct {
 	Deliveries Deliveries
 	// Sent are those that may be, by their address.
 	Sent Sent
+	// Fetched is a sender's number as a channel keeps it that agents fetch from; false for another channel, and for what is no number
+	// there. Texted needs it.
+	Fetched func(tenant, channel, sender string) (number string, is bool)
 	// Zone is of the times on the page. Defaults to UTC.
 	Zone *time.Location
 	Log  *slog.Logger

@@ -75,13 +75,41 @@ func (l *Links) Answered(ctx context.Context, tenant, name string, in channel.In
 	find := l.named
 	if in.Way == channel.InboundSMS {
 		find = func(ctx context.Context, log *slog.Logger, tenant, name string, in *channel.Inbound) (*posthouse.Delivery, error) {
-			return l.meant(ctx, log, tenant, name, code, in)
+			return l.meant(ctx, log, tenant, code, in, []line{{channel: name, address: in.Address}})
 		}
 	}
 	d, err := find(ctx, log, tenant, name, &in)
 	if err != nil || d == nil {
 		return err
 	}
+	return l.note(ctx, d, &in)
+}
+
+// Texted acknowledges a notification where a text message that an agent got answers what agents have sent to that number, by any of its
+// channels. It reports whether it did so, now or before.
+func (l *Links) Texted(ctx context.Context, a posthouse.Agent, in channel.Inbound) (acknowledged bool, err error) {
+	log := l.Log.With("tenant", a.Tenant, "agent", a.ID, "way", in.Way, "address", in.Address)
+	is, code := means(&in)
+	if !is {
+		log.Info("an answer acknowledges nothing by what it says, or a program wrote it", "automatic", in.Automatic)
+		return false, nil
+	}
+	var lines []line
+	for _, name := range a.Channels {
+		if kept, is := l.Fetched(a.Tenant, name, in.Address); is {
+			lines = append(lines, line{channel: name, address: kept, fetched: true})
+		}
+	}
+	d, err := l.meant(ctx, log, a.Tenant, code, &in, lines)
+	if err != nil || d == nil {
+		return false, err
+	}
+	in.Address = d.Address
+	return true, l.note(ctx, d, &in)
+}
+
+// note acknowledges the notification of a delivery that was answered.
+func (l *Links) note(ctx context.Context, d *posthouse.Delivery, in *channel.Inbound) error {
 	by := d.User
 	if by == "" {
 		by = d.Address
@@ -90,7 +118,7 @@ func (l *Links) Answered(ctx context.Context, tenant, name string, in channel.In
 		in.Text = ""
 	}
 	return l.acknowledge(ctx, d.Tenant, d.Notification, by, vias[in.Way], map[string]string{
-		"channel": d.Channel, "delivery": d.ID, "address": in.Address, "text": in.Text, "at": writtenAt(&in), "id": in.ID,
+		"channel": d.Channel, "delivery": d.ID, "address": in.Address, "text": in.Text, "at": writtenAt(in), "id": in.ID,
 	})
 }
 
@@ -112,16 +140,41 @@ func (l *Links) named(ctx context.Context, log *slog.Logger, tenant, name string
 	return &d, nil
 }
 
-// meant is the delivery that a text message answers, which names none: of the notifications that were sent to its number before it was
+// line is an address by a channel: of what agents have fetched alone, where fetched is set.
+type line struct {
+	channel, address string
+	fetched          bool
+}
+
+// meant is the delivery that a text message answers, which names none: of the notifications that were sent by some lines before it was
 // written and are not acknowledged, the one with its code; without a code, the only one that waits. nil where that is none, or several: a
-// word too few leads to the next step, and one that is guessed lets an alarm rest. nil also where it has acknowledged one: a provider that
-// has not heard our answer tells it again, and by then another notification may be the only one that waits.
-func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code string, in *channel.Inbound) (meant *posthouse.Delivery, err error) {
-	ids, err := l.Sent.Answerable(ctx, tenant, name, in.Address, mostMeant)
-	if err != nil {
-		return nil, err
-	}
+// word too few leads to the next step, and one that is guessed lets an alarm rest. An answer that has acknowledged one means that
+// one for good: a provider that has not heard our answer tells it again, and by then another notification may be the only one that waits.
+func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, code string, in *channel.Inbound, lines []line) (meant *posthouse.Delivery, err error) {
 	found := map[string]*posthouse.Delivery{} // by notification
+	for _, from := range lines {
+		ids, err := l.Sent.Answerable(ctx, tenant, from.channel, from.address, mostMeant)
+		if err != nil {
+			return nil, err
+		}
+		before, err := l.candidates(ctx, log, tenant, code, in, ids, from.fetched, found)
+		if before != nil || err != nil {
+			return before, err
+		}
+	}
+	if len(found) != 1 {
+		log.Warn("an answer by text message means no notification, or one of several: it acknowledges nothing. Put ${ack_code} into the text, so that people can say which", "code", code, "notifications", len(found))
+		return nil, nil
+	}
+	for _, d := range found {
+		meant = d
+	}
+	return meant, nil
+}
+
+// candidates adds to what is found those of some deliveries that a text may mean, by notification. before is one that it has acknowledged
+// already, where it is told again.
+func (l *Links) candidates(ctx context.Context, log *slog.Logger, tenant, code string, in *channel.Inbound, ids []string, fetched bool, found map[string]*posthouse.Delivery) (before *posthouse.Delivery, err error) {
 	for _, id := range ids {
 		d, err := l.Deliveries.Delivery(ctx, tenant, id)
 		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
@@ -131,7 +184,7 @@ func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code 
 			return nil, err
 		}
 		// Providers write whole seconds. One that tells an answer again tells its old time, so that it means nothing that was sent since.
-		if found[d.Notification] != nil || d.Attempts == 0 || in.At.Add(time.Second).Before(leftAt(&d)) || code != "" && code != Code(d.Notification) {
+		if found[d.Notification] != nil || fetched && !d.Pulled || d.Attempts == 0 || in.At.Add(time.Second).Before(leftAt(&d)) || code != "" && code != Code(d.Notification) {
 			continue
 		}
 		n, err := l.Book.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, d.Notification)
@@ -141,19 +194,15 @@ func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, name, code 
 		if err != nil {
 			return nil, err
 		}
-		if again(n.Ack, in) {
+		switch {
+		case again(n.Ack, in):
 			log.Info("an answer by text message was told again: it has acknowledged already", "notification", d.Notification)
-			return nil, nil
-		}
-		if n.Ack == nil && n.Reason != "cancelled" && (code != "" || n.State == posthouse.NotificationWaiting) {
-			found[d.Notification], meant = &d, &d
+			return &d, nil
+		case n.Ack == nil && n.Reason != "cancelled" && (code != "" || n.State == posthouse.NotificationWaiting):
+			found[d.Notification] = &d
 		}
 	}
-	if len(found) != 1 {
-		log.Warn("an answer by text message means no notification, or one of several: it acknowledges nothing. Put ${ack_code} into the text, so that people can say which", "code", code, "notifications", len(found))
-		return nil, nil
-	}
-	return meant, nil
+	return nil, nil
 }
 
 // leftAt is when a delivery first left, as far as that is known. It may have waited for long before: for quiet hours, a limit or a pause.

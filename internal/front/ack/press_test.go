@@ -258,3 +258,72 @@ func TestAnAnswerThatIsToldAgainAcknowledgesNoOther(t *testing.T) {
 		t.Error("another answer acknowledges nothing")
 	}
 }
+
+// A text that an agent got means what agents have sent to that number by any of its channels, and means the same when it is handed in again.
+func TestATextThatAnAgentGotMeansWhatAgentsSent(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 28, 3, 0, 0, 0, time.UTC)
+	texted := func(id, name, notification string, pulled bool) posthouse.Delivery {
+		d := posthouse.Delivery{ID: id, Tenant: "t1", Channel: name, Notification: notification, Attempts: 1, Pulled: pulled, CreatedAt: at}
+		d.User, d.Address = "li.na", "+8613800138000"
+		return d
+	}
+	waits := posthouse.Notification{State: posthouse.NotificationWaiting}
+	for _, test := range []struct {
+		name, text string
+		channels   []string
+		sent       sent
+		want       string // what is acknowledged, twice
+	}{
+		{"a word", "收到", []string{"sms"}, sent{"D1": texted("D1", "sms", "N1", true)}, "N1"},
+		{"one of two channels", "1", []string{"sms", "more"}, sent{"D1": texted("D1", "more", "N1", true)}, "N1"},
+		{"both channels", "1", []string{"sms", "more"}, sent{"D1": texted("D1", "sms", "N1", true), "D2": texted("D2", "more", "N2", true)}, ""},
+		{"both channels and a code", "1 " + Code("N2"), []string{"sms", "more"}, sent{"D1": texted("D1", "sms", "N1", true), "D2": texted("D2", "more", "N2", true)}, "N2"},
+		{"another agent's channel", "1", []string{"more"}, sent{"D1": texted("D1", "sms", "N1", true)}, ""},
+		{"what no agent has sent", "1", []string{"sms"}, sent{"D1": texted("D1", "sms", "N1", false)}, ""},
+		{"one of two, since a server has sent the other", "1", []string{"sms"}, sent{"D1": texted("D1", "sms", "N1", false), "D2": texted("D2", "sms", "N2", true)}, "N2"},
+		{"a sentence", "who is this?", []string{"sms"}, sent{"D1": texted("D1", "sms", "N1", true)}, ""},
+		{"a channel that agents do not fetch from", "1", []string{"mail"}, sent{"D1": texted("D1", "mail", "N1", true)}, ""},
+	} {
+		book := shelf{}
+		for _, d := range test.sent {
+			n := waits
+			n.ID = d.Notification
+			book[n.ID] = n
+		}
+		l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: test.sent, Sent: byChannel{test.sent}, Book: book, Fetched: func(_, name, sender string) (string, bool) {
+			return "+86" + sender, name != "mail"
+		}}
+		in := channel.Inbound{Way: channel.InboundSMS, Text: test.text, Address: "13800138000", ID: "phone-1/7", At: at.Add(time.Minute)}
+		for again := range 2 {
+			acknowledged, err := l.Texted(t.Context(), posthouse.Agent{Tenant: "t1", ID: "phone-1", Channels: test.channels}, in)
+			if err != nil || acknowledged != (test.want != "") {
+				t.Errorf("%s, %d: it acknowledges is %t, %v", test.name, again, acknowledged, err)
+			}
+			if again == 0 { // another alarm of before the text waits now: the text does not mean that one
+				late := texted("D9", test.channels[0], "N9", true)
+				test.sent["D9"] = late
+				if test.want != "" {
+					book["N9"] = posthouse.Notification{ID: "N9", State: posthouse.NotificationWaiting}
+				}
+			}
+		}
+		for id, n := range book {
+			if (n.Ack != nil) != (id == test.want) || n.Ack != nil && (n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckSMS || !strings.Contains(string(n.Ack.Evidence), "+8613800138000")) {
+				t.Errorf("%s: %s is %+v", test.name, id, n.Ack)
+			}
+		}
+	}
+}
+
+// byChannel are deliveries by the channel too.
+type byChannel struct{ sent }
+
+func (b byChannel) Answerable(_ context.Context, _, name, address string, _ int) (ids []string, err error) {
+	for id, d := range b.sent {
+		if d.Address == address && d.Channel == name {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
