@@ -31,7 +31,7 @@ var least = map[string]posthouse.Role{
 	"GET templates/{name}": posthouse.RoleViewer, "GET new-template": posthouse.RoleAdmin, "POST new-template": posthouse.RoleAdmin, "POST templates/{name}/preview": posthouse.RoleViewer, "POST templates/{name}": posthouse.RoleAdmin,
 	"GET campaigns/{name}/plan": posthouse.RoleViewer, "GET campaigns/{name}/members": posthouse.RoleViewer, "GET campaigns/{name}/refused": posthouse.RoleViewer,
 	"GET new-campaign": posthouse.RoleSender, "POST new-campaign": posthouse.RoleSender, "POST campaigns/{name}/members": posthouse.RoleSender, "POST campaigns/{name}/test": posthouse.RoleSender,
-	"POST campaigns/{name}/start": posthouse.RoleSender, "GET campaigns/{name}/content": posthouse.RoleSender, "POST campaigns/{name}/content": posthouse.RoleSender, "POST campaigns/{name}/samples": posthouse.RoleSender, "POST campaigns/{name}/query": posthouse.RoleAdmin, "POST campaigns/{name}/followers": posthouse.RoleSender,
+	"POST campaigns/{name}/start": posthouse.RoleSender, "GET campaigns/{name}/edit": posthouse.RoleSender, "POST campaigns/{name}/edit": posthouse.RoleSender, "POST campaigns/{name}/copy": posthouse.RoleSender, "GET campaigns/{name}/content": posthouse.RoleSender, "POST campaigns/{name}/content": posthouse.RoleSender, "POST campaigns/{name}/samples": posthouse.RoleSender, "POST campaigns/{name}/query": posthouse.RoleAdmin, "POST campaigns/{name}/followers": posthouse.RoleSender,
 	"POST channels/{name}/test": posthouse.RoleOperator,
 	"GET drivers":               posthouse.RoleAdmin, "GET drivers/{driver}": posthouse.RoleAdmin, "POST drivers/{driver}": posthouse.RoleAdmin,
 	"GET channels/{name}/edit": posthouse.RoleAdmin, "POST channels/{name}/edit": posthouse.RoleAdmin,

@@ -13,7 +13,7 @@ import (
 
 // tour are the pages of a tenant, and a text of each while there is nothing.
 var tour = map[string]string{
-	"": "posthouse channel set console", "search": "curl http", "compose": "There is no channel yet", "attention": "Nothing needs a person", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
+	"": "posthouse channel set console", "search": "curl http", "compose": "There is no channel yet", "attention": "Nothing needs attention", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
 	"presets": "Feishu robot", "fronts": "posthouse front add", "templates": "There is no template yet", "rosters": "There is no roster yet", "phones": "posthouse agent add", "directory": "The directory is empty", "quiet": "What would start in these hours waits", "tasks": "No task", "reminders": "posthouse remind add", "notifications": "There is no notification", "routes": "There is no route yet", "digests": "There is no digest yet", "outbox": "No row of the outbox", "audit": "posthouse audit", "keys": "test", "settings": "does not say its settings", "doctor": "posthouse doctor", "subscriptions": "No address is told", "tenants": "see nothing of each other", "tenants/default": "Mandatory kinds", "new-tenant": "Name of the tenant", "new-template": "Name of the template", "people": "operator", "system": "sqlite",
 }
 

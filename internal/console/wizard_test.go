@@ -312,3 +312,45 @@ func TestFailuresLeadToTheirPeople(t *testing.T) {
 		t.Errorf("again to the failed: %d to %q", got.status, got.to())
 	}
 }
+
+// The rules of a campaign that has not begun are changed on one page, over what it showed; what is left empty holds no more, and a copy has
+// another name.
+func TestRulesAreChangedBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"},"spread":"2h","brake":{"above":0.1,"after":50,"classes":["auth"]}}`, nil)
+	const at = "/console/t/default/campaigns/spring"
+	page := h.page("sender", at+"/edit")
+	h.shows(page, `name="spread" value="2h`, `name="brake" min="1" max="100" value="10"`)
+	version := found(t, page, `name="version" value="([^"]+)"`)
+	form := url.Values{"version": {version}, "priority": {"low"}, "deadline": {"2099-01-02T03:04"}, "brake": {"20"}, "brake_after": {"70"}, "canary": {"10"}, "failures": {"5"}, "not_told_within": {"soon"}}
+	zh := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
+	bad := h.ask("sender", at+"/edit", form, zh)
+	h.shows(bad.body, "<code>not_told_within</code>", `value="soon"`, `value="2099-01-02T03:04"`)
+	if bad.status != http.StatusUnprocessableEntity {
+		t.Errorf("what cannot be read: %d", bad.status)
+	}
+	form.Set("not_told_within", "24h")
+	if got := h.ask("sender", at+"/edit", form); got.to() != at+"?said=stored" {
+		t.Fatalf("it is changed: %d\n%s", got.status, got.body)
+	}
+	var c wire.Campaign
+	h.api("GET", "/v1/campaigns/spring", "", &c)
+	if c.Spread != 0 || c.Brake == nil || c.Brake.Above != 0.2 || c.Brake.After != 70 || len(c.Brake.Classes) != 1 || c.Canary == nil || c.Canary.Members != 10 || c.Priority != posthouse.Low || c.Deadline.IsZero() || c.NotToldWithin.Std() != 24*time.Hour {
+		t.Errorf("the campaign is %+v", c.Campaign)
+	}
+	if got := h.ask("sender", at+"/edit", form); got.status != http.StatusConflict {
+		t.Errorf("over another state: %d", got.status)
+	}
+	if got := h.ask("operator", at+"/edit", form); got.status != http.StatusForbidden {
+		t.Errorf("an operator changes rules: %d", got.status)
+	}
+	h.upload("sender", at+"/members", "people.csv", "address\no1\no2\n")
+	if got := h.ask("sender", at+"/copy", url.Values{"name": {"spring"}}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a name that is taken: %d", got.status)
+	}
+	if got := h.ask("sender", at+"/copy", url.Values{"name": {"summer"}}); got.to() != "/console/t/default/campaigns/summer?said=stored" {
+		t.Errorf("a copy: %d to %q\n%s", got.status, got.to(), got.body)
+	}
+}

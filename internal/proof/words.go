@@ -45,7 +45,7 @@ func chineseWords() map[string]string {
 		"pending": "待发送", "sending": "发送中", "unknown": "结果不明", "quarantined": "已隔离", "delivered": "已送达", "undelivered": "未送达", "failed": "失败", "cancelled": "已取消", "expired": "已过期", "suppressed": "已拦截",
 		"event_accept": "受理", "event_suppress": "被规则拦截", "event_claim": "领取", "event_start": "开始发送", "event_release": "释放", "event_lease_lost": "租约丢失",
 		"event_quarantine": "隔离", "event_sent": "已发送", "event_retry": "待重试", "event_fail": "失败", "event_ambiguous": "结果不明", "event_resend": "待重发",
-		"event_assume_sent": "视为已发送", "event_resolve": "裁定", "event_hold_timeout": "保留到期", "event_evidence": "佐证", "event_receipt": "回执", "event_cancel": "取消",
+		"event_assume_sent": "视为已发送", "event_resolve": "人工确认", "event_hold_timeout": "保留到期", "event_evidence": "佐证", "event_receipt": "回执", "event_cancel": "取消",
 		"event_cancel_request": "请求取消", "event_expire": "过期", "event_requeue": "重新排队", "event_discard": "丢弃", "event_epoch_hold": "恢复后暂扣", "event_move": "换账号",
 		"event_admit":            "轮到发送",
 		"note_content_hidden":    "消息内容敏感，以摘要代替。持有盐值和原文的人可以比对。",

@@ -109,7 +109,7 @@ func TestThePageOfAFrontHasWhatCame(t *testing.T) {
 	if strings.Contains(page, "somebody") || strings.Contains(page, "/reveal") {
 		t.Error("a viewer sees a text whole, or is offered it")
 	}
-	h.Shows(h.Page("viewer", at), ">builds</a>", "<td>refused</td>", `<td class="warn">1</td>`)
+	h.Shows(h.Page("viewer", at), ">builds</a>", `<span class="state">refused</span>`, `class="number warn"`)
 	var calls wire.Page[posthouse.FrontCall]
 	h.API("GET", "/v1/fronts/builds/calls", "", &calls)
 	one := at + "/builds/calls/" + calls.Items[1].ID + "/reveal"

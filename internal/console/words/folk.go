@@ -22,7 +22,7 @@ func folkWords() map[string]Word {
 		"person_subject":         {"At the identity provider", "身份提供方账号"},
 		"person_subject_help":    {"The identity provider says title and roles at each sign-in: what is changed here holds until then.", "显示名和角色由身份提供方在每次登录时决定；在此修改只保留到下次登录。"},
 		"person_made_at":         {"Added", "添加时间"},
-		"person_myself":          {"This is you: nobody takes the role of administrator from themselves.", "这是你本人：不能取消自己的管理员角色。"},
+		"person_myself":          {"This is you: your own role of administrator stays.", "这是你本人：不能取消自己的管理员角色。"},
 		"person_no_role":         {"no role", "无角色"},
 		"person_roles_help":      {"It holds at the person's next click.", "对方的下一次操作即按新角色执行。"},
 		"person_reset_totp":      {"Turn one-time codes off", "重置动态验证码"},

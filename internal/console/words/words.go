@@ -149,7 +149,7 @@ func listWords() map[string]Word {
 		"system":           {"System", "系统"},
 		"again":            {"tried again", "将重试"},
 		"accepted_in":      {"accepted", "受理"},
-		"nobody_needed":    {"Nothing needs a person.", "没有需要人处理的投递。"},
+		"nobody_needed":    {"Nothing needs attention.", "没有需要人处理的投递。"},
 		"other_states":     {"Choose another state above, or by command:", "可在上方换一个状态，或用命令查看："},
 		"waiting":          {"Backlog", "积压"},
 		"oldest":           {"Oldest was due", "最早的到期于"},
