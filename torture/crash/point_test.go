@@ -68,6 +68,10 @@ func TestA2KilledAtNamedPoints(t *testing.T) {
 			t.Parallel()
 			killedWhileGathering(t, db, binary)
 		})
+		t.Run("schedules on "+string(db), func(t *testing.T) {
+			t.Parallel()
+			killedWhileScheduling(t, db, binary)
+		})
 	}
 }
 

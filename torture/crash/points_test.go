@@ -111,6 +111,19 @@ var edits = []overlay.Edit{
 	{File: "internal/store/notified.go", Old: "\tif len(withdraw.IDs) > 0 {\n", New: "\tkillpoint.Here(\"the plan hears\")\n\tif len(withdraw.IDs) > 0 {\n"},
 	{File: "internal/store/notified.go", Old: "\twritten, err := accepting{t.tx}.writePlan(now, &p)\n", New: "\tkillpoint.Here(\"its deliveries are written\")\n\twritten, err := accepting{t.tx}.writePlan(now, &p)\n"},
 
+	{File: "internal/remind/campaign.go", Old: importOld, New: importNew},
+	{File: "internal/remind/campaign.go", Old: "\tif err := c.Campaigns.Make(ctx, r, at, name); err != nil {\n\t\treturn nil, Plan(r), err\n\t}\n", New: `	killpoint.Here("the slot has come")
+	if err := c.Campaigns.Make(ctx, r, at, name); err != nil {
+		return nil, Plan(r), err
+	}
+	killpoint.Here("the campaign is made")
+`},
+	{File: "internal/remind/campaign.go", Old: "\tmade := *r.Preparing\n", New: "\tkillpoint.Here(\"the campaign is noted\")\n\tmade := *r.Preparing\n"},
+	{File: "internal/campaign/scheduled.go", Old: importOld, New: importNew},
+	{File: "internal/campaign/scheduled.go", Old: "\tif c, err = d.named(ctx, r.Tenant, slot.Campaign); err != nil {\n", New: "\tkillpoint.Here(\"the list is read\")\n\tif c, err = d.named(ctx, r.Tenant, slot.Campaign); err != nil {\n"},
+	{File: "internal/campaign/scheduled.go", Old: "\tif _, err := s.fetch.Desk.Start(ctx, ", New: "\tkillpoint.Here(\"the campaign is to start\")\n\tif _, err := s.fetch.Desk.Start(ctx, "},
+	{File: "internal/campaign/scheduled.go", Old: "\t\treturn remind.BegunNot, unmade(err)\n\t}\n\treturn remind.BegunNow, nil\n", New: "\t\treturn remind.BegunNot, unmade(err)\n\t}\n\tkillpoint.Here(\"the campaign is started\")\n\treturn remind.BegunNow, nil\n"},
+
 	{File: "internal/store/partition/postgres.go", Old: importOld, New: importNew},
 	{File: "internal/store/partition/postgres.go", Old: "\t\t\tif err := t.movePostgres(l, keptKeys(l.Table, stay)); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n", New: `			if err := t.movePostgres(l, keptKeys(l.Table, stay)); err != nil {
 				return err
