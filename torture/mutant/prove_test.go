@@ -155,8 +155,8 @@ var backlogPassed = []overlay.Edit{{
 // answeredTwice has a word that is told again mean what waits by then.
 var answeredTwice = []overlay.Edit{{
 	File: "internal/front/ack/answer.go",
-	Old:  "		if again(n.Ack, in) {\n",
-	New:  "		if again(n.Ack, in) && d.ID == \"\" {\n",
+	Old:  "		case again(n.Ack, in):\n",
+	New:  "		case again(n.Ack, in) && d.ID == \"\":\n",
 }}
 
 // goesOnAcknowledged keeps looking at a notification that was acknowledged, and begins its next step.
