@@ -53,7 +53,7 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	run(1, "notification", "notification", "show", "01JB2Z6N8Q4T7V0X3Y5W9A1BCD")
 	run(1, "follows a route", "send", "--route", "duty", "--to", "u2", "--text", "Hello", "--wait")
 	write(`{"stages": []}`)
-	run(2, `unknown field "stages"`, "route", "put", "duty", "--file", file)
+	run(2, `--file `+file+`: json: unknown field "stages"`, "route", "put", "duty", "--file", file)
 	run(0, "deleted", "route", "delete", "duty")
 	run(1, "duty", "route", "show", "duty")
 }

@@ -47,7 +47,7 @@ func (w *where) holds(address string, variables json.RawMessage) (bool, error) {
 	if _, own := known[addressName]; !own {
 		known[addressName] = address
 	}
-	is, err := expr.Run(w.program, known)
+	is, err := expression.Run(w.program, known)
 	if err != nil {
 		return false, err
 	}

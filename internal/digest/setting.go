@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/posthouse/posthouse"
@@ -45,7 +44,7 @@ func WithDefaults(d posthouse.Digest) posthouse.Digest {
 func Check(d *posthouse.Digest, p *draft.Problems) {
 	switch w := d.Window.Std(); {
 	case w == 0 && d.Cron == "":
-		p.Add("window", `is required: how long messages are gathered, such as "10m"; or a cron, such as "0 18 * * *"`)
+		p.Add("window", `is missing or 0s: want how long messages are gathered, %s to %s, such as "10m"; or a cron, such as "0 18 * * *"`, posthouse.Duration(leastWindow), posthouse.Duration(mostWindow))
 	case w != 0 && d.Cron != "":
 		p.Add("cron", "stands beside a window: give one of them")
 	case w != 0 && (w < leastWindow || w > mostWindow):
@@ -124,7 +123,7 @@ func valueOf(by string, m *posthouse.Message, to posthouse.Recipient) (string, e
 			return "", fmt.Errorf("read the payload: %w", err)
 		}
 	}
-	out, err := expr.Run(program, map[string]any{
+	out, err := expression.Run(program, map[string]any{
 		"kind": m.Kind, "ref": m.Ref, "priority": string(m.Priority), "source": m.Source, "payload": payload,
 		"user": to.User, "address": to.Address, "type": to.Type,
 	})

@@ -3,12 +3,14 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 )
@@ -35,7 +37,7 @@ func (r Rules) Compile(source string) (*vm.Program, error) {
 	}
 	tree, err := parser.Parse(source)
 	if err != nil {
-		return nil, fmt.Errorf("is no %s: %w", r.Noun, err)
+		return nil, r.none(err)
 	}
 	v := visitor{rules: r}
 	ast.Walk(&tree.Node, &v)
@@ -51,10 +53,35 @@ func (r Rules) Compile(source string) (*vm.Program, error) {
 	}
 	program, err := expr.Compile(source, options...)
 	if err != nil {
-		return nil, fmt.Errorf("is no %s: %w", r.Noun, err)
+		return nil, r.none(err)
 	}
 	return program, nil
 }
+
+// none says in one line what is wrong, and where: the compiler draws the place below the expression.
+func (r Rules) none(err error) error {
+	var at *file.Error
+	if !errors.As(err, &at) || at.Line == 0 {
+		return fmt.Errorf("is no %s: %s", r.Noun, oneLine(err.Error()))
+	}
+	return fmt.Errorf("is no %s: %s, at line %d, character %d", r.Noun, oneLine(at.Message), at.Line, at.Column+1)
+}
+
+// Run runs a program. An error is one line, with the place where it fails.
+func Run(program *vm.Program, known map[string]any) (any, error) {
+	out, err := expr.Run(program, known)
+	if err == nil {
+		return out, nil
+	}
+	var at *file.Error
+	if errors.As(err, &at) && at.Line > 0 {
+		return nil, fmt.Errorf("%s, at line %d, character %d", oneLine(at.Message), at.Line, at.Column+1)
+	}
+	return nil, errors.New(oneLine(err.Error()))
+}
+
+// oneLine is a text without line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // visitor finds what an expression may not have. Of a part and what is in it, it keeps the part, which is visited last.
 type visitor struct {

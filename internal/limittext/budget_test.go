@@ -1,6 +1,7 @@
 package limittext_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,9 +25,12 @@ func TestABudgetIsReadAsItIsWritten(t *testing.T) {
 			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
 		}
 	}
-	for _, text := range []string{"5", "5/week", "a/day", "5/day/foo=1", "5/day/when_spent=x", "5/day/reserve=x", "1.5/day"} {
-		if got, err := limittext.Budget(text); err == nil {
-			t.Errorf("%q is read as %+v", text, got)
+	for text, want := range map[string]string{
+		"5": `names no period`, "5/week": `the period "week"`, "a/day": `begins with "a"`, "1.5/day": `begins with "1.5"`, "5/day@": "behind @", "5/day/foo=1": `the option "foo=1"`,
+		"5/day/when_spent=x": `when_spent "x"`, "5/day/when_spent=": `when_spent ""`, "5/day/reserve=x": `reserve "x"`, "5/day@UTC/warn_at=x": `warn_at "x"`,
+	} {
+		if got, err := limittext.Budget(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "such as ") {
+			t.Errorf("%q is read as %+v: %v, want %s and an example", text, got, err, want)
 		}
 	}
 }

@@ -173,7 +173,7 @@ func holds(source string, d *posthouse.Draft, to posthouse.Recipient, payload ma
 	if err != nil {
 		return false, err
 	}
-	out, err := expr.Run(program, map[string]any{
+	out, err := expression.Run(program, map[string]any{
 		"kind": d.Kind, "ref": d.Ref, "priority": string(d.Priority), "source": d.Source, "payload": payload,
 		"user": to.User, "address": to.Address, "type": to.Type, "hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1,
 	})

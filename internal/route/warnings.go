@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/expr-lang/expr"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/expression"
 )
@@ -98,7 +96,7 @@ func never(source string) bool {
 		return false
 	}
 	for at := range 7 * 24 {
-		out, err := expr.Run(program, map[string]any{"hour": at % 24, "weekday": at/24 + 1})
+		out, err := expression.Run(program, map[string]any{"hour": at % 24, "weekday": at/24 + 1})
 		if yes, _ := out.(bool); yes || err != nil {
 			return false
 		}

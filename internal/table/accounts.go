@@ -69,7 +69,10 @@ func (r accountRow) account(header, row []string) (a posthouse.Account) {
 		case "limits":
 			a.Limits, err = limittext.Read(text)
 		case "budget":
-			a.Budget, err = limittext.Budget(text)
+			if a.Budget, err = limittext.Budget(text); err != nil {
+				r.to.Refuse(r.at+"."+column, "%v", err)
+				err = nil
+			}
 		default:
 			r.config(&a, strings.TrimPrefix(column, configColumn), text)
 		}

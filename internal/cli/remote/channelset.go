@@ -159,9 +159,9 @@ func (s *setChannel) fromFile(cmd *cobra.Command, c *client.Client, args []strin
 	name, _ := fields["name"].(string)
 	switch {
 	case len(args) == 0 && name == "":
-		return shell.Usagef("name is missing: it is a field of the file, or the argument")
+		return shell.Usagef("--file %s: name is missing: it is a field of the file, or the argument", s.file)
 	case len(args) == 1 && name != "" && name != args[0]:
-		return shell.Usagef("the file's name is %q, and the argument says %q", name, args[0])
+		return shell.Usagef("--file %s: its name is %q, and the argument says %q", s.file, name, args[0])
 	case len(args) == 1:
 		name = args[0]
 	}

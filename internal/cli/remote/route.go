@@ -117,10 +117,10 @@ func routePut(sh *shell.Shell) *cobra.Command {
 			dec := json.NewDecoder(bytes.NewReader(b))
 			dec.DisallowUnknownFields()
 			if err := dec.Decode(&r); err != nil {
-				return shell.Usagef("--file: %w", err)
+				return shell.Usagef("--file %s: %w", file, err)
 			}
 			if _, err := dec.Token(); err != io.EOF {
-				return shell.Usagef("--file: something follows the route")
+				return shell.Usagef("--file %s: something follows the route", file)
 			}
 			r.Name = args[0]
 			stored, err := c.Routes.Put(ctx, r)

@@ -91,7 +91,7 @@ func (r *Reader) number(name string) float64 {
 func (r *Reader) budget(name string) *posthouse.Budget {
 	b, err := limittext.Budget(r.Sent(name))
 	if err != nil {
-		r.refuse(name, fmt.Sprintf("%.80q: %s", r.Sent(name), r.Say("want_budget")))
+		r.refuse(name, err.Error())
 	}
 	return b
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
 
@@ -152,7 +151,7 @@ func fill(made map[string]any, expressions map[string]string, body map[string]an
 		if err != nil { // it was stored by another version
 			return fmt.Errorf("the expression %s %w", name, err)
 		}
-		v, err := expr.Run(program, maps.Clone(body))
+		v, err := expression.Run(program, maps.Clone(body))
 		if err != nil {
 			fails(name, err)
 			continue

@@ -3,7 +3,7 @@ package anyjson
 import (
 	"maps"
 
-	"github.com/expr-lang/expr"
+	"github.com/posthouse/posthouse/internal/expression"
 )
 
 // sender is one whose bodies are known: by what they are recognised, and what makes a message of them. What a front's own expressions
@@ -78,7 +78,7 @@ func fitting(body map[string]any) map[string]string {
 		if err != nil {
 			continue // a test compiles all of them
 		}
-		if v, err := expr.Run(program, maps.Clone(body)); err == nil && v == true {
+		if v, err := expression.Run(program, maps.Clone(body)); err == nil && v == true {
 			return s.expressions
 		}
 	}
