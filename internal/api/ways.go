@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -140,10 +141,8 @@ func (w ways) preview(c *web.Call, in posthouse.Draft) (wire.RoutePreview, error
 
 func (w ways) listTold(c *web.Call) (wire.Page[posthouse.Notification], error) {
 	state := posthouse.NotificationState(c.Query.Get("state"))
-	switch state {
-	case "", posthouse.NotificationWaiting, posthouse.NotificationTold, posthouse.NotificationAcknowledged, posthouse.NotificationNotTold:
-	default:
-		c.Refuse("state", "is %.60q: want waiting, told, acknowledged or not_told", state)
+	if state != "" && !slices.Contains(posthouse.NotificationStates(), state) {
+		c.Refuse("state", "is %.60q: want one of %v", state, posthouse.NotificationStates())
 	}
 	return paged(c, func(cursor string, limit int) ([]posthouse.Notification, string, error) {
 		return w.told.List(c.Context(), c.Viewer(), state, cursor, limit)

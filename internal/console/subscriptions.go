@@ -15,7 +15,7 @@ import (
 // subscribers is what the page of subscriptions shows.
 type subscribers struct {
 	List     []wire.Subscription
-	States   []posthouse.State
+	Groups   []typeGroup
 	Draft    wire.NewSubscription
 	Batch    string // as it was typed
 	New      *wire.SubscriptionWithSecret
@@ -25,13 +25,46 @@ type subscribers struct {
 // Fleeting says that nothing keeps a page with a secret.
 func (s subscribers) Fleeting() bool { return s.New != nil }
 
-// Has reports whether the form chooses a state.
-func (s subscribers) Has(state posthouse.State) bool { return slices.Contains(s.Draft.States, state) }
+// typeGroup is a sort of events with its types.
+type typeGroup struct {
+	Name  string // all of the sort
+	Types []eventType
+}
+
+// eventType is a type of events and its word.
+type eventType struct{ Name, Word string }
+
+// typeGroups are the sorts of events. The types of callbacks are the providers' words, which nobody lists.
+func typeGroups() []typeGroup {
+	deliveries, notifications := typeGroup{Name: posthouse.OfDelivery}, typeGroup{Name: posthouse.OfNotification}
+	for _, s := range posthouse.States() {
+		deliveries.Types = append(deliveries.Types, eventType{posthouse.OfDelivery + "." + string(s), string(s)})
+	}
+	for _, s := range posthouse.NotificationStates() {
+		notifications.Types = append(notifications.Types, eventType{posthouse.OfNotification + "." + string(s), "told_" + string(s)})
+	}
+	return []typeGroup{deliveries, notifications, {Name: posthouse.OfCallback}}
+}
+
+// Has reports whether the form chooses a type.
+func (s subscribers) Has(name string) bool { return slices.Contains(s.Draft.Types, name) }
+
+// Others are the types of the form that have no tick: those of callbacks by name.
+func (s subscribers) Others() (list []string) {
+	for _, name := range s.Draft.Types {
+		if ticked := slices.ContainsFunc(s.Groups, func(g typeGroup) bool {
+			return g.Name == name || slices.ContainsFunc(g.Types, func(t eventType) bool { return t.Name == name })
+		}); !ticked {
+			list = append(list, name)
+		}
+	}
+	return list
+}
 
 func showSubscriptions(v *visit) error { return subscribers{}.draw(v, http.StatusOK) }
 
 func (s subscribers) draw(v *visit, status int) (err error) {
-	s.States = posthouse.States()
+	s.Groups = typeGroups()
 	if s.List, err = v.call().Subscriptions.List(v.ctx()); err != nil {
 		return err
 	}
@@ -42,11 +75,8 @@ func (s subscribers) draw(v *visit, status int) (err error) {
 func addSubscription(v *visit) error {
 	lines := form.Reader{Sent: v.form, Say: func(name string) string { return say(name, v.zh) }}
 	s := subscribers{Batch: v.form("batch"), Draft: wire.NewSubscription{
-		URL: v.form("url"), Description: v.form("description"), Channels: lines.Lines("channels"), Kinds: lines.Lines("kinds"), Types: lines.Lines("types"),
+		URL: v.form("url"), Description: v.form("description"), Channels: lines.Lines("channels"), Kinds: lines.Lines("kinds"), Types: append(slices.Clone(v.r.PostForm["types"]), lines.Lines("callbacks")...),
 	}}
-	for _, state := range v.r.PostForm["states"] {
-		s.Draft.States = append(s.Draft.States, posthouse.State(state))
-	}
 	if s.Batch != "" {
 		n, err := strconv.Atoi(s.Batch)
 		if err != nil {

@@ -24,20 +24,20 @@ func TestAnAddressIsToldAndTestedByItsPages(t *testing.T) {
 	t.Cleanup(hook.Close)
 	h := open(t, false, func(o *server.Options) { o.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	const at = "/console/t/default/subscriptions"
-	bad := h.ask("admin", at, url.Values{"url": {"ftp://x"}, "batch": {"2"}})
+	bad := h.ask("admin", at, url.Values{"url": {"ftp://x"}, "batch": {"2"}, "types": {"notification.not_told"}, "callbacks": {"callback.x"}})
 	if bad.status != http.StatusUnprocessableEntity {
 		t.Errorf("an address that is none: %d", bad.status)
 	}
-	h.shows(bad.body, "<code>url</code>", `value="ftp://x"`)
+	h.shows(bad.body, "<code>url</code>", `value="ftp://x"`, `value="notification.not_told" checked`, `value="delivery.sent">`, ">callback.x\n")
 	h.shows(h.ask("admin", at, url.Values{"url": {hook.URL}, "batch": {"many"}}).body, "<code>batch</code>", "want a whole number")
-	made := h.ask("admin", at, url.Values{"url": {hook.URL}, "description": {"the shop"}, "channels": {"out\r\n"}, "states": {"failed", "sent"}})
+	made := h.ask("admin", at, url.Values{"url": {hook.URL}, "description": {"the shop"}, "channels": {"out\r\n"}, "types": {"delivery.failed", "notification"}, "callbacks": {"callback.template_card_event\r\n"}})
 	h.shows(made.body, "whsec_", "shown this once")
 	if strings.Contains(h.page("admin", at), "whsec_") {
 		t.Error("the secret is shown again")
 	}
 	var list struct{ Items []wire.Subscription }
 	h.api("GET", "/v1/subscriptions", "", &list)
-	if len(list.Items) != 1 || len(list.Items[0].States) != 2 || list.Items[0].Description != "the shop" || list.Items[0].Channels[0] != "out" {
+	if len(list.Items) != 1 || strings.Join(list.Items[0].Types, " ") != "delivery.failed notification callback.template_card_event" || list.Items[0].Description != "the shop" || list.Items[0].Channels[0] != "out" {
 		t.Fatalf("there is %+v", list.Items)
 	}
 	one := at + "/" + list.Items[0].ID

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +44,11 @@ func Pages() host.Pages {
 	}
 }
 
-// shownStates are those that the list is narrowed to, each in the order of what needs somebody.
-var shownStates = []posthouse.NotificationState{posthouse.NotificationNotTold, posthouse.NotificationWaiting, posthouse.NotificationTold, posthouse.NotificationAcknowledged}
+// shownStates are those that the list is narrowed to. What needs a person stands first.
+func shownStates() []posthouse.NotificationState {
+	rest := slices.DeleteFunc(posthouse.NotificationStates(), func(s posthouse.NotificationState) bool { return s == posthouse.NotificationNotTold })
+	return append([]posthouse.NotificationState{posthouse.NotificationNotTold}, rest...)
+}
 
 // list is what the page of notifications shows.
 type list struct {
@@ -55,7 +59,7 @@ type list struct {
 }
 
 func showAll(v *host.Visit) error {
-	l := list{State: v.Query("state"), States: shownStates}
+	l := list{State: v.Query("state"), States: shownStates()}
 	page, err := v.API.Notifications.List(v.Ctx(), posthouse.NotificationState(l.State), client.Filter{Cursor: v.Query("cursor"), Limit: 50})
 	if err != nil {
 		return err
