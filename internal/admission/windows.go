@@ -127,7 +127,7 @@ func (c *Channel) ownTiers(list []state.Tier, a *Account) []state.Tier {
 	return list
 }
 
-func (c *Channel) accountKey(a *Account) string { return c.Key.LimitKey() + "/" + a.Name }
+func (c *Channel) accountKey(a *Account) string { return c.Key.AccountKey(a.Name) }
 
 // Windows are the tiers that hold for all that the channel sends, and then those of its accounts: of all, where none is named. Budgets are
 // those of now, with all that high priority may use.

@@ -189,6 +189,9 @@ func (t *Tiers) OfRecipient(k Key, d *posthouse.Delivery) []Tier {
 // LimitKey names the limits of a channel. No name of a channel has a colon or a slash: what follows one is a part of it.
 func (k Key) LimitKey() string { return k.Tenant + "/" + k.Channel }
 
+// AccountKey names the limits of an account of a channel.
+func (k Key) AccountKey(account string) string { return k.LimitKey() + "/" + account }
+
 // TenantKey names the limits of a tenant.
 func TenantKey(tenant string) string { return tenant + "/*" }
 

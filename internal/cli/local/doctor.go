@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func doctorCommand(sh *shell.Shell) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "look at all of an SQLite file's structure, however long it takes")
-	config.AddFlags(cmd.Flags(), "dsn", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
+	config.AddFlags(cmd.Flags(), "dsn", "redis", "time_zone", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
 	return cmd
 }
 
@@ -114,6 +115,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 		out = append(out, examinePartitions(ctx, s)...)
 		out = append(out, examineProcesses(ctx, s)...)
 		out = append(out, examineFronts(ctx, s, time.Now())...)
+		out = append(out, examineBudgets(ctx, s, c, time.Now())...)
 	}
 	if whole && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)
@@ -324,16 +326,7 @@ func examineClock(ctx context.Context, s *store.Store) finding {
 
 // examineKeyring opens the keyring as the server does, but makes none.
 func examineKeyring(c config.Config) (*secret.Keyring, finding) {
-	ring, err := secret.Parse(c.Server.Keyring)
-	from := "from POSTHOUSE_KEYRING"
-	if c.Server.Keyring == "" {
-		path := c.Server.KeyringFile
-		if path == "" {
-			path = keyringBeside(c.Server.DSN)
-		}
-		ring, err = secret.Load(path)
-		from = path
-	}
+	ring, from, err := keyringOf(c)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, finding{"keyring", false, "there is no file " + from + ": without it no channel with secrets opens (the first start makes one beside an SQLite file, or with create_keyring)"}
@@ -341,6 +334,17 @@ func examineKeyring(c config.Config) (*secret.Keyring, finding) {
 		return nil, finding{"keyring", false, err.Error()}
 	}
 	return ring, finding{"keyring", true, fmt.Sprintf("%d keys, %s", len(ring.IDs()), from)}
+}
+
+// keyringOf is the keyring that the server has, and where it is from.
+func keyringOf(c config.Config) (ring *secret.Keyring, from string, err error) {
+	if c.Server.Keyring != "" {
+		ring, err = secret.Parse(c.Server.Keyring)
+		return ring, "from POSTHOUSE_KEYRING", err
+	}
+	from = cmp.Or(c.Server.KeyringFile, keyringBeside(c.Server.DSN))
+	ring, err = secret.Load(from)
+	return ring, from, err
 }
 
 func keyringBeside(dsn string) string {

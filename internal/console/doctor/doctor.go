@@ -95,7 +95,7 @@ func kinds() map[string]string {
 	return map[string]string{
 		"database": "", "connections": "", "front door": "settings", "mail": "settings", "database settings": "", "standbys": "", "standby": "", "failover": "", "server": "", "split brain": "", "database clocks": "",
 		"file": "", "schema": "", "clock": "", "keyring": "", "keyrings": "system", "restore": "", "views": "", "view": "", "partitions": "", "processes": "system", "process": "system",
-		"fronts": "fronts", "front": "fronts", "channels": "channels", "channel": "channels", "keys": "", "key": "",
+		"fronts": "fronts", "front": "fronts", "channels": "channels", "channel": "channels", "keys": "", "key": "", "budgets": "channels", "budget": "channels",
 	}
 }
 

@@ -63,6 +63,8 @@ func texts() map[string]words.Word {
 		"doctor_front":             {"front", "接入端"},
 		"doctor_channels":          {"channels", "渠道"},
 		"doctor_channel":           {"channel", "渠道"},
+		"doctor_budgets":           {"budgets", "预算"},
+		"doctor_budget":            {"budget", "预算"},
 		"doctor_keys":              {"sealing keys", "加密密钥"},
 		"doctor_key":               {"sealing key", "加密密钥"},
 		"doctor_other":             {"check", "检查项"},
