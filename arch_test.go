@@ -174,6 +174,7 @@ var floors = map[string]floor{
 	"internal/console/notifications": {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // whether somebody was told
 	"internal/console/quiet":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of when people are left alone
 	"internal/console/rosters":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of who is on duty
+	"internal/console/users":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // the page of a user of the directory
 	"simulator":                      {layer: 3, never: []string{"internal/store", "internal/engine"}},
 
 	"internal/consoletest": {layer: 5, tests: true},

@@ -37,3 +37,11 @@ func (t Tenant) Tag() string {
 	}
 	return fmt.Sprint(t.UpdatedAt.UnixMicro())
 }
+
+// Tag is the state of what a user prefers; of one who has chosen nothing it is that there is nothing.
+func (p Preferences) Tag() string {
+	if p.UpdatedAt.IsZero() {
+		return "0"
+	}
+	return fmt.Sprint(p.UpdatedAt.UnixMicro())
+}

@@ -96,7 +96,13 @@ func (c Users) Preferences(ctx context.Context, id string) (posthouse.Preference
 	return get[posthouse.Preferences](ctx, c.api, path("users", id, "preferences"), nil)
 }
 
-// Choose stores what a user wants of messages: what is not named is wanted. It holds for all that starts once this has answered.
+// EffectivePreferences are what holds for a user: what the user has chosen, what the tenant says, and when the user is left alone.
+func (c Users) EffectivePreferences(ctx context.Context, id string) (wire.EffectivePreferences, error) {
+	return get[wire.EffectivePreferences](ctx, c.api, path("users", id, "preferences", "effective"), nil)
+}
+
+// Choose stores what a user wants of messages: what is not named is wanted. It holds for all that starts once this has answered. With IfMatch
+// it is stored over what was read alone.
 func (c Users) Choose(ctx context.Context, id string, p wire.PutPreferences) (posthouse.Preferences, error) {
 	return send[posthouse.Preferences](ctx, c.api, http.MethodPut, path("users", id, "preferences"), p)
 }

@@ -136,7 +136,7 @@ func (h *house) furnish() []string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	list := []string{"", "system", "reminders/" + reminder.ID, "tasks/1001", "decisions/" + decision.ID, "decisions/" + undo.ID, "attention?state=failed&channel=desk", "campaigns/spring", "campaigns/summer", "campaigns/summer/edit", "campaigns/summer/plan", "campaigns/summer/content", "phones/phone-1", "rosters/night", "rosters/night?view=week", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	list := []string{"", "system", "reminders/" + reminder.ID, "tasks/1001", "decisions/" + decision.ID, "decisions/" + undo.ID, "attention?state=failed&channel=desk", "campaigns/spring", "campaigns/summer", "campaigns/summer/edit", "campaigns/summer/plan", "campaigns/summer/content", "phones/phone-1", "rosters/night", "rosters/night?view=week", "directory/li.na", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
 	list = append(list, h.fleet()...)
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)

@@ -98,7 +98,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("putPreset listPresets getPreset deletePreset")
 	c.try("getHealth getReadiness getIndex getDocs getDocsFile getOpenAPI getMetrics")
 	c.try("putChannel getChannel listChannels testChannel pauseChannel resumeChannel listWindows listDrivers getTally")
-	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser putPreferences getPreferences revokePreferencesLinks")
+	c.try("putTemplate getTemplate listTemplates previewTemplate testTemplate installTemplates putUsers getUser listUsers changeUser putPreferences getPreferences getEffectivePreferences revokePreferencesLinks")
 	c.try("listFrontKinds putFront getFront listFronts listFrontCalls rotateFront deleteFront")
 	c.try("putRoster getRoster listRosters overrideRoster getDuty checkRoster getDutySchedule")
 	c.try("sendMessages listMessages getMessage listDeliveries getDelivery listAttempts listEvents getStory explainDelivery getProof listProofKeys resolveDeliveries")

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
@@ -157,6 +158,13 @@ func TestAPersonChoosesByTheLink(t *testing.T) {
 	}
 	if diff := cmp.Diff(posthouse.Preferences{User: "u1", Off: []posthouse.Unwanted{{Kind: "news"}}, By: posthouse.PreferredByLink}, prefers()); diff != "" {
 		h.Errorf("after it (-want +got):\n%s", diff)
+	}
+	if status, _ := ask("POST", had); status != 200 {
+		h.Errorf("the same once more: %d", status)
+	}
+	log, err := h.api.Audit.List(h.Context(), client.AuditFilter{Target: "u1", Key: "preferences:link"})
+	if h.must(err); len(log.Items) != 1 || log.Items[0].Action != "users.put" || !strings.Contains(string(log.Items[0].Detail), `"off":[{"kind":"news"}]`) {
+		h.Errorf("the audit log has %+v", log.Items)
 	}
 	h.must(h.api.Users.RevokePreferencesLinks(h.Context(), "u1"))
 	if status, text := ask("POST", had); status != 404 || !strings.Contains(text, "not valid") {

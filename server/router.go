@@ -33,8 +33,11 @@ func openRouter(s *Server) error {
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Fetched: s.fetched, Zone: s.zone, Log: s.o.Log}
 	s.router.Key, s.router.Code = s.acks.Key, ack.Code
 	s.choosing = &preferences.Links{
-		Desk:   &preferences.Desk{Store: s.store.Preferences, Directory: s.store.Users, Tenants: s.store.Tenants, Choices: s.choices, Channels: func(tenant string) []string { return s.engine.Routes.Names(tenant) }},
-		Sealer: s.keyring, PublicURL: s.acks.PublicURL, Log: s.o.Log,
+		Desk: &preferences.Desk{Store: s.store.Preferences, Directory: s.store.Users, Tenants: s.store.Tenants, Choices: s.choices, Channels: func(tenant string) []string { return s.engine.Routes.Names(tenant) },
+			Settings: func(ctx context.Context, tenant, cursor string, limit int) ([]posthouse.Channel, string, error) {
+				return s.channels.List(ctx, tenant, cursor, limit)
+			}, Zone: s.zone.String},
+		Sealer: s.keyring, PublicURL: s.acks.PublicURL, Log: s.o.Log, Audit: bookOf(s),
 	}
 	if s.o.PublicURL != "" {
 		s.router.Link, s.router.PreferencesLink = s.acks.Link, s.choosing.Link

@@ -53,6 +53,34 @@ type PutPreferences struct {
 	Prefer  []string             `json:"prefer,omitempty" doc:"In which order the user's channels are tried by steps of routes that take one of each person's own. Defaults to the step's order." maxItems:"50"`
 }
 
+// EffectivePreferences are what holds for a user of messages: what the user has chosen, what the tenant says, and when the user is left alone.
+type EffectivePreferences struct {
+	Preferences    posthouse.Preferences `json:"preferences" doc:"What the user has chosen."`
+	MandatoryKinds []string              `json:"mandatory_kinds" doc:"Kinds that come all the same, by the tenant's settings, as critical messages do."`
+	OptionalKinds  []string              `json:"optional_kinds" doc:"Kinds that the tenant offers on the user's page."`
+	Channels       []string              `json:"channels" doc:"The tenant's open channels."`
+	QuietHours     []EffectiveQuietHours `json:"quiet_hours" doc:"The quiet hours that hold for the user: the tenant's, and those of channels."`
+}
+
+// EffectiveQuietHours are quiet hours as they hold for a user.
+type EffectiveQuietHours struct {
+	posthouse.QuietHours
+	Channel string `json:"channel,omitempty" doc:"The channel whose they are. Missing where they are the tenant's, for all of its channels."`
+	Zone    string `json:"zone,omitempty" doc:"The zone of the user's clock. Missing where it is each channel's own."`
+	ZoneBy  ZoneBy `json:"zone_by" doc:"Who says so: user, the user's entry of the directory; hours, the quiet hours; channel, the channel or else the server."`
+	Named   bool   `json:"named" doc:"They name the user, or an address of the user. Else they hold for everybody."`
+}
+
+// ZoneBy is what says in which zone a user's clock is.
+type ZoneBy string
+
+// What says so, the first that says something.
+const (
+	ZoneByUser    ZoneBy = "user"
+	ZoneByHours   ZoneBy = "hours"
+	ZoneByChannel ZoneBy = "channel"
+)
+
 // PreferencesLink opens the page on which a user chooses.
 type PreferencesLink struct {
 	URL       string    `json:"url" doc:"The page's address. It is for this user alone."`

@@ -99,7 +99,7 @@ func Routes(o Options) []web.Route {
 	deliveries := deliveries{o.Reader, o.Forms}
 	accounts := accounts{o.Accounts, o.Channels}
 	handouts := handouts{o.Agents, o.Reader.Messages, o.Desk, o.Holder}
-	audit, streams := audit{o.Audit}, newStreams(o.MaxStreams, o.Log)
+	audit, streams := audit{o.Audit, o.Users}, newStreams(o.MaxStreams, o.Log)
 	return slices.Concat(
 		overview{o.Overviewer}.routes(),
 		messages{o.Reader, o.Sender, o.Reminds, o.Refs, o.Notifications, streams, o.Recalls}.routes(),

@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
@@ -15,7 +18,10 @@ type Audit interface {
 }
 
 // audit is the resource of the audit log. Package web writes it.
-type audit struct{ store Audit }
+type audit struct {
+	store Audit
+	users Users
+}
 
 func (a audit) routes() []web.Route {
 	return web.Tagged("audit",
@@ -33,9 +39,36 @@ func (a audit) list(c *web.Call) (wire.Page[wire.AuditEntry], error) {
 	weight := func(e *wire.AuditEntry) int { return 512 + len(e.Detail) }
 	return pageOf(read.Gather(cursor, limit, weight, func(cursor string, limit int) ([]wire.AuditEntry, string, error) {
 		f.Cursor, f.Limit = cursor, limit
-		return a.store.AuditLog(c.Context(), f)
+		list, next, err := a.store.AuditLog(c.Context(), f)
+		if err == nil {
+			err = a.call(c, list)
+		}
+		return list, next, err
 	}))
 }
+
+// call fills in how the users of the directory are called that lines are about.
+func (a audit) call(c *web.Call, list []wire.AuditEntry) error {
+	ids := map[string]bool{}
+	for i := range list {
+		if about(&list[i]) {
+			ids[list[i].Target] = true
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	known, err := a.users.Profiles(c.Context(), c.Tenant(), slices.Sorted(maps.Keys(ids)))
+	for i := range list {
+		if about(&list[i]) {
+			list[i].TargetName = known[list[i].Target].Name
+		}
+	}
+	return err
+}
+
+// about reports whether a line is about a user of the directory.
+func about(e *wire.AuditEntry) bool { return e.Target != "" && strings.HasPrefix(e.Action, "users.") }
 
 // auditFilter reads what the log is narrowed down by.
 func auditFilter(c *web.Call) work.AuditFilter {

@@ -105,6 +105,9 @@ func (f frame) ActionWord(action string) string {
 
 // Member is a member of a thing in words, as it is where they are not known.
 func (f frame) Member(path string) string {
+	if of, part, inside := strings.Cut(path, "."); inside && strings.HasSuffix(of, "budget") { // its members stand one by one
+		return f.Member(of) + " " + part
+	}
 	if word := f.T("audit_member_" + path); !strings.HasPrefix(word, "audit_member_") {
 		return word
 	}

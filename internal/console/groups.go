@@ -12,11 +12,12 @@ import (
 	"github.com/posthouse/posthouse/internal/console/notifications"
 	"github.com/posthouse/posthouse/internal/console/quiet"
 	"github.com/posthouse/posthouse/internal/console/rosters"
+	"github.com/posthouse/posthouse/internal/console/users"
 )
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages(), users.Pages()}
 }
 
 // groupRoutes are their routes.

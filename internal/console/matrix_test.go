@@ -49,7 +49,7 @@ var least = map[string]posthouse.Role{
 	"POST rosters":                 posthouse.RoleAdmin, "POST rosters/{name}": posthouse.RoleAdmin,
 	"GET phones": posthouse.RoleViewer, "POST phones": posthouse.RoleAdmin, "POST phones/{id}": posthouse.RoleAdmin, "POST phones/{id}/key": posthouse.RoleAdmin, "GET phones/{id}": posthouse.RoleViewer,
 	"POST phones/{id}/pause": posthouse.RoleOperator, "POST phones/{id}/drain": posthouse.RoleOperator, "POST phones/{id}/resume": posthouse.RoleOperator, "POST phones/{id}/reassign": posthouse.RoleOperator,
-	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin,
+	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin, "GET directory/{id}": posthouse.RoleViewer, "POST directory/{id}": posthouse.RoleAdmin, "POST directory/{id}/preferences": posthouse.RoleAdmin,
 	"GET start": posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "GET people/{name}": posthouse.RoleAdmin, "POST people/{name}/roles": posthouse.RoleAdmin, "POST people/{name}/disable": posthouse.RoleAdmin, "POST people/{name}/enable": posthouse.RoleAdmin, "POST people/{name}/reset-totp": posthouse.RoleAdmin, "POST people/{name}/sign-out": posthouse.RoleAdmin, "GET keys/{id}": posthouse.RoleAdmin, "POST keys/{id}/rotate": posthouse.RoleAdmin, "POST keys/{id}/revoke": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,

@@ -18,6 +18,7 @@ func TestWhoReachesWhat(t *testing.T) {
 	h := open(t, false)
 	id := h.waiting("hello")
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
+	h.api("PUT", "/v1/users", `{"users":[{"id":"u1"}]}`, nil)
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["u1"]}}`, nil)
 	h.api("PUT", "/v1/fronts/alerts", `{"kind":"alertmanager","channel":"later","to":[{"user":"u1"}]}`, nil)
 	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${name}"}`, nil)
@@ -46,7 +47,7 @@ func TestWhoReachesWhat(t *testing.T) {
 	var key wire.NewKey
 	h.api("POST", "/v1/keys", `{"name":"crm","scope":"send"}`, &key)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "keys": key.ID, "tenants": "default", "subscriptions": told.ID, "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "keys": key.ID, "tenants": "default", "subscriptions": told.ID, "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "directory": "u1", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

@@ -67,10 +67,18 @@ func printAudit(sh *shell.Shell, page wire.Page[wire.AuditEntry]) {
 		if e.Affected > 0 {
 			count = fmt.Sprint(e.Affected)
 		}
-		rows = append(rows, []string{sh.At(e.At), cmp.Or(e.KeyName, e.Key), e.Source, e.Action, e.Target, count, e.Note})
+		rows = append(rows, []string{sh.At(e.At), cmp.Or(e.KeyName, e.Key), e.Source, e.Action, calledTarget(e), count, e.Note})
 	}
 	sh.Table([]string{"When", "Who", "From", "Did", "To", "Changed", "Note"}, rows)
 	sh.More(page.Next)
+}
+
+// calledTarget is what was changed; a user of the directory by name and id.
+func calledTarget(e wire.AuditEntry) string {
+	if e.TargetName == "" {
+		return e.Target
+	}
+	return e.TargetName + " (" + e.Target + ")"
 }
 
 func auditExport(sh *shell.Shell) *cobra.Command {

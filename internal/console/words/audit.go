@@ -34,6 +34,8 @@ func auditWords() map[string]Word {
 		"profile": {"profile", "预设参数"}, "paused": {"paused", "已暂停"}, "pause_reason": {"reason of the pause", "暂停原因"}, "paused_until": {"paused until", "暂停到"}, "weight": {"weight", "权重"}, "pools": {"pools", "账号池"},
 		"base_rate": {"base rate", "基准速率"}, "text": {"text", "正文"}, "days": {"days", "值班安排"}, "steps": {"steps", "步骤"}, "rules": {"rules", "规则"}, "driver": {"driver", "渠道驱动"}, "name": {"name", "名称"}, "title": {"title", "标题"},
 		"batch": {"batch", "批量"}, "timeout": {"time-out", "超时"}, "max_inflight": {"calls at once", "并发上限"}, "every": {"period", "发送间隔"}, "accounts": {"several accounts", "多账号"},
+		"budget": {"budget", "预算"}, "account_budget": {"budget of each account", "账号预算"}, "off": {"not wanted", "不接收"}, "nothing": {"no messages at all", "全部不接收"}, "prefer": {"order of channels", "渠道顺序"}, "by": {"chosen by", "设置途径"},
+		"time_zone": {"time zone", "时区"}, "language": {"language", "语言"}, "manager": {"manager", "上级"},
 	} {
 		all["audit_member_"+name] = w
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // Path is where the page is.
@@ -30,6 +31,8 @@ type Links struct {
 	// PublicURL is where people reach the server, without a slash at its end.
 	PublicURL string
 	Log       *slog.Logger
+	// Audit keeps what users choose, beside what operators change for them. Defaults to nothing.
+	Audit web.Book
 }
 
 // claim is what a link says.
@@ -105,7 +108,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		state = "done"
-		if err = l.store(r.Context(), c, &s, r.PostForm); err == nil {
+		if err = l.store(r.Context(), c, &s, r.PostForm, web.AddressOf(r)); err == nil {
 			l.Log.Info("a user has changed their preferences by their link", "tenant", c.Tenant, "user", c.User)
 			err = l.read(r.Context(), c, &s)
 		}
@@ -179,8 +182,8 @@ func once(names []string) (list []string) {
 }
 
 // store takes over what the form says of the boxes that it had and that the page has now. What else the user has chosen stays.
-func (l *Links) store(ctx context.Context, c claim, s *shown, form map[string][]string) error {
-	_, _, err := l.change(ctx, c.Tenant, c.User, posthouse.PreferredByLink, func(p *posthouse.Preferences) error {
+func (l *Links) store(ctx context.Context, c claim, s *shown, form map[string][]string, from string) error {
+	before, after, err := l.change(ctx, c.Tenant, c.User, posthouse.PreferredByLink, func(p *posthouse.Preferences) error {
 		if p.Links != c.Count {
 			return posthouse.Errorf(posthouse.CodeNotFound, "the links of the user were revoked")
 		}
@@ -200,8 +203,19 @@ func (l *Links) store(ctx context.Context, c claim, s *shown, form map[string][]
 		p.Off = off[:min(len(off), mostOff)]
 		return nil
 	})
+	if err == nil && (before.Nothing != after.Nothing || !same(before.Off, after.Off)) {
+		l.Audit.Write(ctx, wire.AuditEntry{Tenant: c.Tenant, Key: byLink, KeyName: s.User, Source: from, Action: "users.put", Target: c.User}, map[string]any{"before": before, "after": after})
+	}
 	return err
 }
+
+// same reports whether two lists name the same, in whatever order.
+func same(a, b []posthouse.Unwanted) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(one posthouse.Unwanted) bool { return !slices.Contains(b, one) })
+}
+
+// byLink stands in the audit log for the key of a user who has chosen on the page.
+const byLink = "preferences:link"
 
 func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 	s.State = state

@@ -8,8 +8,10 @@
 package preferences
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -48,6 +50,10 @@ type Desk struct {
 	Choices   Choices
 	// Channels are the names of a tenant's open channels.
 	Channels func(tenant string) []string
+	// Settings are those of a tenant's channels, part by part.
+	Settings func(ctx context.Context, tenant, cursor string, limit int) (list []posthouse.Channel, next string, err error)
+	// Zone is the server's: the clock of channels that name none.
+	Zone func() string
 }
 
 // Bounds of what one user may choose.
@@ -149,8 +155,9 @@ func Routes(d *Desk, links *Links) []web.Route {
 	const reads, admin = posthouse.ScopeRead, posthouse.ScopeAdmin
 	r := resource{d, links}
 	return web.Tagged("users",
-		web.Get("/v1/users/{id}/preferences", reads, "What a user wants of messages.", r.get),
-		web.Put("/v1/users/{id}/preferences", admin, "Store what a user wants of messages: what is not named is wanted. It holds for all that starts once this is answered.", web.BodyOf[wire.PutPreferences](), r.put),
+		web.Get("/v1/users/{id}/preferences", reads, "What a user wants of messages.", r.show),
+		web.Get("/v1/users/{id}/preferences/effective", reads, "What holds for a user of messages: what the user has chosen, what the tenant says, and when the user is left alone.", r.effective),
+		web.Put("/v1/users/{id}/preferences", admin, "Store what a user wants of messages: what is not named is wanted. It holds for all that starts once this is answered.", web.BodyOf[wire.PutPreferences](), r.put).Guarded(),
 		web.Act("/v1/users/{id}/preferences/link", admin, "Make a link to the page on which the user chooses. It needs the server's public_url.", r.link).Answers(http.StatusCreated),
 		web.Delete("/v1/users/{id}/preferences/link", admin, "Revoke all links to the user's page.", r.revoke),
 	)
@@ -163,6 +170,62 @@ func (r resource) get(c *web.Call) (posthouse.Preferences, error) {
 	}
 	return r.Store.Preferences(c.Context(), c.Tenant(), user)
 }
+
+// show is get with the tag that a later change may name.
+func (r resource) show(c *web.Call) (posthouse.Preferences, error) {
+	p, err := r.get(c)
+	c.Tag(p.Tag())
+	return p, err
+}
+
+// effective says what holds for a user.
+func (r resource) effective(c *web.Call) (out wire.EffectivePreferences, err error) {
+	user, err := r.Directory.User(c.Context(), c.Tenant(), c.PathValue("id"))
+	if err != nil {
+		return out, err
+	}
+	if out.Preferences, err = r.Store.Preferences(c.Context(), c.Tenant(), user.ID); err != nil {
+		return out, err
+	}
+	tenant, err := r.tenant(c.Context(), c.Tenant())
+	if err != nil {
+		return out, err
+	}
+	out.MandatoryKinds, out.OptionalKinds = listed(tenant.MandatoryKinds), listed(tenant.OptionalKinds)
+	out.Channels, out.QuietHours = slices.Sorted(slices.Values(r.Channels(c.Tenant()))), []wire.EffectiveQuietHours{}
+	quiet := func(channel, zone string, hours []posthouse.QuietHours, addresses ...string) {
+		for _, q := range hours {
+			if len(q.Users) > 0 && !slices.Contains(q.Users, user.ID) && !slices.ContainsFunc(addresses, func(a string) bool { return slices.Contains(q.Users, a) }) {
+				continue
+			}
+			one := wire.EffectiveQuietHours{QuietHours: q, Channel: channel, Zone: zone, ZoneBy: wire.ZoneByChannel, Named: len(q.Users) > 0}
+			one.Users = nil // who else is named is not of this user
+			switch {
+			case user.TimeZone != "":
+				one.Zone, one.ZoneBy = user.TimeZone, wire.ZoneByUser
+			case q.TimeZone != "":
+				one.Zone, one.ZoneBy = q.TimeZone, wire.ZoneByHours
+			}
+			out.QuietHours = append(out.QuietHours, one)
+		}
+	}
+	quiet("", "", tenant.QuietHours, slices.Collect(maps.Values(user.Addresses))...)
+	for cursor := ""; ; {
+		list, next, err := r.Settings(c.Context(), c.Tenant(), cursor, 200)
+		if err != nil {
+			return out, err
+		}
+		for _, ch := range list {
+			quiet(ch.Name, cmp.Or(ch.TimeZone, r.Zone()), ch.QuietHours, user.Addresses[ch.Name])
+		}
+		if cursor = next; cursor == "" {
+			return out, nil
+		}
+	}
+}
+
+// listed is a list that JSON shows as one when it is empty.
+func listed(names []string) []string { return append([]string{}, names...) }
 
 func (r resource) put(c *web.Call, in wire.PutPreferences) (posthouse.Preferences, error) {
 	tenant, err := r.tenant(c.Context(), c.Tenant())
@@ -179,6 +242,7 @@ func (r resource) put(c *web.Call, in wire.PutPreferences) (posthouse.Preference
 		return nil
 	})
 	c.Changed(before, after)
+	c.Tag(after.Tag())
 	return after, err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Preferences are what users of the directory want of messages. They stay when a file that lacks a user replaces the directory: the user
@@ -76,6 +77,9 @@ func (s Preferences) ChangePreferences(ctx context.Context, now time.Time, tenan
 			return err
 		}
 		before.Tenant, before.User = tenant, user
+		if err := work.OnlyOf(ctx).Check("preferences of the user", user, before.Tag()); err != nil {
+			return err
+		}
 		after = before
 		if err := change(&after); err != nil {
 			return err
