@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/archive"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // What has settled goes into a file that can be read back, on each database; what is to settle within the time waits for the next.
@@ -20,7 +23,7 @@ func TestArchiveHoldsWhatSettled(t *testing.T) {
 			t.Parallel()
 			dsn := dsn(t)
 			sendTo(t, dsn)
-			environ := []string{"POSTHOUSE_DSN=" + dsn}
+			environ := []string{"POSTHOUSE_DSN=" + dsn, "POSTHOUSE_KEYRING=k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
 			path := filepath.Join(t.TempDir(), "it.ndjson.gz")
 			for _, c := range []struct {
 				want string
@@ -51,17 +54,66 @@ func TestArchiveHoldsWhatSettled(t *testing.T) {
 				t.Fatal(err)
 			}
 			var texts []string
+			message := ""
 			_, totals, err := archive.Read(file, func(r *archive.Record) error {
-				texts = append(texts, r.Message.Content.Text)
+				texts, message = append(texts, r.Message.Content.Text), r.Message.ID
 				return nil
 			})
 			if err != nil || !slices.Equal(texts, []string{"hello"}) || totals.Messages != 1 || file.Close() != nil {
 				t.Errorf("the archive holds %q, %+v: %v", texts, totals, err)
 			}
+			provesFrom(t, environ, path, message)
 			left, err := os.ReadDir(filepath.Dir(path))
 			if err != nil || len(left) != 1 {
 				t.Errorf("left beside it: %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// provesFrom makes a proof of a message that an archive holds, and of nothing else.
+func provesFrom(t *testing.T, environ []string, path, message string) {
+	t.Helper()
+	folder := t.TempDir()
+	file, page, broken := filepath.Join(folder, "proof.json"), filepath.Join(folder, "proof.html"), filepath.Join(folder, "broken.gz")
+	if out, code := ran(t, environ, "archive", "proof", path, message, "--person", "b", "--output", file, "--page", page); code != 0 {
+		t.Fatalf("a proof: exit code %d: %s", code, out)
+	}
+	for _, one := range []string{file, page} {
+		if out, code := ran(t, nil, "proof", "verify", one); code != 0 || !strings.Contains(out, "no notifications") || !strings.Contains(out, "read from an archive") {
+			t.Errorf("%s: exit code %d: %s", one, code, out)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made wire.Proof
+	if err := json.Unmarshal(text, &made); err != nil {
+		t.Fatal(err)
+	}
+	s, err := made.ReadStatement()
+	if err != nil || s.Archive == nil || s.Recipients != 2 || len(s.Parts) != 1 || len(s.Parts[0].Deliveries) != 1 || len(s.Parts[0].Deliveries[0].Attempts) != 1 || len(s.Parts[0].Deliveries[0].Events) != 3 || s.Message.Content.Text != "hello" {
+		t.Errorf("the statement is %+v: %v", s, err)
+	}
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(broken, packed[:len(packed)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"holds no message":  {path, posthouse.NewID()},
+		"cut off":           {broken, message},
+		"no such file":      {filepath.Join(folder, "none.gz"), message},
+		"nobody called":     {path, message, "--person", "c"},
+		"is no id":          {path, "hello"},
+		"want en or zh":     {path, message, "--lang", "fr"},
+		"--output and --pa": {path, message, "--output", "x", "--page", "x"},
+	} {
+		if out, code := ran(t, environ, append([]string{"archive", "proof"}, args...)...); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("%v: exit code %d: %s; want %q", args, code, out, want)
+		}
 	}
 }

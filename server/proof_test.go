@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -13,9 +16,12 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/archive"
 	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/proof"
+	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -70,6 +76,7 @@ func TestAProofSaysWhatBecameOfAMessage(t *testing.T) {
 		}
 		h.refusesChanges(made)
 		h.opensslChecks(made)
+		h.provesOfAnArchive(plain, hidden)
 
 		_, err = h.api.Notifications.AcknowledgeMessage(h.Context(), routed, wire.Ack{By: "u1", User: "u1"})
 		h.must(err)
@@ -94,6 +101,54 @@ func (h *house) sealed() {
 	h.must(err)
 	defer db.Close()
 	h.must(chain.Sealer{Book: db.Chain, After: time.Millisecond, Keep: -1, Log: slog.New(slog.DiscardHandler)}.Seal(h.Context(), time.Now().Add(time.Hour)))
+}
+
+// provesOfAnArchive wants of an archive what is proven of the database: the message as the hash chain has sealed it, and nothing of a content
+// that was hidden.
+func (h *house) provesOfAnArchive(plain, hidden string) {
+	h.Helper()
+	db, err := store.Open(h.Context(), store.Options{DSN: h.dsn, Log: slog.New(slog.DiscardHandler)})
+	h.must(err)
+	defer db.Close()
+	ring, err := secret.Parse(keyring)
+	h.must(err)
+	in := archive.Source{
+		Messages: func(yield func(archive.Stored, error) bool) {
+			h.must(db.History.Holdings(h.Context(), func(held reading.Holding) error {
+				yield(archive.Stored{ID: held.ID, Message: held.Message, Recipients: held.Recipients, Deliveries: held.Deliveries}, nil)
+				return nil
+			}))
+		},
+		Events: func(yield func(posthouse.Event, error) bool) {
+			_, err := db.History.ExportEvents(h.Context(), "", "", func(e posthouse.Event) error {
+				if !yield(e, nil) {
+					return io.EOF
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, io.EOF) {
+				h.Error(err)
+			}
+		},
+		Sign: func(text []byte) (string, []byte) { return proof.Signing(ring).ID, ring.Sign(text) },
+	}
+	var file bytes.Buffer
+	_, err = archive.Write(&file, in, archive.Range{Before: time.Now().Add(time.Hour)})
+	h.must(err)
+	maker := proof.New(proof.Options{Chain: db.Chain, Signer: ring, Keys: db.Keys, Version: "test", Keep: -1})
+	for message, want := range map[string]string{plain: "the limit is 5 & more", hidden: ""} {
+		found, by, err := archive.Find(bytes.NewReader(file.Bytes()), message)
+		h.must(err)
+		h.must(maker.Own(h.Context(), by))
+		made, err := maker.MakeFrom(h.Context(), time.Now(), proof.Archived{Record: *found, By: by, Attempts: reading.AttemptsOf}, proof.Ask{Message: message})
+		h.must(err)
+		checked, err := proof.Check(fileOf(made), nil)
+		h.must(err)
+		s := checked.Statement
+		if len(s.Parts) != 1 || s.Message.Content.Text != want || s.Parts[0].Chain.State != wire.ProofSealed || s.Parts[0].Chain.Row == "" || strings.Contains(made.Statement, "428193") || (s.Parts[0].Hidden == nil) != (message == plain) || !noted(s, "from_archive") || noted(s, "chain_changed") {
+			h.Errorf("the statement is %+v", s)
+		}
+	}
 }
 
 // refusesChanges wants a proof refused when any part of it is another one.

@@ -55,8 +55,16 @@ type ProofStatement struct {
 	Notifications []posthouse.Notification `json:"notifications,omitempty"`
 	// Parts are what was sent: the message itself, or each step's message of a route.
 	Parts []ProofPart `json:"parts"`
+	// Archive is the file that it was read from, where it was: then the database may have it no more.
+	Archive *ProofArchive `json:"archive,omitempty"`
 	// Notes are what a reader must know of the statement's bounds.
 	Notes []ProofNote `json:"notes"`
+}
+
+// ProofArchive is the archive that a statement was read from. Its lines have the SHA-256 that its last line says, and that is signed.
+type ProofArchive struct {
+	SHA256 string `json:"sha256"`
+	KeyID  string `json:"key_id"`
 }
 
 // ProofPart is a message that was sent, with its deliveries.

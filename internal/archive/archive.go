@@ -27,6 +27,9 @@ type Record struct {
 	Message    posthouse.Message    `json:"message"`
 	Deliveries []posthouse.Delivery `json:"deliveries"`
 	Events     []posthouse.Event    `json:"events"`
+	// Recipients are how many the message had, and Trace is the trace context that it came with: the hash chain seals both.
+	Recipients int    `json:"recipients,omitempty"`
+	Trace      string `json:"trace,omitempty"`
 }
 
 // Totals count what an archive holds.
@@ -48,6 +51,18 @@ type foot struct {
 	Totals Totals `json:"totals"`
 	// SHA256 is of all lines before this one, with their line feeds, in hexadecimal digits.
 	SHA256 string `json:"sha256"`
+	// KeyID and Signature say who has written it: the signature is over what Signed makes of SHA256. Empty where there was no keyring.
+	KeyID     string `json:"key_id,omitempty"`
+	Signature []byte `json:"signature,omitempty"`
+}
+
+// Signed is the text that an archive's signature is over. It begins as no other text that is signed does.
+func Signed(sum string) []byte { return []byte(format + " " + sum) }
+
+// Seal is who has written an archive, as it says.
+type Seal struct {
+	SHA256, KeyID string
+	Signature     []byte
 }
 
 func (t *Totals) add(r *Record) {

@@ -29,6 +29,7 @@ func message(n int) string { return fmt.Sprintf("01K6%018d0000", n) }
 func sent(n int, at time.Time, deliveries int) (Stored, []posthouse.Event) {
 	m := Stored{ID: message(n), Message: &posthouse.Message{ID: message(n), Tenant: "default", Channel: "oa", Content: posthouse.Content{Text: "早上好"}, CreatedAt: noon}}
 	var events []posthouse.Event
+	m.Recipients = deliveries
 	for i := range deliveries {
 		id := posthouse.DeliveryID(m.ID, i+1)
 		m.Deliveries = append(m.Deliveries, posthouse.Delivery{ID: id, Message: m.ID, Tenant: "default", State: posthouse.Sent, Version: 3, UpdatedAt: at})
@@ -53,7 +54,7 @@ func walk[T any](list []T) iter.Seq2[T, error] {
 func written(t *testing.T, r Range, messages []Stored, events []posthouse.Event) (string, Written) {
 	t.Helper()
 	var out bytes.Buffer
-	done, err := Write(&out, Source{walk(messages), walk(events)}, r)
+	done, err := Write(&out, Source{Messages: walk(messages), Events: walk(events)}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	if err != nil || r != asked || totals != want || done.Totals != want || len(done.Left) > 0 {
 		t.Errorf("read %+v of %+v after %+v: %v", totals, r, done, err)
 	}
-	records := []Record{{*first.Message, first.Deliveries, its}, {*second.Message, second.Deliveries, more}}
+	records := []Record{{Message: *first.Message, Deliveries: first.Deliveries, Events: its, Recipients: len(first.Deliveries)}, {Message: *second.Message, Deliveries: second.Deliveries, Events: more, Recipients: len(second.Deliveries)}}
 	if diff := cmp.Diff(records, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
@@ -172,11 +173,11 @@ func TestAnErrorOfTheSourceEndsTheArchive(t *testing.T) {
 	away := errors.New("the database is away")
 	first, its := sent(1, noon, 1)
 	fails := func(yield func(posthouse.Event, error) bool) { yield(posthouse.Event{}, away) }
-	if _, err := Write(io.Discard, Source{walk([]Stored{first}), fails}, asked); !errors.Is(err, away) {
+	if _, err := Write(io.Discard, Source{Messages: walk([]Stored{first}), Events: fails}, asked); !errors.Is(err, away) {
 		t.Errorf("got %v of the events", err)
 	}
 	lost := func(yield func(Stored, error) bool) { yield(Stored{}, away) }
-	if _, err := Write(io.Discard, Source{lost, walk(its)}, asked); !errors.Is(err, away) {
+	if _, err := Write(io.Discard, Source{Messages: lost, Events: walk(its)}, asked); !errors.Is(err, away) {
 		t.Errorf("got %v of the messages", err)
 	}
 }

@@ -18,26 +18,48 @@ const maxLine = 1 << 30
 // Read reads an archive and calls each for every record, in the order of their ids. It returns what the archive says it holds
 // after it has compared that with what it does hold; an error names the line.
 func Read(from io.Reader, each func(*Record) error) (Range, Totals, error) {
+	r, err := scan(from, each)
+	return r.asked, r.found, err
+}
+
+// Find reads an archive as Read does, and returns the record of a message, nil where it has none, and who has written it.
+func Find(from io.Reader, id string) (found *Record, by Seal, err error) {
+	r, err := scan(from, func(rec *Record) error {
+		if rec.Message.ID == id {
+			found = rec
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, by, err
+	}
+	if found != nil {
+		found.Message.Trace = found.Trace
+	}
+	return found, r.by, nil
+}
+
+func scan(from io.Reader, each func(*Record) error) (*reader, error) {
 	r := &reader{each: each, sum: sha256.New()}
 	packed, err := gzip.NewReader(bufio.NewReaderSize(from, 256<<10))
 	if err != nil {
-		return r.asked, r.found, fmt.Errorf("this is no archive: %w", err)
+		return r, fmt.Errorf("this is no archive: %w", err)
 	}
 	in := bufio.NewScanner(packed)
 	in.Buffer(make([]byte, 64<<10), maxLine)
 	for in.Scan() {
 		r.line++
 		if err := r.take(in.Bytes()); err != nil && in.Err() == nil { // else the line is half of one
-			return r.asked, r.found, fmt.Errorf("line %d: %w", r.line, err)
+			return r, fmt.Errorf("line %d: %w", r.line, err)
 		}
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && !r.ended:
-		return r.asked, r.found, fmt.Errorf("line %d: the archive is cut off", max(r.line, 1))
+		return r, fmt.Errorf("line %d: the archive is cut off", max(r.line, 1))
 	case err != nil:
-		return r.asked, r.found, fmt.Errorf("line %d: %w", max(r.line, 1), err)
+		return r, fmt.Errorf("line %d: %w", max(r.line, 1), err)
 	}
-	return r.asked, r.found, nil
+	return r, nil
 }
 
 type reader struct {
@@ -50,6 +72,7 @@ type reader struct {
 	}
 	line  int
 	last  string // message
+	by    Seal
 	ended bool
 }
 
@@ -99,7 +122,7 @@ func (r *reader) end(text []byte) error {
 	if err := strict(text, &f); err != nil {
 		return err
 	}
-	r.ended = true
+	r.ended, r.by = true, Seal{f.SHA256, f.KeyID, f.Signature}
 	if f.Totals != r.found {
 		return fmt.Errorf("the archive says that it holds %d messages, %d deliveries and %d events, and holds %d, %d and %d",
 			f.Totals.Messages, f.Totals.Deliveries, f.Totals.Events, r.found.Messages, r.found.Deliveries, r.found.Events)

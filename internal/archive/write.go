@@ -19,6 +19,7 @@ import (
 type Stored struct {
 	ID         string
 	Message    *posthouse.Message
+	Recipients int
 	Deliveries []posthouse.Delivery
 }
 
@@ -27,6 +28,8 @@ type Source struct {
 	Messages iter.Seq2[Stored, error]
 	// Events are those of all deliveries, by delivery and version.
 	Events iter.Seq2[posthouse.Event, error]
+	// Sign signs what it is given, and names the key. Defaults to no signature.
+	Sign func(text []byte) (keyID string, signature []byte)
 }
 
 // Written says what Write did.
@@ -76,7 +79,11 @@ func Write(to io.Writer, in Source, asked Range) (done Written, err error) {
 		done.add(&r)
 	}
 	done.SHA256 = hex.EncodeToString(out.sum.Sum(nil))
-	if err := out.write(foot{done.Totals, done.SHA256}); err != nil {
+	last := foot{Totals: done.Totals, SHA256: done.SHA256}
+	if in.Sign != nil {
+		last.KeyID, last.Signature = in.Sign(Signed(done.SHA256))
+	}
+	if err := out.write(last); err != nil {
 		return done, err
 	}
 	if err := out.to.Flush(); err != nil {
@@ -120,7 +127,7 @@ func (h *history) of(m Stored) (r Record, whole bool, err error) {
 	if m.Message == nil {
 		return r, false, nil
 	}
-	r.Message = *m.Message
+	r.Message, r.Recipients, r.Trace = *m.Message, m.Recipients, m.Message.Trace
 	return r, complete(r.Deliveries, r.Events), nil
 }
 

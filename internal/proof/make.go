@@ -95,8 +95,13 @@ func (m *Maker) Make(ctx context.Context, v work.Viewer, now time.Time, ask Ask)
 	if err != nil {
 		return wire.Proof{}, err
 	}
+	return m.sign(ctx, v.Tenant, now, ask, s)
+}
+
+// sign signs what is stated.
+func (m *Maker) sign(ctx context.Context, tenant string, now time.Time, ask Ask, s wire.ProofStatement) (wire.Proof, error) {
 	key := m.signing()
-	s.Format, s.MadeAt, s.Server, s.KeyID, s.Tenant, s.Person = wire.ProofFormat, now.UTC(), "Posthouse "+m.o.Version, key.ID, v.Tenant, ask.Person
+	s.Format, s.MadeAt, s.Server, s.KeyID, s.Tenant, s.Person = wire.ProofFormat, now.UTC(), "Posthouse "+m.o.Version, key.ID, tenant, ask.Person
 	s.Notes = notesOf(&s)
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -112,10 +117,7 @@ func (m *Maker) Make(ctx context.Context, v work.Viewer, now time.Time, ask Ask)
 }
 
 // signing is the key that signs: the last.
-func (m *Maker) signing() secret.PublicKey {
-	list := m.o.Signer.PublicKeys()
-	return list[len(list)-1]
-}
+func (m *Maker) signing() secret.PublicKey { return Signing(m.o.Signer) }
 
 // keep has the public key stored before a proof leaves, so that it can be checked when the keyring has lost the key.
 func (m *Maker) keep(ctx context.Context, now time.Time, key secret.PublicKey) error {
@@ -359,6 +361,11 @@ func (m *Maker) sealed(ctx context.Context, tenant, id string, deliveries []post
 	if now == nil {
 		return c, m.missing(id)
 	}
+	return m.evidence(ctx, now, deliveries)
+}
+
+// evidence is what the hash chain says of a message as it is stored, or archived.
+func (m *Maker) evidence(ctx context.Context, now *work.Whole, deliveries []posthouse.Delivery) (c wire.ProofChain, err error) {
 	e, err := chain.EvidenceOf(ctx, m.o.Chain, now, time.Now(), m.o.Keep)
 	if err != nil {
 		return c, err
@@ -402,12 +409,16 @@ func noteTexts() map[string]string {
 		"ack_not_chained":   "Notifications and acknowledgements are not in the hash chain: the signature alone covers them.",
 		"person_only":       "The statement is about one recipient alone.",
 		"history_shortened": "A delivery has more history than one statement has room for.",
+		"from_archive":      "What is stated was read from an archive, whose signature is good: see archive. The database may have it no more.",
+		"archive_bounds":    "An archive holds no notifications, no acknowledgements and no hidden contents: what of them there was is not stated.",
+		"archive_unsealed":  "No link of the hash chain that is kept has sealed this: what is stated is what the archive says.",
 	}
 }
 
 // notesOf are what a reader must know of a statement's bounds.
 func notesOf(s *wire.ProofStatement) []wire.ProofNote {
-	said := map[string]bool{"person_only": s.Person != "", "ack_not_chained": len(s.Notifications) > 0}
+	archived := s.Archive != nil
+	said := map[string]bool{"person_only": s.Person != "", "ack_not_chained": len(s.Notifications) > 0, "from_archive": archived, "archive_bounds": archived}
 	stated := 0
 	for i := range s.Notifications {
 		said["still_open"] = said["still_open"] || s.Notifications[i].State == posthouse.NotificationWaiting
@@ -428,6 +439,9 @@ func notesOf(s *wire.ProofStatement) []wire.ProofNote {
 	}
 	if len(s.Notifications) == 0 && s.Person == "" {
 		stated -= s.Recipients
+	}
+	if archived && (said["chain_off"] || said["not_sealed"]) {
+		said["chain_off"], said["not_sealed"], said["archive_unsealed"] = false, false, true
 	}
 	said["deliveries_gone"] = stated < 0 && (s.Person == "" || len(s.Notifications) > 0)
 	notes, texts := []wire.ProofNote{}, noteTexts()

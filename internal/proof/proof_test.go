@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/archive"
 	"github.com/posthouse/posthouse/internal/proof"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/work"
@@ -45,6 +46,31 @@ func TestKeysStayPublishedWhenTheyAreReplaced(t *testing.T) {
 	list, err := proof.New(proof.Options{Signer: ring(t, next), Keys: store}).Keys(t.Context())
 	if err != nil || len(list) != 2 || list[0].ID != before.ID || list[0].Current || list[0].Since.IsZero() || !list[1].Current || !list[1].Since.IsZero() {
 		t.Errorf("%v: the keys are %+v", err, list)
+	}
+}
+
+// An archive is ours where a key of ours has signed it, also one that the keyring has lost.
+func TestAnArchiveIsOursBySignature(t *testing.T) {
+	t.Parallel()
+	old, next, store := secret.GenerateKey(), secret.GenerateKey(), &kept{}
+	before := ring(t, old)
+	key := proof.Signing(before)
+	if err := store.AddProofKey(t.Context(), time.Now(), key.ID, key.PEM); err != nil {
+		t.Fatal(err)
+	}
+	m := proof.New(proof.Options{Signer: ring(t, next), Keys: store})
+	seal := func(of *secret.Keyring, sum string) archive.Seal {
+		return archive.Seal{SHA256: sum, KeyID: proof.Signing(of).ID, Signature: of.Sign(archive.Signed("5e"))}
+	}
+	if err := m.Own(t.Context(), seal(before, "5e")); err != nil {
+		t.Errorf("one that an earlier key has signed: %v", err)
+	}
+	for want, by := range map[string]archive.Seal{
+		"is not signed": {SHA256: "5e"}, "does not fit": seal(before, "5f"), "by another installation": seal(ring(t, secret.GenerateKey()), "5e"),
+	} {
+		if err := m.Own(t.Context(), by); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

@@ -4,7 +4,7 @@ func english() map[string]string {
 	return map[string]string{
 		"title": "Proof of a message", "lead": "This page shows a signed statement. The file proof.json has the signed bytes: this page is for reading, and the signature below is over that file's statement.",
 		"message": "Message", "tenant": "Tenant", "person": "About this recipient alone", "route": "Route", "channel": "Channel", "kind": "Kind", "ref": "Ref", "source": "Sender",
-		"accepted": "Accepted", "deadline": "Deadline", "recipients": "Recipients", "made_at": "Stated at", "server": "Stated by", "notes": "What to know",
+		"accepted": "Accepted", "deadline": "Deadline", "recipients": "Recipients", "made_at": "Stated at", "archive": "Archive (SHA-256)", "server": "Stated by", "notes": "What to know",
 		"notification": "Notification", "state": "State", "told_at": "Told at", "acknowledged": "Acknowledged", "step": "Step", "round": "round", "at": "Time", "sent_what": "Sent", "skipped": "passed over",
 		"told_waiting": "waiting", "told_told": "told", "told_acknowledged": "acknowledged", "told_not_told": "not told", "via_api": "by the API", "via_link": "by its link", "via_card": "by a card's button", "via_mail": "by an answer to the mail", "via_sms": "by a text message", "via_voice": "by a key in the call",
 		"said": "What was to be said", "hidden": "The content is sensitive. Its digest:", "hidden_gone": "The content is sensitive and no longer kept.", "salt": "with the salt",
@@ -61,5 +61,9 @@ func chineseWords() map[string]string {
 		"note_ack_not_chained":   "通知和确认不在哈希链中，仅由本签名覆盖。",
 		"note_person_only":       "本声明只涉及一位收件人。",
 		"note_history_shortened": "某个投递的记录过多，一份声明放不下。",
+		"note_from_archive":      "所述内容取自归档文件，其签名有效（见“归档文件”）；数据库中可能已不再保存。",
+		"note_archive_bounds":    "归档文件不含通知、确认和敏感内容，因此未作说明。",
+		"note_archive_unsealed":  "现存的哈希链没有封存过这些记录：所述内容以归档文件为准。",
+		"archive":                "归档文件（SHA-256）",
 	}
 }

@@ -34,17 +34,23 @@ func archiveCommand(sh *shell.Shell) *cobra.Command {
 		Long: `Write the settled messages of a time, with their deliveries and events, from the database to a file.
 The file is compressed NDJSON: zcat and jq read it. It is read back before it gets its name, and an
 archive that is already there is not touched. The command asks no server, can run beside one, and
-deletes nothing: the server does that, when --keep is over.`,
+deletes nothing: the server does that, when --keep is over. With the server's keyring it is signed, so
+that proofs can be made of it.`,
 		Example: `  posthouse archive --before 2026-10-01 --to 2026-q3.ndjson.gz
   posthouse archive --after 2026-10-01 --before 2026-11-01 --to 2026-10.ndjson.gz
-  posthouse archive check 2026-*.ndjson.gz`,
+  posthouse archive check 2026-*.ndjson.gz
+  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --output proof.json`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked, err := f.read(sh)
 			if err != nil {
 				return err
 			}
-			return withLog(sh, cmd, func(ctx context.Context, s *store.Store) error { return runArchive(ctx, sh, s, asked, f.to) })
+			sign, err := signing(sh, cmd)
+			if err != nil {
+				return err
+			}
+			return withLog(sh, cmd, func(ctx context.Context, s *store.Store) error { return runArchive(ctx, sh, s, asked, f.to, sign) })
 		},
 	}
 	flags := cmd.Flags()
@@ -52,8 +58,8 @@ deletes nothing: the server does that, when --keep is over.`,
 	flags.StringVar(&f.after, "after", "", "only messages that settled at this `TIME` or later: so that one archive goes on where the last ended")
 	flags.StringVar(&f.to, "to", "", "the `FILE` to write, such as 2026-q3.ndjson.gz")
 	flags.StringVar(&f.tenant, "tenant", "", "the messages of one `TENANT` only")
-	config.AddFlags(flags, "dsn", "log_level", "log_format")
-	cmd.AddCommand(archiveCheck(sh))
+	config.AddFlags(flags, "dsn", "keyring_file", "log_level", "log_format")
+	cmd.AddCommand(archiveCheck(sh), archiveProof(sh))
 	return cmd
 }
 
@@ -91,9 +97,9 @@ type archived struct {
 	Left  []string `json:"left"`
 }
 
-func runArchive(ctx context.Context, sh *shell.Shell, s *store.Store, asked archive.Range, path string) error {
+func runArchive(ctx context.Context, sh *shell.Shell, s *store.Store, asked archive.Range, path string, sign signs) error {
 	done, size, err := toFile(path, func(to io.Writer) (archive.Written, error) {
-		return archive.Write(to, archive.Source{Messages: storedOf(ctx, s), Events: counted(sh, eventsOf(ctx, s, ""))}, asked)
+		return archive.Write(to, archive.Source{Messages: storedOf(ctx, s), Events: counted(sh, eventsOf(ctx, s, "")), Sign: sign}, asked)
 	})
 	if err != nil {
 		return err
@@ -102,6 +108,9 @@ func runArchive(ctx context.Context, sh *shell.Shell, s *store.Store, asked arch
 	err = sh.Show(out, func() {
 		sh.Printf("%s: %s, %d bytes\n", path, counts(done.Totals), size)
 		fmt.Fprintln(sh.Err, "  → written, read back and found whole")
+		if sign == nil {
+			fmt.Fprintln(sh.Err, "  → not signed, as there is no keyring: no proof can be made of it")
+		}
 	})
 	if err == nil && len(done.Left) > 0 {
 		err = shell.Hint(fmt.Errorf("%d messages that settled within this time are not in the archive, such as %s", len(done.Left), done.Left[0]),
@@ -118,7 +127,7 @@ func counts(t archive.Totals) string {
 func storedOf(ctx context.Context, s *store.Store) iter.Seq2[archive.Stored, error] {
 	return func(yield func(archive.Stored, error) bool) {
 		err := s.History.Holdings(ctx, func(h reading.Holding) error {
-			if !yield(archive.Stored{ID: h.ID, Message: h.Message, Deliveries: h.Deliveries}, nil) {
+			if !yield(archive.Stored{ID: h.ID, Message: h.Message, Recipients: h.Recipients, Deliveries: h.Deliveries}, nil) {
 				return io.EOF
 			}
 			return nil

@@ -47,7 +47,7 @@ func (s History) AttemptPage(ctx context.Context, tenant, delivery, cursor strin
 	events, err := s.eventsOf(ctx, tenant, delivery, "attempt > ? AND attempt <= ?", []any{after, last}, math.MaxInt32, func(e *posthouse.Event) bool {
 		return int64(e.Attempt) > after && int64(e.Attempt) <= last
 	})
-	list, next = page.Cut(attemptsOf(m.Channel, events), size, "attempts", func(a posthouse.Attempt) string { return fmt.Sprint(a.Number) })
+	list, next = page.Cut(AttemptsOf(m.Channel, events), size, "attempts", func(a posthouse.Attempt) string { return fmt.Sprint(a.Number) })
 	return list, next, err
 }
 
@@ -85,8 +85,8 @@ func fill(e *posthouse.Event, d *posthouse.Delivery) {
 	e.Idem, e.Deadline, e.Policy = d.IdemKey, d.Deadline, d.OnUnknown
 }
 
-// attemptsOf pairs starts with their ends. An attempt without an end still runs.
-func attemptsOf(channel string, events []posthouse.Event) []posthouse.Attempt {
+// AttemptsOf pairs starts with their ends. An attempt without an end still runs.
+func AttemptsOf(channel string, events []posthouse.Event) []posthouse.Attempt {
 	var list []posthouse.Attempt
 	for i := range events {
 		e := &events[i]
