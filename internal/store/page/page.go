@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
@@ -47,6 +48,19 @@ func ID(list, cursor string) (string, error) {
 		_, err = Key(list, "?")
 	}
 	return key, err
+}
+
+// Moment is when the entry was made that a cursor leads on from, where its key is an id; zero for other cursors, and what is none.
+func Moment(cursor string) time.Time {
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(b) <= 4 {
+		return time.Time{}
+	}
+	_, key, _ := strings.Cut(string(b[:len(b)-4]), " ")
+	if !posthouse.ValidID(key) {
+		return time.Time{}
+	}
+	return posthouse.IDTime(key)
 }
 
 // Size is a limit within its bounds: 50 unless given, at most 1000.

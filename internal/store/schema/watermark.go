@@ -87,7 +87,16 @@ func (s Tides) Missing(ctx context.Context, messages []string) (missing []string
 
 // Watermark reads how far the database has come; not found where no server has worked on it yet.
 func (s Tides) Watermark(ctx context.Context) (w Watermark, found bool, err error) {
-	text, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, watermarkOf)
+	return s.watermark(s.db.Reads(ctx))
+}
+
+// OwnWatermark is that of the very server that was opened: of a replica how far that one has come.
+func (s Tides) OwnWatermark(ctx context.Context) (w Watermark, found bool, err error) {
+	return s.watermark(s.db.Own(ctx))
+}
+
+func (s Tides) watermark(from sqldb.Lookup) (w Watermark, found bool, err error) {
+	text, found, err := sqldb.First(from, sqldb.Word, watermarkOf)
 	if err != nil || !found {
 		return w, false, s.db.Coded(err, "read the watermark")
 	}

@@ -30,6 +30,8 @@ type DB struct {
 	Log       *slog.Logger
 	lately    reading      // of the database's clock
 	prepared  prepared     // look-ups that stay prepared
+	replicaOf *DB          // the primary that it follows, and that answers in its place; nil for the database itself
+	fellBack  atomic.Int64 // when the primary last answered in the place of this replica, in Unix microseconds; 0 where this one answers
 	way       Way          // how connections come to PostgreSQL; empty elsewhere
 	found     bool         // and nothing has said so
 	pins      string       // goes before a statement that is a transaction by itself, where no session holds what it needs
@@ -54,6 +56,9 @@ type Options struct {
 	// Sole keeps every other process that asks the same off an SQLite file until Close, and refuses one that another
 	// process keeps: a server works alone on it. Defaults to false.
 	Sole bool
+	// ReplicaOf opens a server that follows this database, for look-ups alone, and connects to it when the first one comes. What it does
+	// not answer is looked up in this one. Defaults to none.
+	ReplicaOf *DB
 	// Databases are those that the DSN may name. Defaults to all that are known.
 	Databases []*Dialect
 }
@@ -62,6 +67,10 @@ type Options struct {
 // read-only, unreachable. It changes nothing but that it makes a missing SQLite file, or has one keep
 // its log beside it, unless it is opened to read; Migrate does.
 func Open(ctx context.Context, o Options) (*DB, error) {
+	if o.ReplicaOf != nil {
+		o.Log = cmp.Or(o.Log, o.ReplicaOf.Log)
+		return openReplica(ctx, o)
+	}
 	among := o.Databases
 	if among == nil {
 		among = Known

@@ -79,6 +79,11 @@ type Dialect struct {
 	open func(ctx context.Context, dsn string, log *slog.Logger) (pools, error)
 	// openToRead makes pools that change nothing, not even by being opened; nil where open's are such.
 	openToRead func(ctx context.Context, dsn string, log *slog.Logger) (pools, error)
+	// openReplica makes a pool of look-ups on a server that follows the primary; nil where there are none.
+	openReplica func(ctx context.Context, dsn string) (*sql.DB, error)
+	// follows reads true on such a server. position is how far the primary has written, and reached reads true on a replica that has
+	// come to the position of its one argument.
+	follows, position, reached string
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
 	// migrator is a patient pool that takes for done what a migration finds done, where each step commits by itself; nil for patient.

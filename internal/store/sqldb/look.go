@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"unicode/utf8"
 )
 
@@ -24,13 +25,19 @@ func (s *DB) Reads(ctx context.Context) Lookup {
 // All reads every row.
 func All[T any](from Lookup, read func(scan Scanner) (T, error), query string, args ...any) ([]T, error) {
 	var list []T
-	err := from(query, args, func(scan Scanner) error {
+	add := func(scan Scanner) error {
 		v, err := read(scan)
 		if err == nil {
 			list = append(list, v)
 		}
 		return err
-	})
+	}
+	err := from(query, args, add)
+	var again *elsewhere
+	if errors.As(err, &again) {
+		list = nil
+		err = again.primary(query, args, add)
+	}
 	return list, err
 }
 

@@ -45,6 +45,11 @@ var MySQL = &Dialect{
 	open:       openMySQL,
 	check:      checkMySQL,
 
+	openReplica: openMySQLReplica,
+	follows:     "SELECT @@global.read_only",
+	position:    "SELECT @@gtid_binlog_pos",
+	reached:     "SELECT MASTER_GTID_WAIT(?, 0) = 0",
+
 	patient:  patientMySQL,
 	migrator: migratorMySQL,
 	Unmake:   unmakeMySQL,

@@ -43,6 +43,11 @@ var Postgres = &Dialect{
 	unsent:     pgconn.SafeToRetry,
 	open:       openPostgres,
 	check:      checkPostgres,
+
+	openReplica: openPostgresReplica,
+	follows:     "SELECT pg_is_in_recovery()",
+	position:    "SELECT pg_current_wal_lsn()::text",
+	reached:     "SELECT COALESCE(pg_last_wal_replay_lsn() >= CAST(CAST(? AS text) AS pg_lsn), false)",
 	IndexProgress: `SELECT COALESCE(c.relname, ''), p.phase,
   COALESCE(CASE WHEN p.tuples_total > 0 THEN p.tuples_done * 100 / p.tuples_total WHEN p.blocks_total > 0 THEN p.blocks_done * 100 / p.blocks_total END, 0)
 FROM pg_stat_progress_create_index p LEFT JOIN pg_class c ON c.oid = p.index_relid

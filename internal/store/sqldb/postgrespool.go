@@ -101,7 +101,7 @@ func openBy(ctx context.Context, dsn string, way Way, log *slog.Logger) (p pools
 	if err != nil {
 		return pools{}, err
 	}
-	read, err := postgresPool(ctx, dsn, way, p.primary, readPlans)
+	read, err := postgresPool(ctx, dsn, way, p.primary.guard, readPlans)
 	if err != nil {
 		write.Close()
 		return pools{}, err
@@ -117,7 +117,7 @@ func openWrites(ctx context.Context, dsn string, way Way, primary *primary, gene
 	if generic {
 		settings = generically(settings)
 	}
-	pool, err := postgresPool(ctx, dsn, way, primary, settings)
+	pool, err := postgresPool(ctx, dsn, way, primary.guard, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ const spare = 20 * time.Second
 // pgbouncer from 1.21 on, bears cache_statement.
 const ownMode = "default_query_exec_mode="
 
-// postgresPool is a pool of pgx whose connections are of a way.
-func postgresPool(ctx context.Context, dsn string, way Way, primary *primary, settings map[string]string) (*pgxpool.Pool, error) {
+// postgresPool is a pool of pgx whose connections are of a way. guard says to which servers they may be.
+func postgresPool(ctx context.Context, dsn string, way Way, guard func(*pgxpool.Config), settings map[string]string) (*pgxpool.Pool, error) {
 	config, err := postgresConfig(dsn)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func postgresPool(ctx context.Context, dsn string, way Way, primary *primary, se
 	if err != nil {
 		return nil, err
 	}
-	primary.guard(config)
+	guard(config)
 	return pgxpool.NewWithConfig(ctx, config)
 }
 

@@ -181,6 +181,9 @@ const lookTimeout = 30 * time.Second
 
 // Look is query on the read pool, outside of any transaction.
 func (s *DB) Look(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
+	if s.replicaOf != nil {
+		return s.lookAside(ctx, query, args, each)
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	err := s.look(ctx, s.Text(query), args, each)
