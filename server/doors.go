@@ -81,8 +81,13 @@ func (s *Server) apiHandler() (http.Handler, error) {
 		return nil, err
 	}
 	maps.Copy(said.Names, lksms.Names())
+	var replica web.Replica
+	if s.replica != nil {
+		replica = s.replica
+	}
 	return web.New(web.Options{
-		Gate: s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: said, Beside: lksms.Described(),
+		Replica: replica,
+		Gate:    s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: said, Beside: lksms.Described(),
 	}, s.routes())
 }
 

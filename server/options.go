@@ -34,6 +34,11 @@ const (
 type Options struct {
 	// DSN is the database: sqlite:PATH, postgres://… or mysql://… (MariaDB too). Required.
 	DSN string
+	// ReadDSN is a replica of that database, which answers lists, searches, exports and charts in its place: a hot standby of PostgreSQL or a
+	// replica of MariaDB. Nothing that decides is read there. The start is refused where it is none of this very installation. Defaults to none.
+	ReadDSN string
+	// ReadMaxLag is how far the replica may be behind; beyond it the database answers itself. Defaults to 30s.
+	ReadMaxLag time.Duration
 	// MustExist refuses an SQLite file that is not there, instead of making it and its folder. Defaults to false.
 	MustExist bool
 	// Addr is where the HTTP API listens. Defaults to 127.0.0.1:8080; port 0 takes a free one.
@@ -219,6 +224,7 @@ func (o Options) withDefaults() Options {
 	if o.TimeZone == "" {
 		o.TimeZone = "Asia/Shanghai"
 	}
+	o.ReadMaxLag = cmp.Or(o.ReadMaxLag, 30*time.Second)
 	if o.Drain == 0 {
 		o.Drain = 15 * time.Second
 	}

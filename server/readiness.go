@@ -51,6 +51,9 @@ func (s *Server) readiness(ctx context.Context) (parts []Check, channels []posth
 	if redis != nil {
 		checks = append(checks, <-redis)
 	}
+	if s.replica != nil {
+		checks = append(checks, s.replica.check())
+	}
 	if s.engine.Outdated() {
 		checks = append(checks, Check{Name: "schema", Detail: "the database was upgraded for newer programs than this process: start a newer one in its place"})
 	} else if s.engine.Stale() {

@@ -22,9 +22,25 @@ import (
 	"github.com/posthouse/posthouse/internal/front/suppressions"
 	"github.com/posthouse/posthouse/internal/proof"
 	"github.com/posthouse/posthouse/internal/read"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
+
+// shown is what only shows something reads.
+type shown struct {
+	read    read.Reader
+	minutes store.Minutes
+	audit   store.Audit
+}
+
+// shown reads the database itself.
+func (s *Server) shown() shown { return shown{s.reader(), s.store.Minutes, s.store.Audit} }
+
+// copied reads a replica.
+func (s *Server) copied(r *store.Replica) shown {
+	return shown{read.New(r.Messages, r.Messages, copiedHistory{r.History, r.Logs}, s.engine.Explainer), r.Minutes, r.Audit}
+}
 
 // reader is what all doors show by.
 func (s *Server) reader() read.Reader {
@@ -36,9 +52,18 @@ func bookOf(s *Server) web.Book {
 	return web.Book{Store: s.store.Audit, Keep: s.o.AuditKeep, Log: s.o.Log}
 }
 
-// routes are the native API's, with those of the fronts that speak the language of other documents.
+// routes are the native API's, with those of the fronts that speak the language of other documents. Those that decide nothing have a
+// second handler where there is a replica, made of what may be read there.
 func (s *Server) routes() []web.Route {
-	reader := s.reader()
+	routes := s.routesBy(s.shown())
+	if s.replica != nil {
+		routes = web.Copied(routes, s.routesBy(s.copied(s.replica.store)))
+	}
+	return routes
+}
+
+func (s *Server) routesBy(from shown) []web.Route {
+	reader := from.read
 	var routes []web.Route
 	actions := sync.OnceValue(func() []string {
 		list := append(web.Actions(routes), lksms.Actions()...)
@@ -53,9 +78,9 @@ func (s *Server) routes() []web.Route {
 			Refs: s.store.Messages, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Ways: s.store.Routes, WayPreviews: s.router, Notifications: s.told,
 			Digests: s.store.Digests, Collections: s.collections,
-			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Texted: s.acks.Texted, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: s.store.Audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet, s.choices}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
+			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Texted: s.acks.Texted, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: from.audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet, s.choices}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, CampaignTests: s.campaigns, Audiences: s.campaigns, Removals: campaign.Remover{Desk: s.campaigns}, Fetches: campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}}, Tasks: s.flow, MaxStreams: s.o.maxStreams(), Log: s.o.Log, Gate: s.gate, Actions: actions,
-			Overviewer:    read.Overviewer{Tallies: s.store.Minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates, Fill: s.gauges()},
+			Overviewer:    read.Overviewer{Tallies: from.minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates, Fill: s.gauges(from.minutes)},
 			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
 			Operation: api.Operation{
 				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
@@ -79,7 +104,7 @@ func (s *Server) routes() []web.Route {
 			Read: reader, Judge: s.engine.Operator, Replays: s.store.Submissions, Channels: s.channels, Quotas: s.quotas, Plans: s.store.Plans, Decider: steps{s},
 		}),
 		s.frontRoutes(),
-		gauges.Routes(s.gauges(), s.engine.Routes, s.channels, s.channels.Accounts()),
+		gauges.Routes(s.gauges(from.minutes), s.engine.Routes, s.channels, s.channels.Accounts()),
 	)
 	return routes
 }

@@ -51,6 +51,7 @@ type Server struct {
 	store       *store.Store
 	engine      *engine.Engine
 	tide        *tide
+	replica     *replica // that lists are read from; nil for none
 	keyring     *secret.Keyring
 	network     channel.Network
 	limiter     *limit.Leased
@@ -117,7 +118,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, name: nameHere(), began: time.Now(), failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, s.openKeyring, s.prepareKey, s.openLimiter, s.openQuiet, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
+		s.checkOptions, s.openStore, s.openTide, func(ctx context.Context) error { return openReplica(ctx, s) }, s.openKeyring, s.prepareKey, s.openLimiter, s.openQuiet, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
 		func(context.Context) error { return openDesk(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
@@ -137,6 +138,9 @@ func (s *Server) checkOptions(context.Context) (err error) {
 	}
 	if s.zone, err = time.LoadLocation(s.o.TimeZone); err != nil {
 		return fmt.Errorf("the time zone %q is not an IANA time zone such as Asia/Shanghai", s.o.TimeZone)
+	}
+	if s.o.ReadDSN != "" && s.o.ReadMaxLag < leastLag {
+		return fmt.Errorf("read_max_lag is %s: want at least %s, such as 30s; how old a replica is, is known to about a second", posthouse.Duration(s.o.ReadMaxLag), posthouse.Duration(leastLag))
 	}
 	if s.o.MinSenders < 0 || s.o.MinSenders > s.o.MaxSenders {
 		return fmt.Errorf("min_senders is %d: want at least 0 and at most max_senders, %d", s.o.MinSenders, s.o.MaxSenders)
@@ -216,8 +220,8 @@ func openCampaigns(s *Server) (err error) {
 const mostWindows = 64
 
 // gauges read what bounds the sends of channels.
-func (s *Server) gauges() read.Gauges {
-	return read.Gauges{Tiers: s.engine.Routes, Fills: s.limiter, Rates: s.store.Minutes}
+func (s *Server) gauges(rates read.KeptRates) read.Gauges {
+	return read.Gauges{Tiers: s.engine.Routes, Fills: s.limiter, Rates: rates}
 }
 
 // openDesk makes the desk where people make campaigns and act on them.
@@ -230,7 +234,7 @@ func openDesk(s *Server) error {
 			if ch := s.engine.Routes.Channel(tenant, channel); ch == nil || ch.Settings.Pulled {
 				return nil, nil
 			}
-			list, _, err := s.gauges().Windows(ctx, tenant, channel, nil, "", mostWindows)
+			list, _, err := s.gauges(s.store.Minutes).Windows(ctx, tenant, channel, nil, "", mostWindows)
 			return list, err
 		},
 	})
@@ -310,6 +314,9 @@ func (s *Server) Start(ctx context.Context) error {
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.follow = cancel
 	s.done.Go(func() { s.channels.Follow(following) })
+	if s.replica != nil {
+		s.done.Go(func() { s.replica.follow(following) })
+	}
 	s.done.Go(func() { s.store.DB.Watch(following) })
 	s.done.Go(func() { heraldOf(s).Run(following) })
 	s.done.Go(func() { keeperOf(s).Run(following) })

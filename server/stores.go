@@ -55,6 +55,10 @@ type (
 		reading.History
 		store.Logs
 	}
+	copiedHistory struct {
+		reading.History
+		reading.Logs
+	}
 	registered struct {
 		agents
 		store.Handouts

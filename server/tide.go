@@ -32,6 +32,9 @@ type tide struct {
 	hold     bool
 	newEpoch func(ctx context.Context, history string) (held int, begun bool, err error)
 
+	// beats says that it is raised each second, whether or not anything was accepted: a replica is as of the last raise that it has.
+	beats bool
+
 	moved    atomic.Bool      // something was accepted or started since the last raise
 	seen     schema.Watermark // of the goroutine that runs it
 	deaf     bool             // the file could not be written, which was said
@@ -182,7 +185,7 @@ func (td *tide) run(ctx context.Context, outlive func() bool, ended func(error))
 		}
 		var err error
 		switch {
-		case td.moved.Load(), td.pending:
+		case td.moved.Load(), td.pending, td.beats:
 			err = td.raise(ctx)
 		case n%tideLook == 0:
 			err = td.look(ctx)

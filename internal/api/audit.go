@@ -26,7 +26,7 @@ type audit struct {
 func (a audit) routes() []web.Route {
 	return web.Tagged("audit",
 		web.Get("/v1/audit", admin, "Who changed what, newest first: configuration, keys, and decisions about deliveries.", a.list).
-			Query("key", "action", "target", "since", "until").Paged(),
+			Query("key", "action", "target", "since", "until").Paged().Aside(),
 	)
 }
 

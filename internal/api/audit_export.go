@@ -13,7 +13,7 @@ import (
 func (a audit) exports() []web.Route {
 	return web.Tagged("audit",
 		web.Get("/v1/audit/export", admin, "All lines that a filter selects, newest first, as lines of JSON or as CSV without formulas, as they are read.", a.export).
-			Query("format", "key", "action", "target", "since", "until"),
+			Query("format", "key", "action", "target", "since", "until").Aside(),
 	)
 }
 

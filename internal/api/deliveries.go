@@ -18,8 +18,8 @@ type deliveries struct {
 
 func (d deliveries) routes() []web.Route {
 	return web.Tagged("deliveries",
-		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(slices.Concat(filterable, stoppable)...).Sighted(),
-		web.Get("/v1/deliveries/stopped", reads, "What is in a state, by channel and reason: counted over the newest 10,000.", d.stopped).Query("state"),
+		web.Get("/v1/deliveries", reads, "List deliveries, newest first.", d.list).Query(slices.Concat(filterable, stoppable)...).Sighted().Aside(),
+		web.Get("/v1/deliveries/stopped", reads, "What is in a state, by channel and reason: counted over the newest 10,000.", d.stopped).Query("state").Aside(),
 		web.Get("/v1/deliveries/{id}", reads, "One delivery: how it stands.", d.get).Sighted(),
 		web.Get("/v1/deliveries/{id}/attempts", reads, "Every try to send it, with request and response.", d.attempts).Paged().Sighted(),
 		web.Get("/v1/deliveries/{id}/events", reads, "Every transition it made.", d.events).Paged().Sighted(),

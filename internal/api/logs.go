@@ -16,7 +16,7 @@ type logs struct{ read read.Reader }
 func (l logs) routes() []web.Route {
 	return web.Tagged("agents",
 		web.Get("/v1/logs", reads, "Lines of the log of requests (receive), of hand-outs (send) or of reports (report), newest first.", l.list).
-			Query("log", "delivery", "agent", "since", "until").Paged(),
+			Query("log", "delivery", "agent", "since", "until").Paged().Aside(),
 	)
 }
 

@@ -59,7 +59,7 @@ func (m messages) routes() []web.Route {
 	return web.Tagged("messages",
 		web.Post("/v1/messages", sends, "Accept one message, or a list of up to 1000: all of them or none. 202 means committed and synced.", sendBody, m.send).Query("dry_run").
 			Answers(http.StatusAccepted, http.StatusOK).Of(wire.Sent{}).Sighted(),
-		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...).Sighted(),
+		web.Get("/v1/messages", reads, "List messages, newest first.", m.list).Query(filterable...).Sighted().Aside(),
 		web.Get("/v1/messages/{id}", reads, "A message with its deliveries; with wait once none of them waits or is being sent.", m.get).Paged().Query("wait").Sighted(),
 		web.Act("/v1/messages/{id}/cancel", sends, "Cancel what has not started.", m.cancelOne).Audited().Sighted(),
 		web.Act("/v1/messages/{id}/recall", sends, "Cancel what has not started, and ask the providers to take back what was sent. Repeated, it goes on.", m.recall).Audited().Sighted(),

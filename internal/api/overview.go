@@ -29,7 +29,7 @@ const byChannel = "channel"
 type overview struct{ of Overviewer }
 
 func (o overview) routes() []web.Route {
-	return web.Tagged("overview", web.Get("/v1/overview", reads, "What was accepted and how attempts ended by the minute or hour, what is open, and what goes wrong: from kept counts.", o.get).Query("minutes", "channel", "by"))
+	return web.Tagged("overview", web.Get("/v1/overview", reads, "What was accepted and how attempts ended by the minute or hour, what is open, and what goes wrong: from kept counts.", o.get).Query("minutes", "channel", "by").Aside())
 }
 
 func (o overview) get(c *web.Call) (wire.Overview, error) {

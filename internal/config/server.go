@@ -37,6 +37,14 @@ var serverSettings = []setting[Config]{{
 	help:  "the `DATABASE`: sqlite:PATH, postgres://… or mysql://… (MariaDB too)",
 	parse: func(c *Config, v string) error { return dsn(&c.Server.DSN, v) },
 }, {
+	name: "read_dsn", secret: true,
+	help:  "a replica of that `DATABASE`, which answers lists, searches, exports and charts in its place: a hot standby of PostgreSQL or a replica of MariaDB (default none)",
+	parse: func(c *Config, v string) error { return dsn(&c.Server.ReadDSN, v) },
+}, {
+	name: "read_max_lag", def: "30s",
+	help:  "how far that replica may be behind, a `DURATION`; beyond it the database answers itself",
+	parse: func(c *Config, v string) error { return duration(&c.Server.ReadMaxLag, v) },
+}, {
 	name: "create", toggle: true,
 	help:  "make the SQLite file that dsn names, and its folder, where they are not there; the default one is made in any case",
 	parse: func(c *Config, v string) error { return boolean(&c.Create, v) },

@@ -135,6 +135,12 @@ func (t Terms) parameters(r Route, op *huma.Operation) {
 			Name: NoteHeader, In: "header", Description: "Why: it stands in the audit log.", Example: "asked for by the branch", Schema: &huma.Schema{Type: "string", MaxLength: new(maxNote)},
 		})
 	}
+	if r.aside {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: AsOfHeader, In: "header", Description: "What an earlier answer had in its header of this name: where a replica answers lists, this answer is not older.", Example: "2026-11-28T08:30:00.000000Z",
+			Schema: &huma.Schema{Type: "string", Format: "date-time"},
+		})
+	}
 	if r.guarded {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: ifMatch, In: "header", Description: "The ETag of what was read: it is stored where nobody has changed it meanwhile. * is for what is there.", Example: `"1764000000000000"`, Schema: &huma.Schema{Type: "string"},

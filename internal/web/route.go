@@ -44,9 +44,12 @@ type Route struct {
 	greets bool
 	// guarded has it heed If-Match and If-None-Match
 	guarded bool
-	serve   func(*Call) (any, error)
-	file    []string     // the body is a file of one of these forms, read as it comes
-	plain   http.Handler // serves in place of serve, for what is no JSON
+	// aside says that it decides nothing, and copied serves it from a replica; nil without one
+	aside  bool
+	copied func(*Call) (any, error)
+	serve  func(*Call) (any, error)
+	file   []string     // the body is a file of one of these forms, read as it comes
+	plain  http.Handler // serves in place of serve, for what is no JSON
 }
 
 // Get makes a route that reads.
@@ -178,6 +181,27 @@ func (r Route) OfChannel(part string) Route {
 func (r Route) Whole() Route {
 	r.whole = true
 	return r
+}
+
+// Aside says that the route decides nothing: a replica of the database may answer it, which is some way behind.
+func (r Route) Aside() Route {
+	r.aside = true
+	return r
+}
+
+// Copied gives those routes that decide nothing a second handler, which reads a replica: that of the same line of another table.
+func Copied(routes, fromReplica []Route) []Route {
+	at := map[string]func(*Call) (any, error){}
+	for _, r := range fromReplica {
+		at[r.Method+" "+r.Path] = r.serve
+	}
+	out := slices.Clone(routes)
+	for i := range out {
+		if out[i].aside {
+			out[i].copied = at[out[i].Method+" "+out[i].Path]
+		}
+	}
+	return out
 }
 
 // use is what the route wants of a key.

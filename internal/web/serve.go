@@ -71,7 +71,7 @@ func (d *door) run(r Route, c *Call) (out any, err error) {
 	if r.in == nil && r.Method != http.MethodGet && r.Method != "" && len(c.problems) > 0 {
 		return nil, c.Wrong() // what changes something looks first; others find more
 	}
-	out, err = r.serve(c)
+	out, err = d.serve(r, c)
 	if err == nil && len(c.problems) > 0 {
 		err = c.Wrong()
 	}

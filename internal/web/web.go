@@ -28,6 +28,8 @@ type Options struct {
 	Rates Rates
 	// Audit is told who changed what. Defaults to none.
 	Audit Book
+	// Replica says when a replica of the database may answer in its place. Defaults to none.
+	Replica Replica
 	// Terms describe types beyond what Go says of them. Defaults to none.
 	Terms Terms
 	// Beside are routes that others serve and the document describes too. Defaults to none.

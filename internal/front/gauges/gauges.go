@@ -58,7 +58,7 @@ func Routes(of Reader, now Rates, channels Channels, accounts Accounts) []web.Ro
 	return web.Tagged("channels",
 		web.Get("/v1/channels/{name}/windows", reads, "How full the windows are that bound a channel's sends, and when those open that are full: of its tenant, its own, and those of its accounts.", g.windows).Query("account").Paged().OfChannel("name"),
 		web.Get("/v1/channels/{name}/rates", reads, "How fast each account of a channel may go, of those that this process has sent by, with all that makes up its rate.", g.rates).Query("account").Paged().OfChannel("name"),
-		web.Get("/v1/channels/{name}/rate-history", reads, "How fast an account of a channel could go in the last hour, up to a day, with all that made up its rate.", g.history).Query("account", "since").OfChannel("name"),
+		web.Get("/v1/channels/{name}/rate-history", reads, "How fast an account of a channel could go in the last hour, up to a day, with all that made up its rate.", g.history).Query("account", "since").OfChannel("name").Aside(),
 	)
 }
 
