@@ -41,9 +41,12 @@ func (i inner) RoundTrip(r *http.Request) (*http.Response, error) {
 	if note, _ := ctx.Value(noteKey{}).(string); note != "" {
 		in.Header.Set(web.NoteHeader, note)
 	}
+	old := asOfOf(ctx)
+	old.asks(in.Header)
 	w := &answer{header: http.Header{}, status: http.StatusOK}
 	w.file, _ = ctx.Value(fileKey{}).(io.Writer)
 	i.api.ServeHTTP(w, in)
+	old.answered(in.Method, w.header)
 	return &http.Response{
 		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,

@@ -27,6 +27,7 @@ type visit struct {
 	key    posthouse.Key // what the person may do in the tenant
 	tenant string        // empty outside of tenants
 	zh     bool
+	asOf   *asOf          // how old what is shown is
 	whole  io.ReadCloser  // the body, without the bound of forms
 	local  *time.Location // that the browser keeps, nil for the server's
 	// undecided says that the page which answers a form shows no more than what is wrong with it, or what it would do.
@@ -125,7 +126,7 @@ func readForm(r *http.Request) error {
 // visited makes a visit of a request and draws the page of what went wrong. A panic is an error like others.
 func (c *console) visited(serve func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{console: c, w: w, r: r, zh: chinese(r), whole: r.Body, local: zoneOf(r)}
+		v := &visit{console: c, w: w, r: r, zh: chinese(r), asOf: asOfVisit(w, r), whole: r.Body, local: zoneOf(r)}
 		held := c.o.Bodies.Hold(web.AddressOf(r))
 		defer held.Free()
 		r.Body = heldBody{held.Reader(http.MaxBytesReader(w, r.Body, maxForm)), r.Body}
@@ -159,7 +160,7 @@ func (v *visit) enter() (err error) {
 
 // ctx is for calls of the API on behalf of the person.
 func (v *visit) ctx() context.Context {
-	return actingFor(v.r.Context(), v.key, v.r.RemoteAddr)
+	return actingFor(context.WithValue(v.r.Context(), asOfKey{}, v.asOf), v.key, v.r.RemoteAddr)
 }
 
 // call is the API.

@@ -31,6 +31,7 @@ func watchWords() map[string]Word {
 		"menu_send":             {"Send", "发送"},
 		"menu_duty":             {"Duty and people", "值班与人员"},
 		"menu_set":              {"Settings", "设置"},
+		"as_of":                 {"Read from a replica of the database: as of", "读自数据库副本，数据截至"},
 		"stale":                 {"The server does not answer: what stands here is not up to date.", "服务没有应答，页面上的数据可能已过时。"},
 		"all_send":              {"All channels and accounts send.", "所有渠道和账号都在正常发送。"},
 		"promise":               {"Waits at most", "承诺等待上限"},
