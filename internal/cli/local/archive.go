@@ -58,7 +58,7 @@ that proofs can be made of it.`,
 	flags.StringVar(&f.after, "after", "", "only messages that settled at this `TIME` or later: so that one archive goes on where the last ended")
 	flags.StringVar(&f.to, "to", "", "the `FILE` to write, such as 2026-q3.ndjson.gz")
 	flags.StringVar(&f.tenant, "tenant", "", "the messages of one `TENANT` only")
-	config.AddFlags(flags, "dsn", "keyring_file", "log_level", "log_format")
+	config.AddFlags(flags, "dsn", "read_dsn", "read_max_lag", "keyring_file", "log_level", "log_format")
 	cmd.AddCommand(archiveCheck(sh), archiveProof(sh))
 	return cmd
 }

@@ -53,7 +53,7 @@ func doctorCommand(sh *shell.Shell) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "look at all of an SQLite file's structure, however long it takes")
-	config.AddFlags(cmd.Flags(), "dsn", "redis", "time_zone", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
+	config.AddFlags(cmd.Flags(), "dsn", "read_dsn", "read_max_lag", "redis", "time_zone", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
 	return cmd
 }
 
@@ -104,6 +104,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	out = append(out, examineMail(ctx, c.Server)...)
 	out = append(out, examineSettings(ctx, s)...)
 	out = append(out, examineStandbys(ctx, s)...)
+	out = append(out, examineReplica(ctx, s, c)...)
 	out = append(out, examineFile(ctx, s, full)...)
 	schema, whole := examineSchema(ctx, s)
 	out = append(append(out, schema...), examineClock(ctx, s))

@@ -35,7 +35,7 @@ what posthouse verify reads. It asks no server, and can run beside one.`,
 		},
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "the events of one `TENANT` only")
-	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
+	config.AddFlags(cmd.Flags(), "dsn", "read_dsn", "read_max_lag", "log_level", "log_format")
 	return cmd
 }
 
@@ -78,7 +78,14 @@ func withLog(sh *shell.Shell, cmd *cobra.Command, do func(context.Context, *stor
 	if err := currentSchema(cmd.Context(), s); err != nil {
 		return err
 	}
-	return do(cmd.Context(), s)
+	copied, err := shownBy(cmd.Context(), sh, c, s)
+	if err != nil {
+		return err
+	}
+	if copied != s {
+		defer func() { err = errors.Join(err, copied.Close()) }()
+	}
+	return do(cmd.Context(), copied)
 }
 
 // eventsOf walks over the event log of a tenant, or of all.

@@ -63,7 +63,7 @@ enough, or a journal cannot be read: then there is no report.`,
 	flags.Var(&durationFlag{&f.slack}, "slack", "how far the clocks of the journals may be apart, a `DURATION`")
 	flags.IntVar(&f.keep, "keep", 3, "show at most this `NUMBER` of violations of each invariant")
 	flags.StringVar(&f.head, "head", "", "the `LINK` of the hash chain that posthouse chain printed and somebody kept: it must still be there")
-	config.AddFlags(flags, "dsn", "log_level", "log_format")
+	config.AddFlags(flags, "dsn", "read_dsn", "read_max_lag", "log_level", "log_format")
 	return cmd
 }
 
