@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,17 +21,57 @@ type StandbyOptions struct {
 	Args []string
 }
 
+// Logged are the arguments of a MariaDB server that can have a standby.
+func Logged() []string { return []string{"--log-bin=log", "--server-id=1"} }
+
+// replicaOf starts an empty MariaDB server that follows another from its first statement on. It refuses writes of all but the test.
+func (s *Server) replicaOf(o StandbyOptions) (*Server, error) {
+	programs, err := find(KindMariaDB, mariadbRecipe)
+	if err != nil {
+		return nil, err
+	}
+	options := s.options
+	options.Dir, options.Args = "", append([]string{"--server-id=2", "--read-only=1"}, o.Args...)
+	r := mariadbRecipe
+	r.create = nil // the databases of the primary come by themselves
+	layOut := r.layOut
+	r.layOut = func(c *Server) error {
+		c.password = s.password
+		return layOut(c)
+	}
+	c := &Server{options: options, recipe: r, programs: programs}
+	err = c.open()
+	host, port, _ := strings.Cut(o.Through, ":")
+	for _, statement := range []string{
+		fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='posthouse', MASTER_PASSWORD='%s', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1", host, port, s.password),
+		"START SLAVE",
+	} {
+		if err == nil {
+			err = execute("mysql", mariadbSource(c), statement)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
 // Standby starts a copy of a PostgreSQL server that follows it by streaming, over a replication slot of its own, and returns
-// when it answers. Its user, password and databases are those of the primary. Promote makes it one itself.
+// when it answers. Its user, password and databases are those of the primary. Promote makes it one itself. Of a MariaDB server that was
+// started with Logged it starts a replica, which has the databases a moment later.
 func (s *Server) Standby(o StandbyOptions) (*Server, error) {
-	if s.options.Kind != KindPostgres {
-		return nil, fmt.Errorf("a standby of %s: want postgres", s.options.Kind)
+	if o.Through == "" {
+		o.Through = s.Addr
+	}
+	switch s.options.Kind {
+	case KindMariaDB:
+		return s.replicaOf(o)
+	case KindPostgres:
+	default:
+		return nil, fmt.Errorf("a standby of %s: want postgres or mariadb", s.options.Kind)
 	}
 	if o.Name == "" {
 		o.Name = "standby"
-	}
-	if o.Through == "" {
-		o.Through = s.Addr
 	}
 	r := postgresRecipe
 	r.programs = append(r.programs[:len(r.programs):len(r.programs)], "pg_basebackup")

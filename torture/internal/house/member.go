@@ -215,6 +215,9 @@ func (m *Member) Client(t testing.TB, tries int) *client.Client {
 	return c
 }
 
+// Key is the key of the administrator.
+func (m *Member) Key() string { return m.house.Key }
+
 // Metric is the sum of all series of a metric that /metrics shows, whose line begins with a prefix such
 // as posthouse_lease_losses_total or posthouse_message_send_total{channel="generic".
 func (m *Member) Metric(t testing.TB, begin string) float64 {
