@@ -44,6 +44,7 @@ func texts() map[string]words.Word {
 		"doctor_database_settings": {"database settings", "数据库设置"},
 		"doctor_standbys":          {"standbys", "备库"},
 		"doctor_standby":           {"standby", "备库"},
+		"doctor_read_replica":      {"read replica", "读副本"},
 		"doctor_failover":          {"failover", "故障切换"},
 		"doctor_server":            {"database server", "数据库服务器"},
 		"doctor_split_brain":       {"split brain", "脑裂"},
