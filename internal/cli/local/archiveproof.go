@@ -60,7 +60,7 @@ func archiveProof(sh *shell.Shell) *cobra.Command {
 		Long: `Make a signed statement of what became of a message that an archive holds. The archive is read whole and must be one that
 this installation has written and signed. The command needs the database, for the hash chain and the public keys, and the
 server's keyring. Notifications and hidden contents are in no archive; the statement says so.`,
-		Example: `  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --output proof.json --page proof.html
+		Example: `  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --output proof.json
   posthouse proof verify proof.json --public-key keys.json`,
 		Args: shell.Takes("FILE", "MESSAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
