@@ -32,7 +32,7 @@ func TestAttemptsAreReadFromTheLog(t *testing.T) {
 			Class: posthouse.ClassUnknown, From: posthouse.Pending, To: posthouse.Unknown},
 		{Number: 3, Channel: "c", Token: 4, Owner: "w3", StartedAt: at(10), Tries: 1, From: posthouse.Pending},
 	}
-	if diff := cmp.Diff(want, attemptsOf("c", events)); diff != "" {
+	if diff := cmp.Diff(want, AttemptsOf("c", events)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
