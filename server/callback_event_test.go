@@ -353,7 +353,7 @@ func TestAButtonOfACardAcknowledges(t *testing.T) {
 				h.Errorf("%s: a key of nobody's has made a notification %s", c.channel, n.State)
 			}
 		}
-		// Whoever knows the address and no secret acknowledges nothing.
+		// The address alone, without the secret, acknowledges nothing.
 		if status, _ := h.calls(http.MethodPost, h.hook("ding", ""), `{"type":"actionCallback"}`); status != http.StatusForbidden {
 			h.Errorf("a press that is not signed is answered with %d", status)
 		}

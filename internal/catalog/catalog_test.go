@@ -20,6 +20,7 @@ func TestSentencesInChinese(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"the window of 20 in 1m of its account sales-07 is full": "账号 sales-07的限流窗口已满：每 1m 最多 20 条",
+		`there is no channel "nix"; the channels are desk`:       `没有渠道 "nix"；可用的渠道有 desk`,
 		"is missing; give a whole number from 1 to 5":            "必填，请填写1 至 5 的整数",
 		`"ftp://x, \"y\"; give" is not allowed; give an http or https URL without a user name in it, such as https://example.com/send`: `不能填 "ftp://x, \"y\"; give"，请填写http 或 https 地址，不带用户名，例如 https://example.com/send`,
 		"the next try after 3 failures: tries_used_up":                                           "已失败 3 次，等待下一次重试：已达最多失败次数",

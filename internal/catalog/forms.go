@@ -256,6 +256,7 @@ func others() []Sentence {
 		{"%schannel is %.80q: the key is for %s", "{1}channel 为 {2}，密钥只能用于 {3}"},
 		{"%q cannot be opened now; /readyz says why", "{1} 现在无法打开，原因见 /readyz"},
 		{"there is no channel %q; %s", "没有渠道 {1}；{2!}"},
+		{"the channels are %s", "可用的渠道有 {1}"}, {"the pools are %s", "可用的账号池有 {1}"}, {"no pools are configured yet", "还没有设置账号池"},
 		{"the channel's driver cannot be asked: want retry, hold or assume_sent", "渠道的驱动不能查询结果，应为 retry、hold 或 assume_sent"},
 		{"channel %q cannot be opened and takes no messages until it is repaired; /readyz says why", "渠道 {1} 无法打开，修复前不受理消息，原因见 /readyz"},
 		{"the caller left before the commit", "调用方在提交前断开"},

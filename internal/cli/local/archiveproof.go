@@ -1,9 +1,7 @@
 package local
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,11 +48,8 @@ func signing(sh *shell.Shell, cmd *cobra.Command) (signs, error) {
 	return func(text []byte) (string, []byte) { return key.ID, ring.Sign(text) }, err
 }
 
-// provingFlags are those of a proof that is made of an archive.
-type provingFlags struct{ person, output, page, lang string }
-
 func archiveProof(sh *shell.Shell) *cobra.Command {
-	var f provingFlags
+	var f shell.ProofOptions
 	cmd := &cobra.Command{
 		Use: "proof FILE MESSAGE", Short: "Make a proof of a message that an archive holds, as posthouse proof does of one that is stored",
 		Long: `Make a signed statement of what became of a message that an archive holds. The archive is read whole and must be one that
@@ -64,11 +59,8 @@ server's keyring. Notifications and hidden contents are in no archive; the state
   posthouse proof verify proof.json --public-key keys.json`,
 		Args: shell.Takes("FILE", "MESSAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.lang != "" && f.lang != "en" && f.lang != "zh" {
-				return shell.Usagef("--lang is %q: want en or zh", f.lang)
-			}
-			if f.output != "" && f.output == f.page {
-				return shell.Usagef("--output and --page name one file: the page is another")
+			if err := f.Check(); err != nil {
+				return err
 			}
 			if !posthouse.ValidID(args[1]) {
 				return shell.Usagef("%.80q is no id of a message: want one such as 01JB2Z6N8Q4T7V0X3Y5W9A1BCD", args[1])
@@ -85,19 +77,16 @@ server's keyring. Notifications and hidden contents are in no archive; the state
 				if err := currentSchema(ctx, s); err != nil {
 					return err
 				}
-				made, err := proven(ctx, s, ring, sh.Version, args[0], proof.Ask{Message: args[1], Person: f.person})
+				made, err := proven(ctx, s, ring, sh.Version, args[0], proof.Ask{Message: args[1], Person: f.Person})
 				if err != nil {
 					return err
 				}
-				return f.write(sh, made, args[1])
+				return f.Write(sh, made, args[1])
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.person, "person", "", "state it of this recipient alone, by the `USER` or the address")
-	flags.StringVar(&f.output, "output", "", "the `FILE` to write; standard output otherwise")
-	flags.StringVar(&f.page, "page", "", "write it as a page too, to be read and printed, to this `FILE`")
-	flags.StringVar(&f.lang, "lang", "", "the `LANGUAGE` of the page: en or zh (default zh)")
+	f.AddFlags(flags)
 	config.AddFlags(flags, "dsn", "keyring_file", "log_level", "log_format")
 	return cmd
 }
@@ -133,40 +122,4 @@ func findIn(path, message string) (*archive.Record, archive.Seal, error) {
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	return archive.Find(file, message)
-}
-
-// write hands a proof out as posthouse proof does.
-func (f *provingFlags) write(sh *shell.Shell, made wire.Proof, message string) error {
-	if f.page != "" {
-		page, err := proof.Page(made, f.lang != "en", sh.Location())
-		if err != nil {
-			return err
-		}
-		if err := newFile("--page", f.page, page); err != nil {
-			return err
-		}
-	}
-	if f.output == "" {
-		return sh.PrintJSON(made)
-	}
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetIndent("", "  ")
-	if err := out.Encode(made); err != nil {
-		return err
-	}
-	if err := newFile("--output", f.output, text.Bytes()); err != nil {
-		return err
-	}
-	return sh.Done(message, "stated, signed by the key "+made.KeyID)
-}
-
-// newFile writes a file that is not there yet.
-func newFile(flag, path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // #nosec G304 -- the operator's own file
-	if err != nil {
-		return shell.Usagef("%s: %w", flag, err)
-	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Close())
 }

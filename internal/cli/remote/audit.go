@@ -3,10 +3,8 @@ package remote
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -105,15 +103,9 @@ func auditExport(sh *shell.Shell) *cobra.Command {
 }
 
 // exported writes an export to a file, or to standard output where none is named.
-func exported(sh *shell.Shell, output string, export func(to io.Writer) error) (err error) {
-	to := sh.Out
-	if output != "" {
-		file, wrong := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if wrong != nil {
-			return shell.Usagef("--output: %w", wrong)
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		to = file
+func exported(sh *shell.Shell, output string, export func(to io.Writer) error) error {
+	if output == "" {
+		return export(sh.Out)
 	}
-	return export(to)
+	return shell.NewFile("--output", output, export)
 }

@@ -1,12 +1,9 @@
 package remote
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -20,7 +17,10 @@ import (
 )
 
 // proofFlags are those of the command that makes a proof.
-type proofFlags struct{ person, reveal, output, page, lang string }
+type proofFlags struct {
+	shell.ProofOptions
+	reveal string
+}
 
 func proofCommand(sh *shell.Shell) *cobra.Command {
 	var f proofFlags
@@ -32,11 +32,8 @@ openssl or with posthouse proof verify. The audit log keeps who has exported it.
   posthouse proof 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --person li.na
   posthouse proof verify proof.json --public-key keys.json`
 	flags := cmd.Flags()
-	flags.StringVar(&f.person, "person", "", "state it of this recipient alone, by the `USER` or the address")
+	f.AddFlags(flags)
 	flags.StringVar(&f.reveal, "reveal", "", "show the hidden content of a sensitive message, for this `REASON`: it stands in the audit log")
-	flags.StringVar(&f.output, "output", "", "the `FILE` to write; standard output otherwise")
-	flags.StringVar(&f.page, "page", "", "write it as a page too, to be read and printed, to this `FILE`")
-	flags.StringVar(&f.lang, "lang", "", "the `LANGUAGE` of the page: en or zh (default zh)")
 	group := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || !posthouse.ValidID(args[0]) {
@@ -53,11 +50,8 @@ openssl or with posthouse proof verify. The audit log keeps who has exported it.
 }
 
 func makeProof(ctx context.Context, sh *shell.Shell, c *client.Client, message string, f proofFlags) error {
-	if f.lang != "" && f.lang != "en" && f.lang != "zh" {
-		return shell.Usagef("--lang is %q: want en or zh", f.lang)
-	}
-	if f.output != "" && f.output == f.page {
-		return shell.Usagef("--output and --page name one file: the page is another")
+	if err := f.Check(); err != nil {
+		return err
 	}
 	ask := c.Messages.Proof
 	if f.reveal != "" {
@@ -65,37 +59,11 @@ func makeProof(ctx context.Context, sh *shell.Shell, c *client.Client, message s
 			return c.Messages.ProofRevealed(ctx, id, person, f.reveal)
 		}
 	}
-	made, err := ask(ctx, message, f.person)
+	made, err := ask(ctx, message, f.Person)
 	if err != nil {
 		return err
 	}
-	if f.page != "" {
-		page, err := proof.Page(made, f.lang != "en", sh.Location())
-		if err == nil {
-			err = exported(sh, f.page, func(to io.Writer) error { return write(to, page) })
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if f.output == "" {
-		return sh.PrintJSON(made)
-	}
-	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetIndent("", "  ")
-	if err := out.Encode(made); err != nil {
-		return err
-	}
-	if err := exported(sh, f.output, func(to io.Writer) error { return write(to, text.Bytes()) }); err != nil {
-		return err
-	}
-	return sh.Done(message, "stated, signed by the key "+made.KeyID)
-}
-
-func write(to io.Writer, text []byte) error {
-	_, err := to.Write(text)
-	return err
+	return f.Write(sh, made, message)
 }
 
 // proofVerified is what a proof that fits says.

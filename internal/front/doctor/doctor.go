@@ -78,7 +78,7 @@ func (d *desk) kept() wire.Examination {
 	return out
 }
 
-// run looks, also where the caller does not wait for it. Who asks while it looks gets what the next look finds, once for all who wait.
+// run examines the program to the end, even if the caller leaves. Callers that ask meanwhile share the next examination.
 func (d *desk) run(c *web.Call) (wire.Examination, error) {
 	if err := rules(c); err != nil {
 		return wire.Examination{}, err
