@@ -50,6 +50,7 @@ func (s *Stream) Unsent(host string, err error) Result {
 type StreamConn struct {
 	net.Conn
 	until  atomic.Int64 // in Unix nanoseconds, 0 for ever
+	over   atomic.Value // <-chan struct{}: closed when the call is given up
 	sealed atomic.Bool
 }
 
@@ -63,6 +64,7 @@ func (c *StreamConn) Begin(ctx context.Context) (end func() bool) {
 	if bounded {
 		c.until.Store(until.UnixNano())
 	}
+	c.over.Store(ctx.Done())
 	_ = c.Conn.SetDeadline(until) // a connection that is closed says so when it is used
 	return context.AfterFunc(ctx, func() {
 		c.sealed.Store(true)
@@ -78,13 +80,26 @@ func (c *StreamConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// Write writes while there is time. What is refused for that has not left, and neither does anything after it.
+// Write writes while there is time. What is refused for that has not left, and neither does anything after it. A call that was given up is
+// looked for here: what ends its reading (Begin) comes a moment later, on a goroutine of its own.
 func (c *StreamConn) Write(p []byte) (int, error) {
-	if until := c.until.Load(); c.sealed.Load() || until != 0 && time.Now().UnixNano() >= until {
+	until := c.until.Load()
+	if c.sealed.Load() || until != 0 && time.Now().UnixNano() >= until || c.givenUp() {
 		c.sealed.Store(true)
 		return 0, ErrTooLate
 	}
 	return c.Conn.Write(p)
+}
+
+// givenUp reports whether the call's context has ended.
+func (c *StreamConn) givenUp() bool {
+	over, _ := c.over.Load().(<-chan struct{})
+	select {
+	case <-over: // nil, and so never, before the first call
+		return true
+	default:
+		return false
+	}
 }
 
 // anyPort are the ports that a protocol of its own may use beside those of HTTP's.
