@@ -155,8 +155,12 @@ var backlogPassed = []overlay.Edit{{
 // answeredTwice has a word that is told again mean what waits by then.
 var answeredTwice = []overlay.Edit{{
 	File: "internal/front/ack/answer.go",
-	Old:  "		case again(n.Ack, in):\n",
-	New:  "		case again(n.Ack, in) && d.ID == \"\":\n",
+	Old:  "	if kept {\n",
+	New:  "	if kept && id == nil {\n",
+}, {
+	File: "internal/front/ack/answer.go",
+	Old:  "	id, err = l.Meant.KeepAnswer(ctx, tenant, asMeant, key, \"\", []byte(means))\n",
+	New:  "	id = []byte(means)\n",
 }}
 
 // goesOnAcknowledged keeps looking at a notification that was acknowledged, and begins its next step.

@@ -47,6 +47,8 @@ type Links struct {
 	Deliveries Deliveries
 	// Sent are those that may be, by their address.
 	Sent Sent
+	// Meant keeps what texts mean.
+	Meant Meant
 	// Fetched is a sender's number as a channel keeps it that agents fetch from; false for another channel, and for what is no number
 	// there. Texted needs it.
 	Fetched func(tenant, channel, sender string) (number string, is bool)

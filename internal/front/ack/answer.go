@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"regexp"
@@ -28,6 +29,15 @@ type Deliveries interface {
 type Sent interface {
 	Answerable(ctx context.Context, tenant, channel, address string, most int) (ids []string, err error)
 }
+
+// Meant keeps what each answer means that names nothing: the first that is kept under a key stays, whichever process comes with it.
+type Meant interface {
+	Answer(ctx context.Context, tenant, endpoint, key, hash string) (delivery []byte, kept bool, err error)
+	KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, delivery []byte) (kept []byte, err error)
+}
+
+// asMeant is where what texts mean is kept, beside what other repeated calls were answered.
+const asMeant = "acknowledgements/meant"
 
 // mostMeant bounds how many of the newest deliveries to an address an answer is held against.
 const mostMeant = 100
@@ -124,20 +134,20 @@ func (l *Links) note(ctx context.Context, d *posthouse.Delivery, in *channel.Inb
 
 // named is the delivery that an answer names; nil for none, or one that it cannot be an answer to.
 func (l *Links) named(ctx context.Context, log *slog.Logger, tenant, name string, in *channel.Inbound) (*posthouse.Delivery, error) {
-	d, err := l.Deliveries.Delivery(ctx, tenant, in.IdemKey)
+	d, err := l.delivery(ctx, tenant, in.IdemKey)
 	switch {
-	case posthouse.CodeOf(err) == posthouse.CodeNotFound || err == nil && d.Channel != name:
-		log.Warn("an answer names no delivery of its channel", "answers", in.IdemKey)
-		return nil, nil
 	case err != nil:
 		return nil, err
+	case d == nil || d.Channel != name:
+		log.Warn("an answer names no delivery of its channel", "answers", in.IdemKey)
+		return nil, nil
 	case in.Address != "" && !strings.EqualFold(in.Address, d.Address):
 		log.Warn("an answer comes from another address than it was sent to: it acknowledges nothing", "delivery", d.ID, "sent_to", d.Address)
 		return nil, nil
 	case d.Notification == "": // of no route: there is nothing to acknowledge
 		return nil, nil
 	}
-	return &d, nil
+	return d, nil
 }
 
 // line is an address by a channel: of what agents have fetched alone, where fetched is set.
@@ -148,43 +158,71 @@ type line struct {
 
 // meant is the delivery that a text message answers, which names none: of the notifications that were sent by some lines before it was
 // written and are not acknowledged, the one with its code; without a code, the only one that waits. nil where that is none, or several: a
-// word too few leads to the next step, and one that is guessed lets an alarm rest. An answer that has acknowledged one means that
-// one for good: a provider that has not heard our answer tells it again, and by then another notification may be the only one that waits.
-func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, code string, in *channel.Inbound, lines []line) (meant *posthouse.Delivery, err error) {
+// word too few leads to the next step, and one that is guessed lets an alarm rest. What an answer means is kept before it acknowledges,
+// nothing too, and holds for good: a provider that has not heard our answer tells it again, to this process or to another one, and by then
+// another notification may be the only one that waits.
+func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, code string, in *channel.Inbound, lines []line) (*posthouse.Delivery, error) {
+	key := keyOf(in)
+	id, kept, err := l.Meant.Answer(ctx, tenant, asMeant, key, "")
+	if err != nil {
+		return nil, err
+	}
+	if kept {
+		log.Info("an answer by text message was told again: it means what it meant", "delivery", string(id))
+		return l.delivery(ctx, tenant, string(id))
+	}
 	found := map[string]*posthouse.Delivery{} // by notification
 	for _, from := range lines {
 		ids, err := l.Sent.Answerable(ctx, tenant, from.channel, from.address, mostMeant)
+		if err == nil {
+			err = l.candidates(ctx, tenant, code, in, ids, from.fetched, found)
+		}
 		if err != nil {
 			return nil, err
 		}
-		before, err := l.candidates(ctx, log, tenant, code, in, ids, from.fetched, found)
-		if before != nil || err != nil {
-			return before, err
-		}
+	}
+	means := ""
+	for _, d := range found {
+		means = d.ID
 	}
 	if len(found) != 1 {
+		means = ""
 		log.Warn("an answer by text message means no notification, or one of several: it acknowledges nothing. Put ${ack_code} into the text, so that people can say which", "code", code, "notifications", len(found))
-		return nil, nil
 	}
-	for _, d := range found {
-		meant = d
+	id, err = l.Meant.KeepAnswer(ctx, tenant, asMeant, key, "", []byte(means))
+	if err != nil {
+		return nil, err
 	}
-	return meant, nil
+	return l.delivery(ctx, tenant, string(id))
 }
 
-// candidates adds to what is found those of some deliveries that a text may mean, by notification. before is one that it has acknowledged
-// already, where it is told again.
-func (l *Links) candidates(ctx context.Context, log *slog.Logger, tenant, code string, in *channel.Inbound, ids []string, fetched bool, found map[string]*posthouse.Delivery) (before *posthouse.Delivery, err error) {
+// delivery is nil for none, and for one that was pruned.
+func (l *Links) delivery(ctx context.Context, tenant, id string) (*posthouse.Delivery, error) {
+	if id == "" {
+		return nil, nil
+	}
+	d, err := l.Deliveries.Delivery(ctx, tenant, id)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return nil, nil
+	}
+	return &d, err
+}
+
+// keyOf tells an answer from others: of the same number too, where the provider gives no ids.
+func keyOf(in *channel.Inbound) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(in.Way), in.Address, in.ID, writtenAt(in), in.Text}, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// candidates adds to what is found those of some deliveries that a text may mean, by notification.
+func (l *Links) candidates(ctx context.Context, tenant, code string, in *channel.Inbound, ids []string, fetched bool, found map[string]*posthouse.Delivery) error {
 	for _, id := range ids {
-		d, err := l.Deliveries.Delivery(ctx, tenant, id)
-		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
-			continue
-		}
+		d, err := l.delivery(ctx, tenant, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		// Providers write whole seconds. One that tells an answer again tells its old time, so that it means nothing that was sent since.
-		if found[d.Notification] != nil || fetched && !d.Pulled || d.Attempts == 0 || in.At.Add(time.Second).Before(leftAt(&d)) || code != "" && code != Code(d.Notification) {
+		if d == nil || found[d.Notification] != nil || fetched && !d.Pulled || d.Attempts == 0 || in.At.Add(time.Second).Before(leftAt(d)) || code != "" && code != Code(d.Notification) {
 			continue
 		}
 		n, err := l.Book.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, d.Notification)
@@ -192,17 +230,13 @@ func (l *Links) candidates(ctx context.Context, log *slog.Logger, tenant, code s
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		switch {
-		case again(n.Ack, in):
-			log.Info("an answer by text message was told again: it has acknowledged already", "notification", d.Notification)
-			return &d, nil
-		case n.Ack == nil && n.Reason != "cancelled" && (code != "" || n.State == posthouse.NotificationWaiting):
-			found[d.Notification] = &d
+		if n.Ack == nil && n.Reason != "cancelled" && (code != "" || n.State == posthouse.NotificationWaiting) {
+			found[d.Notification] = d
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // leftAt is when a delivery first left, as far as that is known. It may have waited for long before: for quiet hours, a limit or a pause.
@@ -213,18 +247,6 @@ func leftAt(d *posthouse.Delivery) time.Time {
 		}
 	}
 	return d.CreatedAt
-}
-
-// again reports whether an answer is the one by which a notification was acknowledged.
-func again(by *posthouse.Acknowledgement, in *channel.Inbound) bool {
-	if by == nil || by.Via != vias[in.Way] {
-		return false
-	}
-	var was struct{ ID, At, Text string }
-	if json.Unmarshal(by.Evidence, &was) != nil {
-		return false
-	}
-	return was.ID == in.ID && was.At == writtenAt(in) && was.Text == in.Text
 }
 
 // writtenAt is when an answer was written, as it is kept.

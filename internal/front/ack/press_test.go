@@ -195,7 +195,7 @@ func TestATextMessageMeansOneNotification(t *testing.T) {
 			n.ID = id
 			book[id] = n
 		}
-		l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: one, Sent: one, Book: book}
+		l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: one, Sent: one, Book: book, Meant: meanings{}}
 		in := channel.Inbound{Way: test.way, Text: test.text, Address: "+8613800138000", At: at.Add(test.after)}
 		if test.way == channel.InboundVoice {
 			in.IdemKey = "D1"
@@ -231,7 +231,7 @@ func TestAnAnswerThatIsToldAgainAcknowledgesNoOther(t *testing.T) {
 	}
 	deliveries := sent{"D1": texted("D1", "N1"), "D2": texted("D2", "N2")}
 	book := shelf{"N1": {ID: "N1", State: posthouse.NotificationWaiting}, "N2": {ID: "N2", State: posthouse.NotificationTold}}
-	l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Book: book}
+	l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Book: book, Meant: meanings{}}
 	answer := func(id string, after time.Duration) {
 		t.Helper()
 		if err := l.Answered(t.Context(), "t1", "sms", channel.Inbound{Way: channel.InboundSMS, Text: "1", Address: number, ID: id, At: at.Add(after)}); err != nil {
@@ -257,6 +257,45 @@ func TestAnAnswerThatIsToldAgainAcknowledgesNoOther(t *testing.T) {
 	if answer("9", 2*time.Hour); book["N2"].Ack == nil {
 		t.Error("another answer acknowledges nothing")
 	}
+}
+
+// Of two processes that hear one answer at once, and find different notifications since one ended between, the first decides for both.
+func TestTwoProcessesTakeAnAnswerForOneNotification(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 28, 3, 0, 0, 0, time.UTC)
+	const number = "+8613800138000"
+	deliveries, kept := sent{}, meanings{}
+	for _, id := range []string{"1", "2"} {
+		d := posthouse.Delivery{ID: "D" + id, Tenant: "t1", Channel: "sms", Notification: "N" + id, Attempts: 1, CreatedAt: at}
+		d.User, d.Address = "li.na", number
+		deliveries[d.ID] = d
+	}
+	ended := shelf{"N1": {ID: "N1", State: posthouse.NotificationNotTold}, "N2": {ID: "N2", State: posthouse.NotificationWaiting}}
+	in := channel.Inbound{Way: channel.InboundSMS, Text: "1", Address: number, ID: "7", At: at.Add(time.Minute)}
+	var faster *Links // hears it while the other looks
+	faster = &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Meant: kept, Book: shelf{
+		"N1": {ID: "N1", State: posthouse.NotificationWaiting}, "N2": {ID: "N2", State: posthouse.NotificationTold},
+	}}
+	l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Book: ended, Meant: beaten{kept, func() error { return faster.Answered(t.Context(), "t1", "sms", in) }}}
+	if err := l.Answered(t.Context(), "t1", "sms", in); err != nil {
+		t.Fatal(err)
+	}
+	if ended["N1"].Ack == nil || ended["N2"].Ack != nil {
+		t.Errorf("the slower one acknowledged %+v, want N1, which the faster one took it for", ended)
+	}
+}
+
+// beaten are meanings of which another process keeps one first.
+type beaten struct {
+	meanings
+	first func() error
+}
+
+func (b beaten) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, delivery []byte) ([]byte, error) {
+	if err := b.first(); err != nil {
+		return nil, err
+	}
+	return b.meanings.KeepAnswer(ctx, tenant, endpoint, key, hash, delivery)
 }
 
 // A text that an agent got means what agents have sent to that number by any of its channels, and means the same when it is handed in again.
@@ -291,7 +330,7 @@ func TestATextThatAnAgentGotMeansWhatAgentsSent(t *testing.T) {
 			n.ID = d.Notification
 			book[n.ID] = n
 		}
-		l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: test.sent, Sent: byChannel{test.sent}, Book: book, Fetched: func(_, name, sender string) (string, bool) {
+		l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: test.sent, Sent: byChannel{test.sent}, Book: book, Meant: meanings{}, Fetched: func(_, name, sender string) (string, bool) {
 			return "+86" + sender, name != "mail"
 		}}
 		in := channel.Inbound{Way: channel.InboundSMS, Text: test.text, Address: "13800138000", ID: "phone-1/7", At: at.Add(time.Minute)}
@@ -326,4 +365,20 @@ func (b byChannel) Answerable(_ context.Context, _, name, address string, _ int)
 		}
 	}
 	return ids, nil
+}
+
+// meanings are kept by the key of an answer.
+type meanings map[string]string
+
+func (m meanings) Answer(_ context.Context, tenant, endpoint, key, _ string) ([]byte, bool, error) {
+	kept, is := m[tenant+endpoint+key]
+	return []byte(kept), is, nil
+}
+
+func (m meanings) KeepAnswer(ctx context.Context, tenant, endpoint, key, hash string, delivery []byte) ([]byte, error) {
+	if kept, is, _ := m.Answer(ctx, tenant, endpoint, key, hash); is {
+		return kept, nil
+	}
+	m[tenant+endpoint+key] = string(delivery)
+	return delivery, nil
 }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,7 @@ func (by answerBy) via() posthouse.AckVia {
 // answer is how far a scene's answer has come.
 type answer struct {
 	told      bool   // the provider has told it at least once
+	kept      string // what is kept of which delivery it means: that after a sign, and the sign alone for none
 	confirmed bool   // it was answered that this was taken
 	meant     string // the notification that was meant when it was confirmed; empty for none
 }
@@ -96,8 +98,10 @@ func (m *model) answers(w *world, p int, add adder, write writer) {
 		if a.told {
 			words = "tells again"
 		}
-		write(fmt.Sprintf("the provider %s %s at %s", words, by, name(p)), p, m.hear(i), func(next *world) {
+		keeps := &keeper{kept: a.kept}
+		write(fmt.Sprintf("the provider %s %s at %s", words, by, name(p)), p, m.hear(i, keeps), func(next *world) {
 			own, meant := &next.procs[p], ""
+			next.answers[i].kept = keeps.kept
 			if again {
 				next.left.retells--
 			}
@@ -130,10 +134,10 @@ func (w *world) heard(answer int) bool {
 }
 
 // hear has the product take the call by which a provider tells an answer, as far as the acknowledgement.
-func (m *model) hear(i int) func(*process) error {
+func (m *model) hear(i int, keeps *keeper) func(*process) error {
 	return func(proc *process) error {
 		took := &cutBook{Book: m.book()}
-		links := &ack.Links{Sealer: plainly{}, PublicURL: "https://post.example", Book: took, Deliveries: m.db.Messages, Sent: m.db.Receipts, Log: slog.New(slog.DiscardHandler)}
+		links := &ack.Links{Sealer: plainly{}, PublicURL: "https://post.example", Book: took, Deliveries: m.db.Messages, Sent: m.db.Receipts, Meant: keeps, Log: slog.New(slog.DiscardHandler)}
 		heard, err := m.told(links, m.scene.answers[i])
 		if err != nil {
 			return err
@@ -206,6 +210,19 @@ var errCut = errors.New("the process stands still before it writes")
 func (b *cutBook) Acknowledge(_ context.Context, _ work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error) {
 	b.hearing = &hearing{notification: id, by: by, via: via, evidence: string(evidence)}
 	return posthouse.Notification{}, errCut
+}
+
+// keeper keeps what an answer means as the store does, of which the first stays: beside the tables, since the store's moments are real ones.
+type keeper struct{ kept string }
+
+func (k *keeper) Answer(context.Context, string, string, string, string) ([]byte, bool, error) {
+	delivery, kept := strings.CutPrefix(k.kept, ">")
+	return []byte(delivery), kept, nil
+}
+
+func (k *keeper) KeepAnswer(_ context.Context, _, _, _, _ string, delivery []byte) ([]byte, error) {
+	k.kept = cmp.Or(k.kept, ">"+string(delivery))
+	return []byte(k.kept[1:]), nil
 }
 
 // teller is a driver whose provider tells one thing.
