@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
-# they are missing; on Linux strace too, which sees what a power cut could lose, pgbouncer,
+# they are missing; on Linux strace too, which sees what a power cut could lose, pgbouncer, Galera,
 # and Alertmanager, apprise and swaks, which drive the fronts. It starts none of them: the
 # tests start their own. With the word "browser" it installs Chromium and Chinese fonts
 # instead, for the tests of the console, with the word "release" what tries a release:
@@ -48,6 +48,7 @@ missing() {
 	has mariadb-dump || echo mariadb-client
 	has redis-server || echo redis
 	has pgbouncer || echo pgbouncer
+	[ "$(uname)" != Linux ] || [ -e /usr/lib/galera/libgalera_smm.so ] || [ -e /usr/lib64/galera-4/libgalera_smm.so ] || echo galera
 	[ "$(uname)" != Linux ] || has strace || echo strace
 	[ "$(uname)" != Linux ] || has prometheus-alertmanager || echo alertmanager
 	[ "$(uname)" != Linux ] || has apprise || echo apprise
@@ -84,6 +85,7 @@ deb_packages() {
 			;;
 		mariadb-client) echo mariadb-client ;;
 		redis) echo redis-server ;;
+		galera) echo galera-4 ;;
 		strace) echo strace ;;
 		alertmanager) echo prometheus-alertmanager ;;
 		apprise | swaks | pgbouncer) echo "$name" ;;

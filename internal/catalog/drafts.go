@@ -128,6 +128,9 @@ func requests() []Sentence {
 		{"the database does not answer", "数据库没有应答"},
 		{"a pooler has come between this process and the database: restart, and it is found out", "进程和数据库之间多了一个连接池：请重启，启动时会自动识别"},
 		{"a standby of the database was promoted: it is being found out whether it lacks anything; try again", "数据库的备库已提升为主库：正在核对它是否缺少数据，请重试"},
+		{"the writer of the Galera cluster is the node %.80s, where other processes of Posthouse work, and this process reaches %.80s: name the same node first in the DSN of each process, or stop the others; it goes on when nothing has written there for some seconds", "Galera 集群的写节点是 {1}，驿站的其他进程在那里写入，而本进程连接的是 {2}：请在每个进程的 DSN 里把同一个节点写在最前面，或停掉其他进程；那个节点几秒没有写入后，本进程会自行继续"},
+		{"this node of the Galera cluster is not in its primary component, or not in step: try again, or name more nodes in the DSN", "这个 Galera 节点不在主分区内，或尚未同步：请重试，或在 DSN 里写上更多节点"},
+		{"this process could not say of late that it still writes to the Galera cluster: another may do so; try again", "本进程最近没能声明自己仍在写 Galera 集群，可能已由别的进程接手：请重试"},
 		{"the database has no room", "数据库空间已满"},
 	}
 }

@@ -50,7 +50,8 @@ func mariadbHome(s *Server) string {
 
 // mariadbFirst runs at every start. Root has no password until it ran, and no
 // way in: the server does not listen before.
-const mariadbFirst = `ALTER USER root@localhost IDENTIFIED BY '%[1]s';
+const mariadbFirst = `SET sql_log_bin = 0;
+ALTER USER root@localhost IDENTIFIED BY '%[1]s';
 CREATE USER IF NOT EXISTS posthouse@'%%' IDENTIFIED BY '%[1]s';
 GRANT ALL ON *.* TO posthouse@'%%' WITH GRANT OPTION;
 `

@@ -95,7 +95,7 @@ func (o owner) openTheWay(dir string) error {
 func (o owner) command(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":" + dir, "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: o.credential}
 	return cmd
 }

@@ -47,6 +47,7 @@ type Server struct {
 	owner    owner
 	process  process
 	watch    *watch
+	copied   bool // the first node of a Galera cluster, whose users all nodes have
 }
 
 const (
@@ -220,6 +221,9 @@ func (s *Server) answer() error {
 		}
 	}
 }
+
+// Kind is which server it is.
+func (s *Server) Kind() Kind { return s.options.Kind }
 
 // PID is the process id of the server, 0 while it is stopped or killed.
 func (s *Server) PID() int { return s.process.pid }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -21,51 +20,16 @@ type StandbyOptions struct {
 	Args []string
 }
 
-// Logged are the arguments of a MariaDB server that can have a standby.
-func Logged() []string { return []string{"--log-bin=log", "--server-id=1"} }
-
-// replicaOf starts an empty MariaDB server that follows another from its first statement on. It refuses writes of all but the test.
-func (s *Server) replicaOf(o StandbyOptions) (*Server, error) {
-	programs, err := find(KindMariaDB, mariadbRecipe)
-	if err != nil {
-		return nil, err
-	}
-	options := s.options
-	options.Dir, options.Args = "", append([]string{"--server-id=2", "--read-only=1"}, o.Args...)
-	r := mariadbRecipe
-	r.create = nil // the databases of the primary come by themselves
-	layOut := r.layOut
-	r.layOut = func(c *Server) error {
-		c.password = s.password
-		return layOut(c)
-	}
-	c := &Server{options: options, recipe: r, programs: programs}
-	err = c.open()
-	host, port, _ := strings.Cut(o.Through, ":")
-	for _, statement := range []string{
-		fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='posthouse', MASTER_PASSWORD='%s', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1", host, port, s.password),
-		"START SLAVE",
-	} {
-		if err == nil {
-			err = execute("mysql", mariadbSource(c), statement)
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, c.Stop())
-	}
-	return c, nil
-}
-
 // Standby starts a copy of a PostgreSQL server that follows it by streaming, over a replication slot of its own, and returns
 // when it answers. Its user, password and databases are those of the primary. Promote makes it one itself. Of a MariaDB server that was
-// started with Logged it starts a replica, which has the databases a moment later.
+// started with ReplicaArgs it starts a replica.
 func (s *Server) Standby(o StandbyOptions) (*Server, error) {
 	if o.Through == "" {
 		o.Through = s.Addr
 	}
 	switch s.options.Kind {
 	case KindMariaDB:
-		return s.replicaOf(o)
+		return s.replica(o)
 	case KindPostgres:
 	default:
 		return nil, fmt.Errorf("a standby of %s: want postgres or mariadb", s.options.Kind)
@@ -97,6 +61,9 @@ func (s *Server) Standby(o StandbyOptions) (*Server, error) {
 
 // Promote makes a standby a primary, and returns when it takes writes.
 func (s *Server) Promote() error {
+	if s.options.Kind == KindMariaDB {
+		return s.promoteReplica()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	done, err := value(ctx, "pgx", postgresDSN(s, "postgres"), "SELECT pg_promote(true, 60)::text")
@@ -106,16 +73,18 @@ func (s *Server) Promote() error {
 	return err
 }
 
-// Ask runs a query of a PostgreSQL server's user in its first database, and returns the one text that it answers.
+// Ask runs a query of a server's user in its first database (of MariaDB in none), and returns the one text that it answers.
 func (s *Server) Ask(query string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
-	return value(ctx, "pgx", postgresDSN(s, firstDatabase), query)
+	driver, source := s.source()
+	return value(ctx, driver, source, query)
 }
 
-// Do runs a statement of a PostgreSQL server's superuser in its first database.
+// Do runs a statement of a server's superuser there.
 func (s *Server) Do(statement string) error {
-	return execute("pgx", postgresDSN(s, firstDatabase), statement)
+	driver, source := s.source()
+	return execute(driver, source, statement)
 }
 
 // Set changes settings of a running PostgreSQL server, NAME and value one after the other, and has them read.

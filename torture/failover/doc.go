@@ -1,7 +1,7 @@
-// Package failover holds the tests that promote a standby of PostgreSQL under load (HA of docs/reliability.md): its primary is
-// killed, frozen, or cut off while a server still works on it.
+// Package failover holds the tests that promote a standby of PostgreSQL or a replica of MariaDB under load, and that move the writer of
+// a Galera cluster (HA of docs/reliability.md): the primary is killed, frozen, or cut off while a server still works on it.
 //
-// Two PostgreSQL servers, two servers of ours and the callers run beside each other. Each of ours reaches the database by a link of
+// The database's servers, two servers of ours and the callers run beside each other. Each of ours reaches the database by a link of
 // its own, so that one can be left with the former primary. What a run shows is judged by package verify.
 //
 // It has no code of its own: everything here is tests.

@@ -2,7 +2,6 @@ package failover
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -22,19 +21,22 @@ const inflight = 16
 type pair struct {
 	*house.House
 	primary, standby *dbtest.Server
-	wal              *proxy.Proxy       // by which the standby follows
+	stream           *proxy.Proxy       // by which the standby follows
 	links            [2][2]*proxy.Proxy // of a member, to the primary and to the standby
 }
 
 const waits = "ANY 1 (standby)"
 
+// kinds are the databases that have a pair.
+var kinds = []dbtest.Kind{dbtest.KindPostgres, dbtest.KindMariaDB}
+
 // openPair starts all of it; in sync, a commit waits for the standby.
-func openPair(t *testing.T, sync bool, env ...string) *pair {
+func openPair(t *testing.T, kind dbtest.Kind, sync bool, env ...string) *pair {
 	t.Helper()
-	p := &pair{primary: dbtest.Own(t, dbtest.Options{Kind: dbtest.KindPostgres, Durable: house.Full()})}
-	p.wal = relay(t, p.primary.Addr)
+	p := &pair{primary: open(t, kind)}
+	p.stream = relay(t, p.primary)
 	var err error
-	if p.standby, err = p.primary.Standby(dbtest.StandbyOptions{Through: p.wal.Addr()}); err != nil {
+	if p.standby, err = p.primary.Standby(dbtest.StandbyOptions{Through: p.stream.Addr()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -46,13 +48,13 @@ func openPair(t *testing.T, sync bool, env ...string) *pair {
 		}
 	})
 	if sync {
-		if err := p.primary.Set("synchronous_standby_names", waits); err != nil {
+		if err := p.wait(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p.House = house.Open(t, house.Options{DSN: p.dsn(p.primary.Addr, p.standby.Addr), JudgeDSN: p.dsn(p.standby.Addr, p.primary.Addr), Members: -1, Env: env})
 	for i := range p.links {
-		p.links[i] = [2]*proxy.Proxy{relay(t, p.primary.Addr), relay(t, p.standby.Addr)}
+		p.links[i] = [2]*proxy.Proxy{relay(t, p.primary), relay(t, p.standby)}
 		m := p.Add(t, "")
 		m.Env = []string{"POSTHOUSE_DSN=" + p.dsn(p.links[i][0].Addr(), p.links[i][1].Addr()), "POSTHOUSE_STATE_DIR=" + t.TempDir()}
 		m.Start(t)
@@ -65,9 +67,31 @@ func openPair(t *testing.T, sync bool, env ...string) *pair {
 	return p
 }
 
-func relay(t *testing.T, to string) *proxy.Proxy {
+// open starts a server that a standby can follow.
+func open(t *testing.T, kind dbtest.Kind) *dbtest.Server {
 	t.Helper()
-	p, err := proxy.Start(proxy.Options{Target: to, Protocol: proxy.Postgres})
+	o := dbtest.Options{Kind: kind, Durable: house.Full()}
+	if kind == dbtest.KindMariaDB {
+		o.Args = dbtest.ReplicaArgs(1)
+	}
+	return dbtest.Own(t, o)
+}
+
+// wait has commits wait for the standby.
+func (p *pair) wait() error {
+	if p.primary.Kind() == dbtest.KindMariaDB {
+		return p.primary.Do("SET GLOBAL rpl_semi_sync_master_enabled = ON")
+	}
+	return p.primary.Set("synchronous_standby_names", waits)
+}
+
+func relay(t *testing.T, to *dbtest.Server) *proxy.Proxy {
+	t.Helper()
+	protocol := proxy.Postgres
+	if to.Kind() == dbtest.KindMariaDB {
+		protocol = proxy.MySQL
+	}
+	p, err := proxy.Start(proxy.Options{Target: to.Addr, Protocol: protocol})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,18 +105,16 @@ func relay(t *testing.T, to string) *proxy.Proxy {
 
 // dsn names several hosts, in their order.
 func (p *pair) dsn(hosts ...string) string {
-	u, err := url.Parse(p.primary.DSN)
-	if err != nil {
-		panic(err)
-	}
-	u.Host = strings.Join(hosts, ",")
-	return u.String()
+	return strings.Replace(p.primary.DSN, p.primary.Addr, strings.Join(hosts, ","), 1)
 }
 
 var (
 	hole = proxy.Both(proxy.Way{Hole: true})
 	fine = proxy.Faults{}
 )
+
+// callers are how many of them send at once.
+func callers() int { return house.Form(8, 64) }
 
 // load is callers that send without a pause until they are told to end.
 type load struct {
@@ -178,7 +200,9 @@ func (p *pair) firstAfter(t *testing.T, at time.Time) time.Duration {
 	var id string
 	house.Until(t, "a message to be accepted", func() bool {
 		line := house.Told{Asked: time.Now(), Op: "send", Key: key, Body: key, Recipients: 1, Answer: "unknown"}
-		sent, err := c.Messages.SendOnce(t.Context(), key, house.Text("generic", 0))
+		first := house.Text("generic", 0)
+		first.Priority = posthouse.High // what the callers have handed in meanwhile is behind it
+		sent, err := c.Messages.SendOnce(t.Context(), key, first)
 		if err == nil {
 			id = sent.Accepted[0].ID
 			line.Answer, line.Status, line.Message = "accepted", 202, id

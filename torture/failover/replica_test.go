@@ -21,14 +21,10 @@ import (
 // what they have just written, no page leaves out what the one before was cut above, and the judge comes to the same end by the replica.
 func TestHAReplicaThatListsAreReadFromMayFail(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []dbtest.Kind{dbtest.KindPostgres, dbtest.KindMariaDB} {
+	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			o := dbtest.Options{Kind: kind, Durable: house.Full()}
-			if kind == dbtest.KindMariaDB {
-				o.Args = dbtest.Logged()
-			}
-			primary := dbtest.Own(t, o)
+			primary := open(t, kind)
 			replica, err := primary.Standby(dbtest.StandbyOptions{})
 			if err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/torture/internal/house"
 )
 
@@ -31,7 +32,7 @@ var scenes = []scene{
 	// The first server is left with the primary and cannot see the standby; the second sees the standby alone. The first
 	// goes on for a while after the promotion.
 	{"cut off", func(t *testing.T, p *pair, l *load) time.Time {
-		p.wal.Set(hole)
+		p.stream.Set(hole)
 		p.links[0][1].Set(hole)
 		p.links[1][0].Set(hole)
 		at := p.promote(t)
@@ -40,7 +41,22 @@ var scenes = []scene{
 	}, func(_ *testing.T, p *pair) { p.links[0][1].Set(fine) }},
 }
 
-// HA: the primary of PostgreSQL is lost under load and its standby promoted, with commits that wait for it. Nothing that callers were
+// sceneOf is a scene with one of the databases.
+type sceneOf struct {
+	scene
+	kind dbtest.Kind
+}
+
+func scenesOf(list []scene) (all []sceneOf) {
+	for _, kind := range kinds {
+		for _, s := range list {
+			all = append(all, sceneOf{s, kind})
+		}
+	}
+	return all
+}
+
+// HA: the primary is lost under load and its standby promoted, with commits that wait for it. Nothing that callers were
 // told is lost, nothing is sent twice without a name, and the servers go on by themselves.
 func TestHAStandbyThatCommitsWaitForLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -48,23 +64,23 @@ func TestHAStandbyThatCommitsWaitForLosesNothing(t *testing.T) {
 	if !house.Full() {
 		list = scenes[2:] // it has most of the others
 	}
-	for _, s := range list {
-		t.Run(s.name, func(t *testing.T) {
+	for _, c := range scenesOf(list) {
+		t.Run(string(c.kind)+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			times := house.Size(1, 5)
 			accepted, unknown, doubled := 0, 0, 0
 			var longest time.Duration
 			for range times {
-				p := openPair(t, true)
-				l := p.load(t, 8)
+				p := openPair(t, c.kind, true)
+				l := p.load(t, callers())
 				l.more(house.Form(60, 300))
 				begin := time.Now()
-				at := s.strike(t, p, l)
+				at := c.strike(t, p, l)
 				took := p.firstAfter(t, at)
-				s.mend(t, p)
+				c.mend(t, p)
 				l.more(house.Form(40, 300))
 				l.stop()
-				p.Fault(t, house.Fault{At: begin, Until: time.Now(), Kind: "db_kill", Target: "primary", Note: s.name})
+				p.Fault(t, house.Fault{At: begin, Until: time.Now(), Kind: "db_kill", Target: "primary", Note: c.name})
 				for _, m := range p.Members {
 					m.WaitReady(t, 200)
 				}
@@ -79,7 +95,7 @@ func TestHAStandbyThatCommitsWaitForLosesNothing(t *testing.T) {
 				}
 			}
 			house.Report(t, house.Row{
-				Test: "HA", Database: "postgres", What: "primary " + s.name + " under load, synchronous standby promoted", N: times, Unit: "promotions",
+				Test: "HA", Database: string(c.kind), What: "primary " + c.name + " under load, synchronous standby promoted", N: times, Unit: "promotions",
 				Figure: fmt.Sprintf("%d messages, lost 0, unexplained doubles %d, unknown at most %d; first message %s after the promotion at most", accepted, doubled, unknown, longest.Round(10*time.Millisecond)),
 				Bar:    fmt.Sprintf("lost 0, unexplained doubles 0, unknown ≤ %d, first message ≤ 5 s", 2*inflight), Bound: house.Bound(times),
 				Pass: doubled == 0 && unknown <= 2*inflight && (!house.Full() || longest <= 5*time.Second),

@@ -24,9 +24,10 @@ type DB struct {
 	Reader    *sql.DB
 	committer *committer     // SQLite's one writer; nil elsewhere
 	ground    *ground        // what SQLite's file stands on, where it is written; nil elsewhere
-	primary   *primary       // which of PostgreSQL's servers takes the writes; nil elsewhere
+	primary   *primary       // which of several servers takes the writes; nil for SQLite
+	mysql     *mysqlPrimary  // the same with what MariaDB needs; nil elsewhere
 	sole      *lockfile.Lock // keeps other servers off SQLite's file; nil elsewhere
-	stands    bool           // PostgreSQL tells on which timeline it stands
+	stands    bool           // the database tells on which timeline it stands
 	Log       *slog.Logger
 	lately    reading      // of the database's clock
 	prepared  prepared     // look-ups that stay prepared
@@ -93,7 +94,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.Name, err)
 	}
-	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, primary: p.primary, Log: o.Log, way: p.way, found: p.found, pins: p.pins}
+	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, primary: p.primary, mysql: p.mysql, stands: p.mysql != nil, Log: o.Log, way: p.way, found: p.found, pins: p.pins}
 	if _, err := d.check(ctx, s.Writer); err != nil {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.Name, err), s.Close())
 	}
@@ -146,6 +147,9 @@ func (s *DB) Close() error {
 			s.ground.leave()
 		}
 		errs = append(errs, s.Writer.Close(), s.Reader.Close())
+	}
+	if s.mysql != nil {
+		s.mysql.close()
 	}
 	if s.sole != nil {
 		errs = append(errs, s.sole.Release())

@@ -128,7 +128,8 @@ type Dialect struct {
 type pools struct {
 	write, read *sql.DB
 	ground      *ground  // what SQLite's file stands on, where it is written; nil elsewhere
-	primary     *primary // which of PostgreSQL's servers takes the writes; nil elsewhere
+	primary     *primary // which of several servers takes the writes; nil for SQLite
+	mysql       *mysqlPrimary
 
 	way         Way
 	found       bool

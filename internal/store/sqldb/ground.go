@@ -167,8 +167,12 @@ func (s *DB) Standing() error {
 const groundLook = time.Second
 
 // Watch looks once a second whether the file of an SQLite database stands where it stood, until ctx ends: a process that
-// has nothing to write finds it out too. Of PostgreSQL it watches which server is the primary. MariaDB has nothing to watch.
+// has nothing to write finds it out too. Of PostgreSQL and MariaDB it watches which server is the primary.
 func (s *DB) Watch(ctx context.Context) {
+	if s.mysql != nil {
+		s.mysql.watch(ctx)
+		return
+	}
 	if s.primary != nil {
 		s.primary.watch(ctx)
 		return

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,36 +73,46 @@ var MySQL = &Dialect{
 
 // openMySQL opens one kind of pool twice. ClientFoundRows: a guarded update must count the
 // rows it matched. READ COMMITTED: the default's gap locks make claims deadlock.
-func openMySQL(ctx context.Context, dsn string, _ *slog.Logger) (p pools, err error) {
+func openMySQL(ctx context.Context, dsn string, log *slog.Logger) (p pools, err error) {
 	config, err := mysqlConfig(dsn)
 	if err != nil {
 		return pools{}, err
 	}
-	probe, err := mysqlPool(config)
-	if err != nil {
-		return pools{}, err
-	}
-	var version string
-	err = probe.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
-	probe.Close()
+	said, err := firstAsk(ctx, config, log)
 	if err != nil {
 		return pools{}, err
 	}
 	isolation := "transaction_isolation"
-	if strings.Contains(version, "MariaDB") {
+	if said.mariadb() {
 		isolation = "tx_isolation" // the name every MariaDB still knows
 		// Locks of a connection that nobody knows any more must not be held for hours. In seconds.
 		config.Params["idle_transaction_timeout"] = fmt.Sprint(int(writeTimeout.Seconds()))
 	}
 	config.Params[isolation] = "'READ-COMMITTED'"
-	if p.write, err = mysqlPool(config); err != nil {
+	primary, err := newMySQLPrimary(config, log)
+	if err != nil {
 		return pools{}, err
 	}
-	if p.read, err = mysqlPool(config); err != nil {
-		p.write.Close()
-		return pools{}, err
+	if said.mariadb() {
+		primary.alone = len(primary.addrs) == 1 && said.timeline == 0 && !said.galera
+		p.mysql = primary
 	}
+	p.primary, p.write, p.read = primary.primary, mysqlOver(primary), mysqlOver(primary)
 	return p, nil
+}
+
+// firstAsk asks the primary who it is.
+func firstAsk(ctx context.Context, config *mysql.Config, log *slog.Logger) (mysqlSaid, error) {
+	primary, err := newMySQLPrimary(config, log)
+	if err != nil {
+		return mysqlSaid{}, err
+	}
+	c, err := primary.Connect(ctx)
+	if err != nil {
+		return mysqlSaid{}, err
+	}
+	defer func() { _ = c.Close() }() // it has said all
+	return askMySQL(ctx, c.(driver.QueryerContext))
 }
 
 // patientMySQL opens a pool that waits for every answer, however long it takes.
@@ -111,24 +122,38 @@ func patientMySQL(dsn string) (*sql.DB, error) {
 		return nil, err
 	}
 	config.ReadTimeout = 0
-	return mysqlPool(config)
+	primary, err := newMySQLPrimary(config, slog.Default())
+	if err != nil {
+		return nil, err
+	}
+	return mysqlOver(primary), nil
 }
 
 // silence is how long MariaDB may say nothing while it is waited for. Only this bounds a COMMIT, whose
 // driver asks no context; it is longer than a statement waits for a lock.
 const silence = 15 * time.Second
 
+// mysqlConfig reads a DSN. Of several hosts with commas between, Addr has all.
 func mysqlConfig(dsn string) (*mysql.Config, error) {
-	form := errors.New("the DSN cannot be read: want mysql://user:password@host:port/database")
+	form := errors.New("the DSN cannot be read: want mysql://user:password@host:port/database, or several with commas between: @host:port,host:port/database")
+	dsn, more := severalHosts(dsn)
 	u, err := url.Parse(dsn)
 	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") == "" {
 		return nil, form
 	}
 	config := mysql.NewConfig()
-	config.Net, config.Addr = "tcp", u.Host
-	if u.Port() == "" {
-		config.Addr += ":3306"
+	config.Net = "tcp"
+	addrs := append([]string{u.Host}, more...)
+	for i, host := range addrs {
+		one := &url.URL{Host: host}
+		if one.Hostname() == "" {
+			return nil, form
+		}
+		if one.Port() == "" {
+			addrs[i] = host + ":3306"
+		}
 	}
+	config.Addr = strings.Join(addrs, ",")
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
 	config.DBName = strings.Trim(u.Path, "/")
@@ -156,16 +181,37 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	return config, nil
 }
 
+// severalHosts takes all hosts but the first out of a DSN.
+func severalHosts(dsn string) (first string, more []string) {
+	scheme, rest, ok := strings.Cut(dsn, "://")
+	if !ok {
+		return dsn, nil
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndex(rest[:end], "@") + 1
+	hosts := strings.Split(rest[at:end], ",")
+	return scheme + "://" + rest[:at] + hosts[0] + rest[end:], hosts[1:]
+}
+
+// mysqlPool is a pool for look-ups, to the first of its hosts that answers.
 func mysqlPool(config *mysql.Config) (*sql.DB, error) {
-	connector, err := mysql.NewConnector(config)
+	hosts, err := newMySQLPrimary(config, slog.Default())
 	if err != nil {
 		return nil, err
 	}
+	hosts.any = true
+	return mysqlOver(hosts), nil
+}
+
+func mysqlOver(connector driver.Connector) *sql.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(mysqlConnections)
 	db.SetMaxIdleConns(mysqlConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db, nil
+	return db
 }
 
 // mysqlConnections bounds one pool.
@@ -190,12 +236,12 @@ func mysqlFault(err error) Fault {
 			return FaultNoTable
 		case 1044, 1142, 1227:
 			return FaultDenied
-		case 1040, 1053, 1077, 1078, 1079, 1290, 1836, 1927:
+		case 1040, 1047, 1053, 1077, 1078, 1079, 1180, 1290, 1836, 1927: // 1047 and 1180: a node of Galera that has lost the others, at a commit too
 			return faultConnection
 		}
 		return FaultOther
 	}
-	if errors.Is(err, mysql.ErrInvalidConn) {
+	if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, errReplica) || errors.Is(err, errFormer) {
 		return faultConnection
 	}
 	return networkFault(err)
@@ -213,7 +259,6 @@ func checkMySQL(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	for _, s := range []struct{ name, bad, why string }{
 		{"innodb_flush_log_at_trx_commit", "0 2", "accepted messages can be lost in a crash: want 1"},
 		{"innodb_doublewrite", "OFF 0", "a power cut can tear pages: want ON"},
-		{"wsrep_on", "ON 1", "several writers of a Galera cluster lose updates: send all writes to one node"},
 		{"read_only", "ON 1", "this server refuses writes: want the primary"},
 	} {
 		var name, got string

@@ -49,6 +49,10 @@ func (s *DB) Gate() <-chan struct{} {
 	if s.primary == nil || !s.stands {
 		return nil
 	}
+	if s.mysql != nil && s.mysql.writer.cluster() {
+		s.mysql.claim()
+		return nil
+	}
 	s.primary.mu.Lock()
 	defer s.primary.mu.Unlock()
 	s.primary.gated, s.primary.decided = true, s.primary.timeline
@@ -68,7 +72,7 @@ func (s *DB) Decided(timeline int64) bool {
 	s.primary.mu.Lock()
 	defer s.primary.mu.Unlock()
 	s.primary.decided = max(s.primary.decided, timeline)
-	return s.primary.decided >= s.primary.timeline
+	return !s.primary.gated || s.primary.decided >= s.primary.timeline
 }
 
 // errUndecided answers what comes between a promotion and the decision.
@@ -77,12 +81,17 @@ var errUndecided error = posthouse.Errorf(posthouse.CodeUnavailable, "a standby 
 // pass lets a connection of a pool serve, or not yet.
 func (p *primary) pass(ctx context.Context, c *pgx.Conn) (ok bool, err error) {
 	timeline, _ := c.PgConn().CustomData()[timelineKey].(int64)
+	return true, p.admits(ctx, timeline)
+}
+
+// admits refuses what comes between a promotion and the decision about it.
+func (p *primary) admits(ctx context.Context, timeline int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gated && timeline > p.decided && ctx.Value(deciding{}) == nil {
-		return true, errUndecided
+		return errUndecided
 	}
-	return true, nil
+	return nil
 }
 
 // timelineKey is what a connection is noted under that it was made to.
@@ -271,6 +280,17 @@ func (p *primary) learn(timeline int64, addr, name string) bool {
 		}
 	}
 	return true
+}
+
+// leave closes the connections to a server that takes no writes any more.
+func (p *primary) leave(addr string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		if l.addr == addr {
+			l.Conn.Close()
+		}
+	}
 }
 
 // link is a connection that can be closed under what waits on it.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/go-sql-driver/mysql"
@@ -21,11 +22,11 @@ func migratorMySQL(dsn string) (*sql.DB, error) {
 		return nil, err
 	}
 	config.ReadTimeout = 0
-	connector, err := mysql.NewConnector(config)
+	primary, err := newMySQLPrimary(config, slog.Default())
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(repeatable{connector}), nil
+	return sql.OpenDB(repeatable{primary}), nil
 }
 
 // alreadySo are the server's errors that say that a table, a column or a key is there already, or is gone already.

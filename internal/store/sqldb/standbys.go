@@ -16,10 +16,15 @@ type HostSaid struct {
 	Standby  bool
 	Timeline int64         // of a primary
 	Ahead    time.Duration // of its clock before this machine's, as far as the way lets one tell
+	Behind   int64         // transactions that a replica of MariaDB has not applied
+	Node     string        // its name in a Galera cluster
 }
 
 // Hosts asks each host of a DSN that names several. Of others there is nothing to ask.
 func (s *DB) Hosts(ctx context.Context) []HostSaid {
+	if s.mysql != nil {
+		return s.mysql.hostsSaid(ctx)
+	}
 	if s.primary == nil || len(s.primary.hosts) < 2 {
 		return nil
 	}
@@ -69,7 +74,7 @@ type Standby struct {
 
 // Standbys are they, and for whom commits wait: synchronous_standby_names, empty for nobody.
 func (s *DB) Standbys(ctx context.Context) (waits string, list []Standby, err error) {
-	if s.primary == nil {
+	if s.primary == nil || s.Dialect == MySQL {
 		return "", nil, nil
 	}
 	waits, _, err = First(s.Reads(ctx), Word, "SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN '' ELSE current_setting('synchronous_standby_names') END")
