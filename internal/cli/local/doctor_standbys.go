@@ -16,14 +16,18 @@ const (
 	mostSkew = 2 * time.Second
 )
 
-// examineStandbys says whether a PostgreSQL server can be lost: whether commits wait for a standby, how far the standbys are behind, and
+// examineStandbys says whether a server of the database can be lost: whether commits wait for a standby, how far the standbys are behind, and
 // what each host of the DSN says of itself.
 func examineStandbys(ctx context.Context, s *store.Store) []finding {
 	waits, list, err := s.DB.Standbys(ctx)
 	if err != nil {
 		return []finding{{"standbys", false, err.Error()}}
 	}
-	return append(ofStandbys(waits, list), ofHosts(s.DB.Hosts(ctx))...)
+	said, err := s.DB.MariaDB(ctx)
+	if err != nil {
+		return []finding{{"standbys", false, err.Error()}}
+	}
+	return append(append(ofStandbys(waits, list), ofMariaDB(said)...), ofHosts(s.DB.Hosts(ctx))...)
 }
 
 func ofStandbys(waits string, list []sqldb.Standby) (out []finding) {
@@ -66,6 +70,10 @@ func ofHosts(list []sqldb.HostSaid) (out []finding) {
 			f.OK, f.Detail = false, "it does not answer: "+strings.ReplaceAll(h.Err.Error(), "\n", " ")
 			out = append(out, f)
 			continue
+		case h.Node != "":
+			f.Detail = fmt.Sprintf("the node %s of the Galera cluster", h.Node)
+		case h.Behind > 0:
+			f.Detail = fmt.Sprintf("a replica, %d transactions behind", h.Behind)
 		case !h.Standby:
 			primaries++
 			f.Detail = fmt.Sprintf("the primary, on timeline %d", h.Timeline)
