@@ -56,7 +56,7 @@ var ofMailIn = map[string]string{"posthouse serve --front-hosts": needsAnEnd, "p
 
 // A database server is lost in torture/failover.
 var ofFailover = map[string]string{
-	"export POSTHOUSE_DSN": needsTwo, "ALTER SYSTEM": needsTwo, "posthouse doctor": needsTwo, "SELECT pg_": needsTwo, "posthouse migrate new-epoch": needsTwo,
+	"[mariadb]": needsTwo, "CHANGE MASTER": needsTwo, "STOP SLAVE IO_THREAD": needsTwo, "SELECT MASTER_GTID_WAIT": needsTwo, "export POSTHOUSE_DSN": needsTwo, "ALTER SYSTEM": needsTwo, "posthouse doctor": needsTwo, "SELECT pg_": needsTwo, "posthouse migrate new-epoch": needsTwo,
 }
 
 var ofChannels = map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart, `{"type": "template"`: "a content: TestAButtonOfACardAcknowledges sends such a card",
