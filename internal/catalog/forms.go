@@ -90,6 +90,7 @@ func forms() []Sentence {
 		{"is that of %s[%d], for the same kinds: one of both says nothing", "与 {1}[{2}] 相同，业务类型也相同，其中一条多余"},
 		{"is the reminder's to set: each slot has its own", "由提醒自行设置，每个时点各有一个"},
 		{"leaves no slot after the %d that have come: nothing would ever be sent", "在已到的 {1} 个时点之后没有剩余，永远不会再发送"},
+		{`leave no time between them: nothing would ever be sent. Want an hour that none of them has, such as one window from "22:00" to "08:00"`, `一起占满了全部时间，什么都发不出去；应至少空出一个小时，例如只留 "22:00" 到 "08:00" 一个时段`},
 		{`makes it the whole of each day: nothing would ever be sent. Want an end before that, such as "08:00", or days, such as "days_off"`, `使时段成为每天全天，什么都发不出去；应提前结束，例如 "08:00"，或限定日期，例如 "days_off"`},
 		{"names a channel that is none of the step's: want one of its channels", "不是此步骤的渠道，应为其中之一"},
 		{"names nobody: want a user or an address", "没有指定收件人，应填用户或地址"},

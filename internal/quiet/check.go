@@ -92,8 +92,31 @@ func Check(path string, list []posthouse.QuietHours, calendar func(name string) 
 			}
 		}
 	}
+	if len(problems) == 0 && endless(list) {
+		return []posthouse.Problem{{Path: path, Message: `leave no time between them: nothing would ever be sent. Want an hour that none of them has, such as one window from "22:00" to "08:00"`}}
+	}
 	return problems
 }
+
+// endless reports whether windows, of which each alone is right, together leave no time at all to everybody, in a week with a weekend.
+// Some people alone may be left alone for good.
+func endless(list []posthouse.QuietHours) bool {
+	hours := Of(list)
+	for i := range list {
+		kinds := list[i].Kinds
+		if len(kinds) == 0 {
+			kinds = []string{""}
+		}
+		for _, kind := range kinds {
+			if hours.endless(aMonday, Whom{Kind: kind, Local: time.UTC}, func(_ string, day time.Time) bool { return Weekends(day) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var aMonday = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
 // sameScope reports whether two windows hold for the same messages on the same days.
 func sameScope(a, b *posthouse.QuietHours) bool {

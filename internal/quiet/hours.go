@@ -71,20 +71,56 @@ type Off func(calendar string, day time.Time) bool
 const mostHops = 60
 
 // Until is until when somebody is left alone, and whether they are at all: the end of the window, and of those that it leads into, with
-// the person's moment within the spread.
+// the person's moment within the spread, which ends where the next window begins.
 func (h Hours) Until(now time.Time, a Whom, off Off) (until time.Time, held bool) {
-	at := now
+	until, spread, held := h.over(now, &a, off)
+	if spread > 0 {
+		spread = min(spread, h.next(until, &a, off).Sub(until))
+	}
+	if room := a.Deadline.Sub(until) / 2; !a.Deadline.IsZero() && spread > room {
+		spread = max(room, 0)
+	}
+	return until.Add(time.Duration(share(a.User, a.Address) * float64(spread))), held
+}
+
+// over is when the windows that somebody is in are over, and the spread of the last one.
+func (h Hours) over(now time.Time, a *Whom, off Off) (at time.Time, spread time.Duration, held bool) {
+	at = now
 	for range mostHops {
-		end, spread := h.end(at, &a, off)
+		end, s := h.end(at, a, off)
 		if end.IsZero() {
 			break
 		}
-		if room := a.Deadline.Sub(end) / 2; !a.Deadline.IsZero() && spread > room {
-			spread = max(room, 0)
-		}
-		at, held = end.Add(time.Duration(share(a.User, a.Address)*float64(spread))), true
+		at, spread, held = end, s, true
 	}
-	return at, held
+	return at, spread, held
+}
+
+// endless reports whether windows follow each other without a moment between.
+func (h Hours) endless(now time.Time, a Whom, off Off) bool {
+	at, _, _ := h.over(now, &a, off)
+	end, _ := h.end(at, &a, off)
+	return !end.IsZero()
+}
+
+// next is when the first window begins that holds somebody after a time that is in none: two days later where that is not sooner, which
+// is longer than any spread.
+func (h Hours) next(at time.Time, a *Whom, off Off) time.Time {
+	next := at.Add(2 * dayMinutes * time.Minute)
+	for i := range h {
+		w := &h[i]
+		if !w.holds(a) {
+			continue
+		}
+		zone := w.zoneOf(a)
+		y, m, d := at.In(zone).Date()
+		for day := d; day <= d+1; day++ {
+			if from, _ := w.on(time.Date(y, m, day, 0, 0, 0, 0, time.UTC), zone, off); from.After(at) && from.Before(next) {
+				next = from
+			}
+		}
+	}
+	return next
 }
 
 // end is when the last of the windows that hold somebody at a time ends, and its spread; zero where none does.
@@ -94,35 +130,45 @@ func (h Hours) end(at time.Time, a *Whom, off Off) (end time.Time, spread time.D
 		if !w.holds(a) {
 			continue
 		}
-		zone := a.Local
-		if w.zone != nil {
-			zone = w.zone
-		}
-		if a.Zone != nil {
-			zone = a.Zone
-		}
-		if e := w.endAt(at, zone, off); e.After(end) {
+		if e := w.endAt(at, w.zoneOf(a), off); e.After(end) {
 			end, spread = e, w.Spread.Std()
 		}
 	}
 	return end, spread
 }
 
+// zoneOf is the zone by which a window holds somebody.
+func (w *window) zoneOf(a *Whom) *time.Location {
+	switch {
+	case a.Zone != nil:
+		return a.Zone
+	case w.zone != nil:
+		return w.zone
+	default:
+		return a.Local
+	}
+}
+
 // endAt is when the window ends that a time is in, zero where it is in none.
 func (w *window) endAt(at time.Time, zone *time.Location, off Off) (end time.Time) {
 	y, m, d := at.In(zone).Date()
 	for _, day := range []int{d - 1, d} { // it may have begun the day before
-		date := time.Date(y, m, day, 0, 0, 0, 0, time.UTC)
-		if w.Days != "" && off(w.Calendar, date) != (w.Days == posthouse.QuietDaysOff) {
-			continue
-		}
-		from, _ := walls(date.Add(time.Duration(w.from)*time.Minute), zone)
-		_, to := walls(date.Add(time.Duration(w.to)*time.Minute), zone)
+		from, to := w.on(time.Date(y, m, day, 0, 0, 0, 0, time.UTC), zone, off)
 		if !at.Before(from) && at.Before(to) && to.After(end) {
 			end = to
 		}
 	}
 	return end
+}
+
+// on is from when to when the window holds that begins on a day, of which only the date counts; zero where none does.
+func (w *window) on(date time.Time, zone *time.Location, off Off) (from, to time.Time) {
+	if w.Days != "" && off(w.Calendar, date) != (w.Days == posthouse.QuietDaysOff) {
+		return from, to
+	}
+	from, _ = walls(date.Add(time.Duration(w.from)*time.Minute), zone)
+	_, to = walls(date.Add(time.Duration(w.to)*time.Minute), zone)
+	return from, to
 }
 
 // walls are the moments at which a clock of a zone first shows a time or a later one, and at which it shows earlier ones no more. They

@@ -143,6 +143,35 @@ func TestQuietHoursLeadIntoEachOther(t *testing.T) {
 	}
 }
 
+// A spread ends where the next window begins: nobody's moment is within that, where it would never come.
+func TestASpreadEndsWhereTheNextWindowBegins(t *testing.T) {
+	t.Parallel()
+	off := func(_ string, day time.Time) bool { return Weekends(day) }
+	for _, c := range []struct {
+		list []posthouse.QuietHours
+		room time.Duration // from the end of the night to the next window
+	}{
+		{[]posthouse.QuietHours{{From: "18:00", To: "09:00", Spread: posthouse.Duration(12 * time.Hour)}}, 9 * time.Hour},
+		{[]posthouse.QuietHours{{From: "09:01", To: "09:00", Spread: posthouse.Duration(12 * time.Hour)}}, time.Minute},
+		{[]posthouse.QuietHours{{From: "22:00", To: "09:00", Spread: posthouse.Duration(6 * time.Hour)}, {From: "12:00", To: "14:00"}}, 3 * time.Hour},
+		{[]posthouse.QuietHours{{From: "22:00", To: "09:00", Spread: posthouse.Duration(6 * time.Hour)}, {From: "12:00", To: "14:00", Kinds: []string{"ads"}}}, 6 * time.Hour},
+	} {
+		h, latest := Of(c.list), time.Time{}
+		now := time.Date(2026, 9, 29, 23, 0, 0, 0, time.UTC)
+		end := time.Date(2026, 9, 30, 9, 0, 0, 0, time.UTC)
+		for i := range 200 {
+			until, held := h.Until(now, Whom{User: fmt.Sprint("u", i), Local: time.UTC}, off)
+			if !held || until.Before(end) || !until.Before(end.Add(c.room)) {
+				t.Errorf("%+v: u%d waits until %s (%t), want within %s of %s", c.list, i, until, held, c.room, end)
+			}
+			latest = later(latest, until)
+		}
+		if latest.Before(end.Add(c.room * 9 / 10)) {
+			t.Errorf("%+v: the last of 200 starts at %s, of %s", c.list, latest, c.room)
+		}
+	}
+}
+
 // Settings that hold nobody, never end or contradict each other are refused by name, with an example.
 func TestQuietHoursThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
@@ -163,6 +192,11 @@ func TestQuietHoursThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Calendar: "bank"}}, "q[0].calendar"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Days: "workdays", Calendar: "none"}}, "q[0].calendar"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{""}}}, "q[0].kinds[0]"},
+		{[]posthouse.QuietHours{night, {From: "08:00", To: "22:00"}}, "q"},
+		{[]posthouse.QuietHours{{From: "00:00", To: "24:00", Days: "workdays"}, {From: "00:00", To: "24:00", Days: "days_off", Calendar: "bank"}}, "q"},
+		{[]posthouse.QuietHours{night, {From: "07:30", To: "22:00", Kinds: []string{"bills", "ads"}}}, "q"},
+		{[]posthouse.QuietHours{night, {From: "08:01", To: "22:00"}}, ""},
+		{[]posthouse.QuietHours{night, {From: "08:00", To: "22:00", Days: "days_off"}, {From: "08:00", To: "22:00", Kinds: []string{"ads"}, Days: "workdays", Users: []string{"li.na"}}}, ""},
 	} {
 		got := ""
 		for _, p := range Check("q", c.list, func(name string) bool { return name == "bank" }) {

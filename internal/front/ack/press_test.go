@@ -272,8 +272,7 @@ func TestTwoProcessesTakeAnAnswerForOneNotification(t *testing.T) {
 	}
 	ended := shelf{"N1": {ID: "N1", State: posthouse.NotificationNotTold}, "N2": {ID: "N2", State: posthouse.NotificationWaiting}}
 	in := channel.Inbound{Way: channel.InboundSMS, Text: "1", Address: number, ID: "7", At: at.Add(time.Minute)}
-	var faster *Links // hears it while the other looks
-	faster = &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Meant: kept, Book: shelf{
+	faster := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Meant: kept, Book: shelf{
 		"N1": {ID: "N1", State: posthouse.NotificationWaiting}, "N2": {ID: "N2", State: posthouse.NotificationTold},
 	}}
 	l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: deliveries, Sent: deliveries, Book: ended, Meant: beaten{kept, func() error { return faster.Answered(t.Context(), "t1", "sms", in) }}}
