@@ -3,6 +3,7 @@ package server_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
@@ -52,6 +53,15 @@ func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 	h.must(err)
 	if m := shown.Notifications[0].Steps[0].Messages; len(m) != 1 || m[0].Language != "zh" || m[0].Problem != "" {
 		t.Errorf("the preview shows %+v", m)
+	}
+	way.Steps[0].Until, way.Steps[0].Within = posthouse.ProofDelivered, posthouse.Duration(time.Minute)
+	if stored, err = h.api.Routes.Put(h.Context(), way); err != nil || !slices.Equal(pathsOf(stored.Warnings), []string{"steps[0].until"}) {
+		t.Errorf("a channel that is never told of an arrival: %+v, %v", stored.Warnings, err)
+	}
+	h.put(posthouse.Channel{Name: "phones", Driver: "pull"})
+	way.Steps[0].Channels = []string{"sms", "phones"}
+	if stored, err = h.api.Routes.Put(h.Context(), way); err != nil || len(stored.Warnings) > 0 {
+		t.Errorf("with a channel that is, it has the warnings %+v, %v", stored.Warnings, err)
 	}
 	way.Steps[0].When = `prority == "high"`
 	if _, err := h.api.Routes.Put(h.Context(), way); !slices.Equal(paths(err), []string{"steps[0].when"}) {

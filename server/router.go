@@ -31,6 +31,10 @@ func openRouter(s *Server) error {
 		}}
 	s.told = route.Book{Store: s.store.Plans, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Meant: s.store.Answers, Fetched: s.fetched, Zone: s.zone, Log: s.o.Log}
+	s.router.Receipts = func(tenant, name string) (come, known bool) {
+		ch := s.engine.Routes.Channel(tenant, name)
+		return ch != nil && (ch.Opened.Receipts || ch.Opened.Pull), ch != nil
+	}
 	s.router.Key, s.router.Code = s.acks.Key, ack.Code
 	s.choosing = &preferences.Links{
 		Desk: &preferences.Desk{Store: s.store.Preferences, Directory: s.store.Users, Tenants: s.store.Tenants, Choices: s.choices, Channels: func(tenant string) []string { return s.engine.Routes.Names(tenant) },

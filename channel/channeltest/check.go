@@ -35,6 +35,9 @@ func (c Case) check(t *testing.T, r channel.Result) {
 	if !r.Class.Valid() {
 		t.Errorf("class = %q, which is none", r.Class)
 	}
+	if r.Await > 0 && c.Type.Receipts == nil {
+		t.Error("a receipt is awaited, and the type says that none come")
+	}
 	if (r.Class == posthouse.ClassOK) != (r.Error == "") {
 		t.Errorf("class %q with the error text %q", r.Class, r.Error)
 	}

@@ -25,6 +25,7 @@ func Type() channel.Type {
 		Names:             func(c channel.Config) []string { return newPlan(c).names() },
 		Timeout:           10 * time.Second,
 		Callbacks:         true,
+		Receipts:          func(c channel.Config) bool { return c.Has("receipt_id") },
 		Check:             check,
 		Address:           address,
 		Open:              open,

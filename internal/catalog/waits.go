@@ -30,6 +30,7 @@ func waits() []Sentence {
 		{"the window of %d in %s of its %s is full", "{3!}的限流窗口已满：每 {2} 最多 {1} 条"},
 		{"means nobody now: the step is passed over, as long as that is so", "目前没有对应的人：在此期间跳过这一步"},
 		{"mean nobody now: a message that follows the route tells nobody", "目前都没有对应的人：走此路由的消息谁也通知不到"},
+		{"is delivered, and no channel of the step is ever told that: the next step begins after within for everybody. Want sent, or a channel with receipts", "是 delivered，但这一步的渠道都收不到送达回执：过了 within，每个人都会进入下一步。应改为 sent，或换用有回执的渠道"},
 		{"is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins", "永远不成立：hour 为 0 至 23，weekday 为 1 至 7，例如 hour >= 22 or hour < 7。这一步不会开始"},
 		{"there is no template %.80q: the step sends nothing until there is one", "没有模板 {1}：建好之前这一步什么也发不出"},
 		{"asks for %.60q, which no message has: want %s, such as priority == \"high\"", "用到了 {1}，消息没有这一项；可用的有 {2}，例如 priority == \"high\""},

@@ -74,6 +74,9 @@ type Router struct {
 	Quiet func(ctx context.Context, tenant, channel, kind string, to posthouse.Recipient, deadline, now time.Time) (time.Time, error)
 	// Choices say what people want of messages. Defaults to everything.
 	Choices Choices
+	// Receipts reports whether a delivery by a channel is ever delivered, and more than sent; known is false for a channel that there is
+	// not. Defaults to none that is known.
+	Receipts func(tenant, channel string) (come, known bool)
 	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
 	Location *time.Location
 	// Template is the latest version of a template. Defaults to none: those that a route names are not looked at when it is stored.

@@ -39,6 +39,9 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 			idle++
 			add(path+"to", "means nobody now: the step is passed over, as long as that is so")
 		}
+		if s.Until == posthouse.ProofDelivered && r.unproven(way.Tenant, s.Channels) {
+			add(path+"until", "is delivered, and no channel of the step is ever told that: the next step begins after within for everybody. Want sent, or a channel with receipts")
+		}
 		if s.When != "" && never(s.When) {
 			add(path+"when", `is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins`)
 		}
@@ -50,6 +53,14 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 		add("steps", "mean nobody now: a message that follows the route tells nobody")
 	}
 	return list, nil
+}
+
+// unproven reports whether none of some channels is told that a message was delivered.
+func (r *Router) unproven(tenant string, channels []string) bool {
+	return r.Receipts != nil && !slices.ContainsFunc(channels, func(name string) bool {
+		come, known := r.Receipts(tenant, name)
+		return come || !known
+	})
 }
 
 // unknownTemplates warns of the templates of a step that are not there.

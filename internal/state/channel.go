@@ -30,6 +30,8 @@ type Opened struct {
 	Limits, AccountLimits, RecipientLimits []posthouse.Limit
 	// OwnAddresses is set where a user's id is never an address.
 	OwnAddresses bool
+	// Receipts is set where the provider says of each message what became of it.
+	Receipts bool
 	// Pull hands the channel's deliveries to agents instead of the driver.
 	Pull bool
 	// Accounts are those that the channel sends by where it has accounts of its own, by name. Driver is then one without the

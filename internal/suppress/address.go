@@ -10,6 +10,15 @@ import (
 	"github.com/posthouse/posthouse/internal/audience"
 )
 
+// Fold is an address as it is suppressed: an e-mail address in small letters, whatever its hoster makes of them. A message keeps what
+// was written before the @.
+func Fold(address string) string {
+	if strings.Index(address, "@") > 0 {
+		return strings.ToLower(address)
+	}
+	return address
+}
+
 // Plain is an address without the spaces around it, and says why a text is none.
 func Plain(text string) (string, error) {
 	text = strings.TrimSpace(text)

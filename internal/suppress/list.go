@@ -78,9 +78,19 @@ func (l *List) check(tenant, channel, reason string, until time.Time, p *draft.P
 	}
 }
 
-// forms are all the ways in which the channel, or the tenant's channels, keep an address. One that none of these takes is
-// kept as it is for all channels, and refused for one.
+// forms are those under which an address is suppressed: as its channels write it, folded.
 func (l *List) forms(tenant, channel, address string, p *draft.Problems) []string {
+	list := l.written(tenant, channel, address, p)
+	for i := range list {
+		list[i] = Fold(list[i])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// written are all the ways in which the channel, or the tenant's channels, keep an address. One that none of these takes is
+// kept as it is for all channels, and refused for one.
+func (l *List) written(tenant, channel, address string, p *draft.Problems) []string {
 	plain, err := Plain(address)
 	if err != nil {
 		p.Add("address", "%v", err)
@@ -105,14 +115,11 @@ func (l *List) forms(tenant, channel, address string, p *draft.Problems) []strin
 				continue
 			}
 		}
-		if !slices.Contains(list, form) {
-			list = append(list, form)
-		}
+		list = append(list, form)
 	}
 	if len(list) == 0 {
 		list = []string{plain}
 	}
-	slices.Sort(list)
 	return list
 }
 
@@ -134,22 +141,23 @@ func (l *List) Remove(ctx context.Context, tenant, channel, address string) erro
 	return err
 }
 
-// lookedFor are the forms in which an address may be stored: those that its channels keep, and as it was given. The
-// channel need not be open.
+// lookedFor are the forms in which an address may be stored: as its channels write it, folded, and as it was given. The channel need
+// not be open.
 func (l *List) lookedFor(tenant, channel, address string, p *draft.Problems) []string {
 	plain, err := Plain(address)
 	if err != nil {
 		p.Add("query.address", "%v", err)
 		return nil
 	}
-	list := l.forms(tenant, channel, address, &draft.Problems{})
-	if !slices.Contains(list, plain) {
-		list = append(list, plain)
+	list := append(l.written(tenant, channel, address, &draft.Problems{}), plain)
+	for _, form := range list[:len(list):len(list)] {
+		list = append(list, Fold(form))
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
-// Forms are the forms in which an address may stand with deliveries: those that its channels keep, and as it was given.
+// Forms are the forms in which an address may stand with deliveries.
 func (l *List) Forms(tenant, channel, address string) []string {
 	return l.lookedFor(tenant, channel, address, &draft.Problems{})
 }

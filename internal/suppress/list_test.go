@@ -104,7 +104,8 @@ func small(text string) (string, error) {
 	if !strings.Contains(text, "@") {
 		return "", errors.New("has no @")
 	}
-	return strings.ToLower(text), nil
+	name, domain, _ := strings.Cut(text, "@") // as the e-mail driver does
+	return name + "@" + strings.ToLower(domain), nil
 }
 
 // newList is an empty list beside its store.

@@ -81,6 +81,11 @@ func (s *Sieve) items(ctx context.Context, ch *state.Channel, items iter.Seq[*wo
 // Addresses finds, by their places, the addresses of a channel to which nothing is sent, with the reason. Empty ones are none.
 func (s *Sieve) Addresses(ctx context.Context, ch *state.Channel, addresses []string) (map[int]string, error) {
 	asked := slices.Clone(addresses)
+	for _, a := range addresses { // one that was stored before addresses were folded is kept as it was written
+		if folded := Fold(a); folded != a {
+			asked = append(asked, folded)
+		}
+	}
 	slices.Sort(asked)
 	asked = slices.DeleteFunc(slices.Compact(asked), func(a string) bool { return a == "" })
 	if len(asked) == 0 {
@@ -92,7 +97,11 @@ func (s *Sieve) Addresses(ctx context.Context, ch *state.Channel, addresses []st
 	}
 	found := map[int]string{}
 	for i, a := range addresses {
-		if reason, is := reasons[a]; is && a != "" {
+		reason, is := reasons[a]
+		if !is {
+			reason, is = reasons[Fold(a)]
+		}
+		if is && a != "" {
 			found[i] = cmp.Or(reason, why)
 		}
 	}
@@ -106,7 +115,11 @@ func (s *Sieve) Gone(ctx context.Context, key state.Key, reasons map[string]stri
 	if len(reasons) == 0 {
 		return nil
 	}
-	addresses := slices.Sorted(maps.Keys(reasons))
+	gone := make(map[string]string, len(reasons))
+	for address, reason := range reasons {
+		gone[Fold(address)] = reason
+	}
+	addresses := slices.Sorted(maps.Keys(gone))
 	known, err := s.Asked.Suppressed(ctx, s.Now(), key.Tenant, key.Channel, addresses)
 	if err != nil {
 		return err
@@ -117,7 +130,7 @@ func (s *Sieve) Gone(ctx context.Context, key state.Key, reasons map[string]stri
 			continue
 		}
 		list = append(list, posthouse.Suppression{
-			Tenant: key.Tenant, Channel: key.Channel, Address: address, Reason: reasons[address], Source: posthouse.SuppressedByCallback,
+			Tenant: key.Tenant, Channel: key.Channel, Address: address, Reason: gone[address], Source: posthouse.SuppressedByCallback,
 		})
 	}
 	if len(list) == 0 {

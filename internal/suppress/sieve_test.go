@@ -35,14 +35,14 @@ func (a *told) Suppressed(_ context.Context, now time.Time, tenant, channel stri
 func TestTheSieveFindsPlacesOfAddresses(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	asked := &told{reasons: map[string]string{"a": "left", "b": "", "": "of nobody"}}
+	asked := &told{reasons: map[string]string{"a": "left", "b": "", "": "of nobody", "li.na@example.com": "left too", "Old@example.com": "left before"}}
 	s := &Sieve{Asked: asked, Now: func() time.Time { return now }}
 	ch := &state.Channel{Key: state.Key{Tenant: "t1", Channel: "mp"}}
-	got, err := s.Addresses(t.Context(), ch, []string{"b", "", "a", "c", "a"})
-	if want := map[int]string{0: why, 2: "left", 4: "left"}; err != nil || !maps.Equal(got, want) {
+	got, err := s.Addresses(t.Context(), ch, []string{"b", "", "a", "c", "a", "Li.Na@example.com", "Old@example.com", "old@example.com"})
+	if want := map[int]string{0: why, 2: "left", 4: "left", 5: "left too", 6: "left before"}; err != nil || !maps.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
-	if len(asked.asked) != 1 || !slices.Equal(asked.asked[0], []string{"a", "b", "c"}) || !asked.at.Equal(now) {
+	if len(asked.asked) != 1 || !slices.Equal(asked.asked[0], []string{"Li.Na@example.com", "Old@example.com", "a", "b", "c", "li.na@example.com", "old@example.com"}) || !asked.at.Equal(now) {
 		t.Errorf("asked for %q at %s", asked.asked, asked.at)
 	}
 	if got, err := s.Addresses(t.Context(), ch, []string{"", ""}); len(got) > 0 || err != nil || len(asked.asked) != 1 {

@@ -39,6 +39,9 @@ func Check(c channel.Config) []posthouse.Problem {
 	return nil
 }
 
+// Has reports whether there are callbacks.
+func Has(c channel.Config) bool { return c.Has(tokenField) }
+
 // Of is the lock of a configuration.
 func Of(c channel.Config, receiver string) (*Lock, error) {
 	return New(c.String(tokenField), c.String(keyField), receiver)

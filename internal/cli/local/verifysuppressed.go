@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -53,8 +54,10 @@ func suppressedIn(ctx context.Context, s *store.Store, channels []posthouse.Chan
 		if slices.Contains(exempt[whose{tenant: tenant, channel: channel}], kind) {
 			return b, false
 		}
-		if b, is = all[whose{tenant, channel, address}]; !is {
-			b, is = all[whose{tenant, "", address}]
+		for _, at := range []whose{{tenant, channel, address}, {tenant, channel, suppress.Fold(address)}, {tenant, "", address}, {tenant, "", suppress.Fold(address)}} {
+			if b, is = all[at]; is {
+				break
+			}
 		}
 		return b, is
 	}, nil

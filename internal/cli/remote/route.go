@@ -182,7 +182,7 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 		for _, s := range n.Steps {
 			number, after := fmt.Sprint(s.Step), s.After.String()
 			if s.Skipped != "" {
-				rows = append(rows, []string{whom(n.To), number, after, "", "", "", strings.TrimSuffix("skipped: "+s.Skipped+", "+s.Detail, ", ")})
+				rows = append(rows, []string{whom(n.To), number, after, "", "", "", skipped(sh, &s)})
 			}
 			for _, m := range s.Messages {
 				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, withLanguage(m.Template, m.Language), string(s.Until), m.Problem})
@@ -192,7 +192,15 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 	sh.Table([]string{"Recipient", "Step", "After", "Channel", "Template", "Until", "Problem"}, rows)
 }
 
-// recipients are several in one cell.
+// skipped says why a step is passed over.
+func skipped(sh *shell.Shell, s *wire.PreviewedStep) string {
+	why := sh.Says("skipped") + ": " + sh.Says(s.Skipped)
+	if s.Detail != "" {
+		why += ", " + sh.Says(s.Detail)
+	}
+	return why
+}
+
 // whom are the recipients of a notification.
 func whom(to []posthouse.Recipient) string {
 	if len(to) == 0 {
@@ -201,6 +209,7 @@ func whom(to []posthouse.Recipient) string {
 	return recipients(to)
 }
 
+// recipients are several in one cell.
 func recipients(to []posthouse.Recipient) string {
 	var words []string
 	for _, r := range to {

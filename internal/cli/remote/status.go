@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -180,10 +181,15 @@ func printDeliveries(sh *shell.Shell, all []posthouse.Delivery) {
 }
 
 func recipient(r posthouse.Recipient) string {
-	if r.User != "" {
-		return r.User
+	switch {
+	case r.Roster != "":
+		return "roster:" + r.Roster
+	case r.Role != "":
+		return "role:" + r.Role
+	case r.Manager > 0:
+		return "manager:" + strconv.Itoa(r.Manager)
 	}
-	return r.Address
+	return cmp.Or(r.User, r.Address)
 }
 
 // why is the reason of a state, and the last error where there is one.
