@@ -69,6 +69,10 @@ func waits() []Sentence {
 		{"its channel is not open in this process; /readyz says why", "本进程没有打开该渠道，原因见系统页"},
 		{"it waits for those before it with the same ordering_key; the database does not say now which these are", "等待同一顺序键的前面几条；数据库此刻无法给出是哪几条"},
 		{"it waits for its turn among those with the same ordering_key", "等待同一顺序键的其他消息，轮到它时发送"},
+		{"the link is not what it was", "链环与当初封存的不一致"}, {"the link seals a range in which the message was not", "该链环封存的范围内没有这条消息"}, {"its line cannot be read", "清单中的行无法读取"},
+		{"the message was sealed and is not there", "消息曾封存，现已不存在"}, {"the message's row is not what was sealed", "消息的记录与封存时不一致"}, {"delivery %s was sealed and is not there", "投递 {1} 曾封存，现已不存在"},
+		{"delivery %s had %d events when it was sealed and has %d", "投递 {1} 封存时有 {2} 个事件，现有 {3} 个"}, {"delivery %s, or one of its first %d events, is not what was sealed", "投递 {1} 或其前 {2} 个事件与封存时不一致"},
+		{"the row of delivery %s is not what was sealed, and no event has followed", "投递 {1} 的记录与封存时不一致，且之后没有新事件"},
 		{"the message %s, which has the same ordering_key, is not settled yet", "同一顺序键的消息 {1} 尚未结束"},
 	}...)
 }
@@ -105,6 +109,8 @@ func reasons() []Sentence {
 		{"operator_sent", "人工确认已送达"}, {"given_back", "发送端退回，未发送"}, {"reassigned", "从发送端收回"}, {"no_retry", "发送端表示重试无用"},
 		{"caller_left", "调用方已离开"}, {"failover", "换账号"}, {"epoch_hold", "数据库恢复后挂起"}, {"told", "已由其他步骤通知到"}, {"channel_gone", "渠道已删除"},
 		{"NETWORK_ERROR", "网络错误"}, {"API_TIMEOUT", "平台超时未应答"}, {"CANCELLED", "调用已放弃"}, {"ADDRESS_BLOCKED", "不允许访问该地址"}, {"BAD_REQUEST", "请求无法发出"},
+		{"late_result", "迟到的结果"}, {"step_over", "该步骤时限已过"}, {"not_delivered", "时限内没有送达凭据"}, {"not_acknowledged", "时限内无人确认"}, {"nobody", "没有可通知的人"}, {"forgotten", "内容已清除"},
+		{"digest", "随汇总发送"}, {"composed_anew", "重新汇总"},
 		{"LOCAL_ERROR", "本机无法建立连接"}, {"NO_NAME_SERVER", "域名服务器没有应答"}, {"no_answer", "没有应答"},
 	}
 }

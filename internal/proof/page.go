@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -121,8 +122,28 @@ func (d drawn) At(t time.Time) string {
 	return t.In(d.zone).Format("2006-01-02 15:04:05.000 -07:00")
 }
 
-// Says is what a message says: of a part without one of its own, the statement's; of one whose content was revealed, that.
-func (d drawn) Says(p wire.ProofPart) posthouse.Content {
+// Reason is why something is in its state, in words where the page's language has them.
+func (d drawn) Reason(code string) string {
+	if d.Lang == "en" {
+		return code
+	}
+	return catalog.Reason(code)
+}
+
+// Says are sentences of the server's in the page's language, as far as they are known there.
+func (d drawn) Says(text string) string {
+	if d.Lang == "en" {
+		return text
+	}
+	list := strings.Split(text, "; ")
+	for i := range list {
+		list[i], _ = catalog.Chinese(list[i])
+	}
+	return strings.Join(list, "; ")
+}
+
+// Content is what a message says: of a part without one of its own, the statement's; of one whose content was revealed, that.
+func (d drawn) Content(p wire.ProofPart) posthouse.Content {
 	m := d.S.Message
 	if p.Message != nil {
 		m = *p.Message
