@@ -158,6 +158,7 @@ var floors = map[string]floor{
 	"internal/console/form":          {layer: 3, never: []string{"internal/store"}}, // the forms that drivers' fields draw
 	"internal/console/seek":          {layer: 3, never: []string{"internal/store"}}, // finds what somebody asks for
 	"internal/console/difference":    {layer: 3, never: []string{"internal/store"}}, // how a text came to be another
+	"internal/console/beside":        {layer: 3, never: []string{"internal/store"}}, // what is wrong with a form, beside its fields
 	"internal/api/terms":             {layer: 3, never: []string{"internal/store"}}, // the words of the OpenAPI document
 	"internal/front/*":               {layer: 3, beside: []string{"internal/proof", "internal/read", "internal/console/words", "internal/inbound", "internal/inbound/alerts"}, never: []string{"internal/store"}},
 	"internal/inbound":               {layer: 3, never: []string{"internal/store"}},                                                      // the framework of fronts for senders of other makers

@@ -73,6 +73,8 @@ var spoken = []string{
 	"../content/reveal.go", "../preset/gallery.go", "../preset/parse.go", "../preset/player.go", "../preset/preset.go", "../preset/try.go",
 	"../cli/local/doctor.go", "../cli/local/doctor_fronts.go", "../cli/local/doctor_budgets.go", "../cli/local/doctor_keys.go", "../cli/local/doctor_mail.go", "../cli/local/doctor_mariadb.go", "../cli/local/doctor_replica.go", "../cli/local/doctor_standbys.go", "../front/doctor/*.go",
 	"../api/*.go", "../console/*.go", "../console/*/*.go", "../front/decisions/*.go", "../front/fronts/*.go", "../front/proofs/*.go", "../front/preferences/preferences.go", "../store/registry/*.go", "../../rule/*.go",
+	"../cli/local/doctor.go", "../cli/local/doctor_fronts.go", "../cli/local/doctor_budgets.go", "../cli/local/doctor_keys.go", "../cli/local/doctor_mail.go", "../cli/local/doctor_replica.go", "../cli/local/doctor_standbys.go", "../front/doctor/*.go",
+	"../api/*.go", "../web/body.go", "../console/*.go", "../console/*/*.go", "../front/decisions/*.go", "../front/fronts/*.go", "../front/proofs/*.go", "../front/preferences/preferences.go", "../store/registry/*.go", "../../rule/*.go",
 	"../../channel/config.go", "../../channel/decode.go", "../../channel/suggest.go", "../../channel/egress.go", "../../channel/content.go", "../../channel/field.go", "../../channel/wechat/parameters.go",
 }
 
@@ -111,7 +113,7 @@ func plain(format string) string {
 }
 
 // speaks are the functions that make a sentence for people, and which argument is its format.
-var speaks = map[string]int{"Refuse": 1, "RefuseNew": 1, "Errorf": 1, "problem": 1, "refuse": 1, "Add": 1, "add": 1, "Invalid": 0}
+var speaks = map[string]int{"Refuse": 1, "RefuseNew": 1, "Errorf": 1, "problem": 1, "refuse": 1, "Add": 1, "add": 1, "Invalid": 0, "Unreadable": 0}
 
 // alone are functions within others that do.
 var alone = map[string]int{"flaw": 1, "wrong": 0}
@@ -162,7 +164,7 @@ func made(t *testing.T, name string, found map[string]string) {
 				}
 			}
 		case *ast.FuncDecl:
-			if slices.Contains([]string{"allowed", "UnknownName", "Refusal"}, n.Name.Name) {
+			if slices.Contains([]string{"allowed", "UnknownName", "Refusal", "BadName", "wrongName"}, n.Name.Name) {
 				ast.Inspect(n, func(n ast.Node) bool {
 					if r, ok := n.(*ast.ReturnStmt); ok {
 						for _, e := range r.Results {

@@ -130,7 +130,7 @@ func TestAFormThatIsTooLongSaysSo(t *testing.T) {
 		t.Errorf("a form of more than a megabyte: %d\n%.2000s", got.status, got.body)
 	}
 	form.Set("text", strings.Repeat("x", 1<<19))
-	if got := h.ask("sender", "/console/t/default/compose", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>content.text</code>") {
+	if got := h.ask("sender", "/console/t/default/compose", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="content.text"`) {
 		t.Errorf("a form of half a megabyte, of which the API refuses the text: %d", got.status)
 	}
 }

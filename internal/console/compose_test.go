@@ -35,11 +35,11 @@ func TestAMessageIsComposedAndSentOnce(t *testing.T) {
 	}
 	h.shows(h.page("viewer", first.to()), "It is handed in.")
 	form = url.Values{"channel": {"out"}, "to": {""}, "text": {"x"}, "once": {once + "2"}, "step": {"send"}}
-	if got := h.ask("sender", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>to</code>") {
+	if got := h.ask("sender", at, form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="to"`) {
 		t.Errorf("to nobody: %d\n%s", got.status, got.body)
 	}
 	long := url.Values{"channel": {"out"}, "to": {"u1"}, "text": {"x"}, "kind": {strings.Repeat("k", 300)}, "step": {"look"}}
-	if got := h.ask("sender", at, long); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>kind</code>") || strings.Contains(got.body, "Send it") {
+	if got := h.ask("sender", at, long); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="kind"`) || strings.Contains(got.body, "Send it") {
 		t.Errorf("a preview of what the API refuses: %d\n%s", got.status, got.body)
 	}
 	if got := h.ask("operator", at, form); got.status != http.StatusForbidden {

@@ -53,6 +53,8 @@ type console struct {
 	needs  *needs
 	// flights are forms that are being served.
 	flights flights
+	// serve are the pages, for one of them to be drawn again.
+	serve http.Handler
 }
 
 // New makes the handler of all addresses below Root, and of the address "/" for browsers.
@@ -90,6 +92,7 @@ func (c *console) handler() http.Handler {
 		mux.Handle(r.method+" "+Root+"t/{tenant}/"+r.path, c.closed(r))
 	}
 	mux.Handle(Root, c.open(door{serve: nowhere}))
+	c.serve = mux
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(c.open(door{serve: foreign}))
 	return fenced(guard.Handler(mux))

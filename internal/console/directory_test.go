@@ -84,7 +84,7 @@ func TestTheDirectoryIsImportedAfterALook(t *testing.T) {
 		t.Errorf("replaced: %+v", got)
 	}
 	h.shows(h.ask("admin", atBook, url.Values{"csv": {csv}}).body, "Nothing would change")
-	for want, text := range map[string]string{"<code>file</code> choose a file": "", "line 2": "id,roles\n,it\n", "<code>": "id\xff\nx"} {
+	for want, text := range map[string]string{`class="bad wrong">choose a file`: "", "line 2": "id,roles\n,it\n", "<code>": "id\xff\nx"} {
 		got := h.ask("admin", atBook, url.Values{"csv": {text}})
 		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, want) {
 			t.Errorf("%q: %d, want %q\n%s", text, got.status, want, got.body)

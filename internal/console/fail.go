@@ -34,6 +34,9 @@ func foreign(v *visit) error {
 
 // fail draws the page of an error.
 func (v *visit) fail(err error) {
+	if v.refuse(err) {
+		return
+	}
 	status, t := v.troubleOf(err)
 	if status == 0 {
 		return // it led on to the sign-in

@@ -127,10 +127,7 @@ func allProblems(read []posthouse.Problem, err error) []posthouse.Problem {
 }
 
 func (v *visit) refuseForm(of formed, f form.Form, problems []posthouse.Problem) error {
-	for i := range problems {
-		problems[i].Message, _ = v.says(problems[i].Message)
-	}
-	f.Place(problems)
+	f.Problems = problems
 	return v.draw(http.StatusUnprocessableEntity, formPage(&f), formTitle(&f), drawnForm(of, f))
 }
 

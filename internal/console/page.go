@@ -106,15 +106,23 @@ func (v *visit) draw(status int, name, title string, data any) error {
 	if err := t.ExecuteTemplate(&out, "frame", f); err != nil {
 		return fmt.Errorf("draw the page %s: %w", name, err)
 	}
-	page := marked(out.Bytes())
+	page := out.Bytes()
+	if v.r.Method == http.MethodPost && status >= http.StatusBadRequest {
+		page = v.beside(page)
+	}
 	v.w.Header().Set("Content-Language", f.Lang())
+	v.answer(status, marked(page), data)
+	return nil
+}
+
+// answer writes a page, or leads to it where it answers a form.
+func (v *visit) answer(status int, page []byte, data any) {
 	if v.leadsTo(status, page, data) {
-		return nil
+		return
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(page) // a browser that left is no error of ours
-	return nil
 }
 
 // saids are the words of what was just done.

@@ -50,7 +50,7 @@ func TestAPhoneIsRegisteredByAForm(t *testing.T) {
 	if bad.status != http.StatusUnprocessableEntity {
 		t.Errorf("windows that are none: %d", bad.status)
 	}
-	h.shows(bad.body, "<code>limits</code>", ">soon</textarea>")
+	h.shows(bad.body, `data-problem="limits"`, ">soon</textarea>")
 	if got := h.ask("admin", at, url.Values{"id": {"p"}, "channels": {"none"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("of a channel that is not there: %d", got.status)
 	}
@@ -79,7 +79,7 @@ func (h *house) changesAPhone(one, key string) {
 	seen := func() string { return found(h.TB, h.page("admin", one), `name="seen" value="([^"]+)"`) }
 	old := seen()
 	change := url.Values{"seen": {old}, "name": {"前台"}, "channels": {"pulled"}, "limits": {"soon"}}
-	h.shows(h.ask("admin", one, change).body, "<code>limits</code>", ">soon</textarea>", `value="前台"`)
+	h.shows(h.ask("admin", one, change).body, `data-problem="limits"`, ">soon</textarea>", `value="前台"`)
 	change.Set("limits", "9/1m")
 	if got := h.ask("admin", one, change); got.to() != one+"?said=stored" {
 		h.Errorf("it is changed: %d %s", got.status, got.body)

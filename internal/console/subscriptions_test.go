@@ -28,8 +28,8 @@ func TestAnAddressIsToldAndTestedByItsPages(t *testing.T) {
 	if bad.status != http.StatusUnprocessableEntity {
 		t.Errorf("an address that is none: %d", bad.status)
 	}
-	h.shows(bad.body, "<code>url</code>", `value="ftp://x"`, `value="notification.not_told" checked`, `value="delivery.sent">`, ">callback.x\n")
-	h.shows(h.ask("admin", at, url.Values{"url": {hook.URL}, "batch": {"many"}}).body, "<code>batch</code>", "want a whole number")
+	h.shows(bad.body, `data-problem="url"`, `value="ftp://x"`, `value="notification.not_told" checked`, `value="delivery.sent"/>`, ">callback.x\n")
+	h.shows(h.ask("admin", at, url.Values{"url": {hook.URL}, "batch": {"many"}}).body, `data-problem="batch"`, "want a whole number")
 	made := h.ask("admin", at, url.Values{"url": {hook.URL}, "description": {"the shop"}, "channels": {"out\r\n"}, "types": {"delivery.failed", "notification"}, "callbacks": {"callback.template_card_event\r\n"}})
 	h.shows(made.body, "whsec_", "shown this once")
 	if strings.Contains(h.page("admin", at), "whsec_") {
@@ -63,7 +63,7 @@ func TestAnAddressIsToldAndTestedByItsPages(t *testing.T) {
 	}
 	h.shows(h.ask("admin", one+"/test", url.Values{}).body, ">taken<")
 	for form, want := range map[string]string{"soon": "want a day and a time", "": "want a day and a time", "2099-01-01T00:00": "want a time that has passed"} {
-		h.shows(h.ask("admin", one+"/replay", url.Values{"state": {"active"}, "since": {form}}).body, "<code>since</code>", want)
+		h.shows(h.ask("admin", one+"/replay", url.Values{"state": {"active"}, "since": {form}}).body, `data-problem="since"`, want)
 	}
 	past := time.Now().Add(-time.Minute).Format("2006-01-02T15:04")
 	if got := h.ask("admin", one+"/replay", url.Values{"state": {"active"}, "since": {past}}); got.to() != one+"?said=sub_replayed_said" {

@@ -32,7 +32,7 @@ func TestTemplatesAreComparedTriedAndStored(t *testing.T) {
 	}
 	form.Set("text", "${")
 	form.Set("payload", "{}")
-	if got := h.ask("viewer", at+"/preview", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>text</code>") {
+	if got := h.ask("viewer", at+"/preview", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="text"`) {
 		t.Errorf("a text that is no template: %d", got.status)
 	}
 	form.Set("text", "at ten")
@@ -57,7 +57,7 @@ func TestATemplateIsMadeByAForm(t *testing.T) {
 	if again.status != http.StatusUnprocessableEntity {
 		t.Errorf("a second of its name: %d", again.status)
 	}
-	h.shows(again.body, "<code>name</code>", `value="duty"`)
+	h.shows(again.body, `data-problem="name"`, `value="duty"`)
 	if got := h.ask("admin", at, url.Values{"name": {"other"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("one without a text: %d", got.status)
 	}

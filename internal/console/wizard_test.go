@@ -72,7 +72,7 @@ func TestACampaignByForms(t *testing.T) {
 	}
 	for name, wrong := range map[string]string{"spread": "a while", "brake": "half", "failures": "few"} {
 		bad := url.Values{"name": {"spring"}, "channel": {"later"}, "template": {"coupon"}, "canary": {"1"}, name: {wrong}}
-		if got := h.ask("sender", at+"new-campaign", bad); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "<code>"+name+"</code>") {
+		if got := h.ask("sender", at+"new-campaign", bad); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="`+name+`"`) {
 			t.Errorf("%s %q: %d\n%s", name, wrong, got.status, got.body)
 		}
 	}
@@ -162,7 +162,7 @@ func TestColumnsAreMappedByAForm(t *testing.T) {
 	if got := h.ask("sender", at+"/content", form); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a text without its closing brace: %d", got.status)
 	} else {
-		h.shows(got.body, "<code>parameters.thing1</code>", `value="Dear ${name"`, `<option value="Time3" selected>`)
+		h.shows(got.body, `data-problem="parameters.thing1"`, `value="Dear ${name"`, `<option value="Time3" selected="">`)
 	}
 	form.Set("text.0", "Dear ${name}")
 	form.Set("name.3", "thing9")
@@ -327,7 +327,7 @@ func TestRulesAreChangedBeforeTheStart(t *testing.T) {
 	form := url.Values{"version": {version}, "priority": {"low"}, "deadline": {"2099-01-02T03:04"}, "brake": {"20"}, "brake_after": {"70"}, "canary": {"10"}, "failures": {"5"}, "not_told_within": {"soon"}}
 	zh := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
 	bad := h.ask("sender", at+"/edit", form, zh)
-	h.shows(bad.body, "<code>not_told_within</code>", `value="soon"`, `value="2099-01-02T03:04"`)
+	h.shows(bad.body, `data-problem="not_told_within"`, `value="soon"`, `value="2099-01-02T03:04"`)
 	if bad.status != http.StatusUnprocessableEntity {
 		t.Errorf("what cannot be read: %d", bad.status)
 	}

@@ -26,7 +26,7 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 		if got.Status != http.StatusUnprocessableEntity {
 			t.Errorf("an odd %s: %d", name, got.Status)
 		}
-		h.Shows(got.Body, "<code>"+name+"</code>")
+		h.Shows(got.Body, `data-problem="`+name+`"`)
 	}
 	if got := h.Ask("admin", at+"digests", url.Values{"name": {"evening"}, "window": {"1h"}, "max": {"20"}, "always": {"1"}}); got.To() != at+"digests?said=stored" {
 		t.Fatalf("a digest is made: %d %s", got.Status, got.Body)

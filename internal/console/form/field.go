@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -16,15 +15,15 @@ import (
 // Field is one of a form.
 type Field struct {
 	wire.Field
-	Name     string // in the form, which is the path of its problems
-	Value    string
-	Checked  bool
-	Stored   bool   // a secret is there, which nobody is shown
-	Again    bool   // a secret was sent, which is to be typed again
-	Lax      bool   // whether it may be left out depends on the rest of the form
-	Theirs   string // what is stored, where Differs
-	Differs  bool   // somebody else has stored something, and the form says something else
-	Problems []string
+	Name    string // in the form, which is the path of its problems
+	Paths   string // of other problems that it is about, with spaces between
+	Value   string
+	Checked bool
+	Stored  bool   // a secret is there, which nobody is shown
+	Again   bool   // a secret was sent, which is to be typed again
+	Lax     bool   // whether it may be left out depends on the rest of the form
+	Theirs  string // what is stored, where Differs
+	Differs bool   // somebody else has stored something, and the form says something else
 }
 
 // fieldOf is a field with the value that a configuration has.
@@ -87,18 +86,6 @@ func (f *Field) compare(stored *Field, yes, no string) {
 	if f.Differs = strings.ReplaceAll(f.Value, "\r\n", "\n") != stored.Value; f.Differs {
 		f.Theirs = stored.Value
 	}
-}
-
-// place puts a problem beside the field that it is about, and reports whether one of a list is.
-func place(list []Field, p posthouse.Problem) bool {
-	for i := range list {
-		rest, ok := strings.CutPrefix(p.Path, list[i].Name)
-		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			list[i].Problems = append(list[i].Problems, strings.TrimSpace(strings.TrimPrefix(rest, ".")+" "+p.Message))
-			return true
-		}
-	}
-	return false
 }
 
 // Many reports whether a field has several lines.

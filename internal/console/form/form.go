@@ -1,5 +1,5 @@
-// Package form is the forms of channels and of their accounts, drawn from the fields of a driver: what each field shows, what was sent of
-// it, and where a problem belongs. It knows no page, no request and no texts but those that stand beside a setting.
+// Package form is the forms of channels and of their accounts, drawn from the fields of a driver: what each field shows, and what was sent
+// of it. It knows no page, no request and no texts but those that stand beside a setting.
 package form
 
 import (
@@ -23,7 +23,7 @@ type Form struct {
 	Moved    bool   // somebody else has changed it since the form was drawn
 	Fields   []Field
 	Settings []Field
-	Problems []posthouse.Problem // that belong to no field
+	Problems []posthouse.Problem
 }
 
 // Sent is what was sent of a form by the names of its fields, empty for nothing.
@@ -59,7 +59,7 @@ func ofChannel(d wire.Driver, ch posthouse.Channel) []wire.Field {
 func OfTenant(t posthouse.Tenant) Form {
 	lines := wire.FieldKind(channel.KindList)
 	return Form{Of: "tenant", Name: t.Name, New: t.Name == "", Version: t.Tag(), Fields: []Field{
-		{Field: wire.Field{Label: "Note", LabelZH: "备注", Help: "For people.", HelpZH: "供人查看。", Kind: wire.FieldKind(channel.KindString)}, Name: "for", Value: t.Note},
+		{Field: wire.Field{Label: "Note", LabelZH: "备注", Help: "For people.", HelpZH: "供人查看。", Kind: wire.FieldKind(channel.KindString)}, Name: "for", Paths: "note", Value: t.Note},
 		{Field: wire.Field{Label: "Language", LabelZH: "语言", Help: "What its people read who have none of their own, such as zh or en. Without it each template's own.", HelpZH: "未单独设置语言的人使用，例如 zh、en。不填则用模板的默认内容。", Kind: wire.FieldKind(channel.KindString)}, Name: "language", Value: t.Language},
 		{Field: wire.Field{Label: "Requests", LabelZH: "请求数上限", Help: "Of all its keys together, one window a line, such as 20/1s or 600/1m. Without it unbounded.", HelpZH: "全部密钥合计，每行一个窗口，例如 20/1s、600/1m。不填则不限。", Kind: wire.FieldKind(channel.KindText)}, Name: "quota.requests", Value: limittext.Text(t.Quota.Requests, "\n")},
 		{Field: wire.Field{Label: "Open deliveries", LabelZH: "未结束的投递上限", Help: "How many may be pending, sending or unknown at once. Without it unbounded.", HelpZH: "同时等待、发送中和结果未知的投递最多多少条。不填则不限。", Kind: wire.FieldKind(channel.KindInt)}, Name: "quota.open", Value: unlessZero(t.Quota.Open)},
@@ -105,15 +105,6 @@ func (f *Form) Compare(stored Form, yes, no string) {
 		mine := [][]Field{f.Fields, f.Settings}[i]
 		for j := range list {
 			mine[j].compare(&list[j], yes, no)
-		}
-	}
-}
-
-// Place puts each problem beside the field that it is about.
-func (f *Form) Place(problems []posthouse.Problem) {
-	for _, p := range problems {
-		if !place(f.Fields, p) && !place(f.Settings, p) {
-			f.Problems = append(f.Problems, p)
 		}
 	}
 }

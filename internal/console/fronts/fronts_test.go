@@ -36,7 +36,7 @@ func TestAFrontIsMadeAndChanged(t *testing.T) {
 			wrong[name] = v
 		}
 		wrong.Set(field, bad)
-		if got := h.Ask("admin", at, wrong); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "<code>"+field) {
+		if got := h.Ask("admin", at, wrong); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `data-problem="`+field) {
 			t.Errorf("%s=%s: %d", field, bad, got.Status)
 		}
 	}
@@ -137,7 +137,7 @@ func TestAFrontLeadsToARoute(t *testing.T) {
 	h.Shows(h.Ask("admin", at, routed).Body, "/routes/night", "whom the route names", "team=db to-route=night recipients=wang", `name="route" maxlength="63" value="night"`)
 	h.Shows(h.Page("viewer", at), "Route night", "whom the route names")
 	routed.Set("channel", "out")
-	if got := h.Ask("admin", at+"/grafana", routed); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "<code>route</code>") {
+	if got := h.Ask("admin", at+"/grafana", routed); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `data-problem="route"`) {
 		t.Errorf("a channel beside a route: %d", got.Status)
 	}
 }

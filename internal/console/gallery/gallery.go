@@ -68,14 +68,13 @@ type sheet struct {
 	Asked    []asked
 	Channel  string
 	Origin   string
-	Problems []posthouse.Problem // that belong to no field
+	Problems []posthouse.Problem
 }
 
 // asked is a field of the form.
 type asked struct {
 	wire.PresetField
-	Value    string
-	Problems []string
+	Value string
 }
 
 func show(v *host.Visit) error {
@@ -98,7 +97,7 @@ func sheetOf(v *host.Visit) (*sheet, error) {
 	return s, nil
 }
 
-// makeChannel makes a channel of the form, or shows beside each field what is wrong with it. Secrets are typed again then.
+// makeChannel makes a channel of the form, or shows what is wrong with it. Secrets are typed again then.
 func makeChannel(v *host.Visit) error {
 	s, err := sheetOf(v)
 	if err != nil {
@@ -133,31 +132,16 @@ func makeChannel(v *host.Visit) error {
 	return v.Draw(http.StatusUnprocessableEntity, "preset", "presets", s)
 }
 
-// refused puts what the API refuses beside the fields, and reports whether it is of that kind.
+// refused takes what the API refuses of the form, and reports whether it is of that kind.
 func (s *sheet) refused(err error) bool {
 	var coded *posthouse.Error
 	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid && coded.Code != posthouse.CodeConflict && coded.Code != posthouse.CodeChanged {
 		return false
 	}
-	for _, p := range coded.Problems {
-		if !s.place(p) {
-			s.Problems = append(s.Problems, p)
-		}
-	}
-	if len(coded.Problems) == 0 {
+	if s.Problems = coded.Problems; len(s.Problems) == 0 {
 		s.Problems = []posthouse.Problem{{Path: "channel", Message: coded.Message}}
 	}
 	return true
-}
-
-func (s *sheet) place(p posthouse.Problem) bool {
-	for i := range s.Asked {
-		if p.Path == "config."+s.Asked[i].Name {
-			s.Asked[i].Problems = append(s.Asked[i].Problems, p.Message)
-			return true
-		}
-	}
-	return false
 }
 
 // Command is the command that makes the same channel.

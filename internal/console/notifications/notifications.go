@@ -3,7 +3,6 @@
 package notifications
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"encoding/json"
@@ -213,12 +212,11 @@ func textOf(r posthouse.Route) (string, error) {
 
 func store(v *host.Visit) error {
 	f := form{Name: cmp.Or(v.R.PathValue("name"), v.Form("name")), Text: v.Form("text")}
-	var r posthouse.Route
-	in := json.NewDecoder(bytes.NewReader([]byte(f.Text)))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&r); err != nil {
+	r, problems, err := web.BodyOf[posthouse.Route]().Read([]byte(f.Text))
+	switch f.Problems = problems; {
+	case err != nil:
 		f.Problems = []posthouse.Problem{{Path: "text", Message: err.Error()}}
-	} else {
+	case len(problems) == 0:
 		r.Name = f.Name
 		_, err = v.API.Routes.Put(v.Noted(), r)
 		if err == nil {

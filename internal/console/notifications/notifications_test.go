@@ -21,12 +21,12 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	if got := h.Ask("operator", at+"routes", url.Values{"name": {"night"}, "text": {steps}}); got.Status != http.StatusForbidden {
 		t.Errorf("an operator makes a route: %d", got.Status)
 	}
-	for bad, names := range map[string]string{`{"steps":[]}`: "steps", `{"step":1}`: "text", `{"steps":[{"channels":["none"]}]}`: "steps[0].channels[0]"} {
+	for bad, names := range map[string]string{`{"steps":[]}`: "steps", `{"step":1}`: "step", `{`: "text", `{"steps":[{"channels":["none"]}]}`: "steps[0].channels[0]"} {
 		got := h.Ask("admin", at+"routes", url.Values{"name": {"night"}, "text": {bad}})
 		if got.Status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", bad, got.Status)
 		}
-		h.Shows(got.Body, "<code>"+names+"</code>")
+		h.Shows(got.Body, `data-problem="`+names+`"`, `aria-invalid="true"`)
 	}
 	if got := h.Ask("admin", at+"routes", url.Values{"name": {"night"}, "text": {steps}}); got.To() != at+"routes/night?said=stored" {
 		t.Fatalf("a route is made: %d %s", got.Status, got.Body)

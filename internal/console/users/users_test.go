@@ -49,7 +49,7 @@ func TestWhatAUserWantsIsSetByAForm(t *testing.T) {
 	}
 	bad := url.Values{"tag": {preferences}, "had_kind": {"news"}, "off": {"alarm\r\nreport@fax"}}
 	got := h.Ask("admin", wishes, bad)
-	h.Shows(got.Body, "<code>off[1].kind</code>", "is mandatory", "there is no channel &#34;fax&#34;", "report@fax", `name="kind" value="news">`)
+	h.Shows(got.Body, `data-problem="off[1].kind"`, "is mandatory", "there is no channel &#34;fax&#34;", "report@fax", `name="kind" value="news"/>`)
 	if got.Status != http.StatusUnprocessableEntity {
 		t.Errorf("a kind that is mandatory is switched off: %d", got.Status)
 	}
