@@ -22,7 +22,7 @@ func Sentences() []Sentence {
 }
 
 // Words are what stands in sentences as an argument, and reasons of deliveries. Alone, such a word may be a person's.
-func Words() []Sentence { return slices.Concat(words(), kinds(), states(), reasons()) }
+func Words() []Sentence { return slices.Concat(words(), kinds(), states(), reasons(), parts()) }
 
 // maxText bounds a text that is looked at, in bytes.
 const maxText = 2000

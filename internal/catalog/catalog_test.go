@@ -31,6 +31,8 @@ func TestSentencesInChinese(t *testing.T) {
 		"100 a second of priority low may begin, and 10000 or more that are due stand before it": "优先级 低 每秒可开始 100 条，前面还有 至少 10000 条到期的",
 		`there is no setting of this name; did you mean a or b?`:                                 "没有这个名称的设置，是否指 a or b？",
 		`is "a%b": /, \, ?, #, % and spaces at the ends are not allowed in a name`:               `为 "a%b"；名称中不能有 /、\、?、#、%，首尾不能有空格`,
+		"no index i on posthouse_queue":                                                          "表 posthouse_queue 缺少索引 i",
+		"column posthouse_queue.state is `int` instead of `text`":                                "表 posthouse_queue 的列 state 为 `int`，应为 `text`",
 		"the channel cannot be opened: is required":                                              "渠道无法打开：必填",
 		"its account may make 2.5 calls a second: base 5 × health 1.00 × success 0.50 × load 1.00 × time 1.00 (slow since 2026-11-27T10:00:00Z)": "账号当前每秒可调用 2.5 次：基准 5 × 健康 1.00 × 成功率 0.50 × 负载 1.00 × 时段 1.00（平台响应慢，自 2026-11-27T10:00:00Z）",
 	} {
@@ -73,7 +75,7 @@ var spoken = []string{
 	"../content/reveal.go", "../preset/gallery.go", "../preset/parse.go", "../preset/player.go", "../preset/preset.go", "../preset/try.go",
 	"../cli/local/doctor.go", "../cli/local/doctor_fronts.go", "../cli/local/doctor_budgets.go", "../cli/local/doctor_keys.go", "../cli/local/doctor_mail.go", "../cli/local/doctor_mariadb.go", "../cli/local/doctor_replica.go", "../cli/local/doctor_standbys.go", "../front/doctor/*.go",
 	"../api/*.go", "../console/*.go", "../console/*/*.go", "../front/decisions/*.go", "../front/fronts/*.go", "../front/proofs/*.go", "../front/preferences/preferences.go", "../store/registry/*.go", "../../rule/*.go",
-	"../cli/local/doctor.go", "../cli/local/doctor_fronts.go", "../cli/local/doctor_budgets.go", "../cli/local/doctor_keys.go", "../cli/local/doctor_mail.go", "../cli/local/doctor_replica.go", "../cli/local/doctor_standbys.go", "../front/doctor/*.go",
+	"../cli/local/doctor*.go", "../front/doctor/*.go",
 	"../api/*.go", "../web/body.go", "../console/*.go", "../console/*/*.go", "../front/decisions/*.go", "../front/fronts/*.go", "../front/proofs/*.go", "../front/preferences/preferences.go", "../store/registry/*.go", "../../rule/*.go",
 	"../../channel/config.go", "../../channel/decode.go", "../../channel/suggest.go", "../../channel/egress.go", "../../channel/content.go", "../../channel/field.go", "../../channel/wechat/parameters.go",
 }
@@ -81,19 +83,41 @@ var spoken = []string{
 // Each sentence that these files make is there in Chinese.
 func TestNoSentenceIsInEnglishAlone(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"%s": true, "": true, "%s: %s": true, "%s (%s %s): %s": true} // what the last two begin or end with is there by itself
+	if found := spokenIn(t, spoken, made); found < 120 {
+		t.Errorf("only %d sentences were found", found)
+	}
+}
+
+// diagnosed are the files whose errors and settings the diagnosis says as they are.
+var diagnosed = []string{
+	"../secret/keyfile.go", "../secret/keyring.go", "../store/replica.go", "../store/sqldb/doctor.go", "../store/sqldb/replica.go", "../store/sqldb/postgres.go", "../store/sqldb/postgrespool.go", "../store/sqldb/mysql.go", "../store/sqldb/sqlite.go", "../store/sqldb/primary.go", "../store/sqldb/ground.go", "../store/sqldb/db.go", "../store/schema/fingerprint.go", "../store/schema/fit.go", "../store/schema/views.go", "../store/schema/watermark.go",
+	"../../server/sms.go",
+}
+
+// What the diagnosis hands on of others is there in Chinese too.
+func TestNoFindingIsInEnglishAlone(t *testing.T) {
+	t.Parallel()
+	if found := spokenIn(t, diagnosed, found); found < 40 {
+		t.Errorf("only %d sentences were found", found)
+	}
+}
+
+// spokenIn looks whether what files say is there in Chinese, and returns how many sentences that are.
+func spokenIn(t *testing.T, globs []string, read func(*testing.T, string, map[string]string)) int {
+	t.Helper()
+	known := map[string]bool{"%s": true, "": true, "%s: %s": true, "%s (%s %s): %s": true, "no %s": true} // what they begin or end with is there by itself
 	for _, s := range append(catalog.Sentences(), catalog.Words()...) {
 		known[plain(s.English)] = true
 	}
 	found := map[string]string{}
-	for _, glob := range spoken {
+	for _, glob := range globs {
 		names, err := filepath.Glob(glob)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %v", glob, err)
 		}
 		for _, name := range names {
 			if !strings.HasSuffix(name, "_test.go") {
-				made(t, name, found)
+				read(t, name, found)
 			}
 		}
 	}
@@ -102,9 +126,65 @@ func TestNoSentenceIsInEnglishAlone(t *testing.T) {
 			t.Errorf("%s: %q has no Chinese: add it to package catalog", found[format], format)
 		}
 	}
-	if len(found) < 120 {
-		t.Errorf("only %d sentences were found", len(found))
+	return len(found)
+}
+
+// found collects what files say of a database, a keyring and settings: their errors, why a setting is unsafe, and what is missing.
+func found(t *testing.T, name string, list map[string]string) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, nil, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
+	note := func(e ast.Expr) {
+		if format, ok := formatOf(e); ok && strings.Contains(format, " ") {
+			list[strings.ReplaceAll(format, "%w", "%s")] = files.Position(e.Pos()).String()
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if called := callOf(n); called == "fmt.Errorf" || called == "errors.New" {
+				note(n.Args[0])
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Why" {
+				note(n.Value)
+			}
+		case *ast.CompositeLit:
+			if len(n.Elts) == 3 && n.Type == nil { // a setting, what is wanted, and why
+				note(n.Elts[2])
+			}
+		case *ast.AssignStmt:
+			if to, ok := n.Lhs[0].(*ast.SelectorExpr); ok && (to.Sel.Name == "Problem" || to.Sel.Name == "Missing") {
+				note(n.Rhs[0])
+				if added, ok := n.Rhs[0].(*ast.CallExpr); ok {
+					note(added.Args[len(added.Args)-1])
+				}
+			}
+		case *ast.FuncDecl:
+			if n.Name.Name == "Error" || n.Name.Name == "Weak" {
+				ast.Inspect(n, func(n ast.Node) bool {
+					if r, ok := n.(*ast.ReturnStmt); ok {
+						note(r.Results[0])
+					}
+					return true
+				})
+			}
+		}
+		return true
+	})
+}
+
+// callOf is the name of a function of a package that is called.
+func callOf(call *ast.CallExpr) string {
+	if fn, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if of, ok := fn.X.(*ast.Ident); ok {
+			return of.Name + "." + fn.Sel.Name
+		}
+	}
+	return ""
 }
 
 // plain is a format without how its arguments are written.
@@ -116,7 +196,7 @@ func plain(format string) string {
 var speaks = map[string]int{"Refuse": 1, "RefuseNew": 1, "Errorf": 1, "problem": 1, "refuse": 1, "Add": 1, "add": 1, "Invalid": 0, "Unreadable": 0}
 
 // alone are functions within others that do.
-var alone = map[string]int{"flaw": 1, "wrong": 0}
+var alone = map[string]int{"flaw": 1, "wrong": 0, "no": 0}
 
 // made collects the sentences that a file makes, each with its place.
 func made(t *testing.T, name string, found map[string]string) {
@@ -148,10 +228,8 @@ func made(t *testing.T, name string, found map[string]string) {
 				}
 			}
 		case *ast.CompositeLit:
-			if len(n.Elts) == 3 { // a finding of the doctor: its check, whether it is well, and what was found
-				if well, is := n.Elts[1].(*ast.Ident); is && (well.Name == "true" || well.Name == "false") {
-					note(n.Elts[2])
-				}
+			if of, is := n.Type.(*ast.Ident); len(n.Elts) == 3 && (n.Type == nil || is && of.Name == "finding") { // of the doctor: its check, whether it is well, and what was found
+				note(n.Elts[2])
 			}
 			for i, one := range n.Elts {
 				pair, ok := one.(*ast.KeyValueExpr)
@@ -161,6 +239,20 @@ func made(t *testing.T, name string, found map[string]string) {
 					if key, is := pair.Key.(*ast.Ident); is && (key.Name == "Message" || key.Name == "Detail") {
 						note(pair.Value)
 					}
+				}
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.ADD_ASSIGN {
+				return true // what is added stands in the whole
+			}
+			switch to := n.Lhs[0].(type) {
+			case *ast.SelectorExpr:
+				if to.Sel.Name == "Detail" {
+					note(n.Rhs[0])
+				}
+			case *ast.Ident:
+				if to.Name == "detail" || to.Name == "said" {
+					note(n.Rhs[0])
 				}
 			}
 		case *ast.FuncDecl:
