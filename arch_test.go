@@ -133,7 +133,7 @@ var floors = map[string]floor{
 	"internal/usher":           {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // who is next in a line
 	"internal/admission":       {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what may begin now, and by which account
 	"internal/rollup":          {layer: 2, never: []string{"internal/store"}},                                                          // how attempts ended, by the minute
-	"internal/callback":        {layer: 2, beside: []string{"internal/state"}, never: []string{"internal/store"}},                      // what providers tell us by themselves
+	"internal/callback":        {layer: 2, beside: []string{"internal/state", "internal/web"}, never: []string{"internal/store"}},      // what providers tell us by themselves
 	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                                          // people in files and in blocks
 	"internal/verify/members":  {layer: 2, beside: []string{"internal/campaign"}, never: []string{"internal/store"}},                   // where members of campaigns stand
 	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},

@@ -41,12 +41,21 @@ type Resender interface {
 // its body cannot be read.
 var ErrForged = errors.New("the callback is not the provider's")
 
+// Page is what a person sees who opens the link by which one gets no more of a channel's messages.
+type Page struct {
+	Address string // who that is
+	// Asks is set where nothing was done yet: the page has a button that posts to the link.
+	Asks bool
+}
+
 // Heard is what a verified callback says.
 type Heard struct {
 	// Kind is the provider's word for it, for logs and metrics: an event's name, or "check" for a look at the address.
 	Kind string
 	// Answer is the body that the provider waits for. Defaults to nothing.
 	Answer string
+	// Page stands in for the answer where a person has opened a link of ours in a browser. Defaults to none.
+	Page *Page
 	// Once names the callback among all that are signed alike: one that was heard before is answered in the same way, and
 	// is not acted on again. The same name with another body is forged.
 	Once string

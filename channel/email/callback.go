@@ -59,9 +59,9 @@ func (d *driver) leave(call channel.Callback) (channel.Heard, error) {
 		return channel.Heard{}, fmt.Errorf("%w: the link is not one of ours", channel.ErrForged)
 	}
 	if call.Method != http.MethodPost {
-		return channel.Heard{Kind: "check", Answer: "POST here to get no more of this mail."}, nil
+		return channel.Heard{Kind: "check", Answer: "POST here to get no more of this mail.", Page: &channel.Page{Address: to, Asks: true}}, nil
 	}
-	return channel.Heard{Kind: "unsubscribe", Answer: "You get no more of this mail.", Consents: []channel.Consent{{Address: to, Reason: "unsubscribed"}}}, nil
+	return channel.Heard{Kind: "unsubscribe", Answer: "You get no more of this mail.", Page: &channel.Page{Address: to}, Consents: []channel.Consent{{Address: to, Reason: "unsubscribed"}}}, nil
 }
 
 // errNoReport is what a post is that tells of no delivery.

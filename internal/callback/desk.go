@@ -154,18 +154,22 @@ type reply struct {
 	status  int
 	text    string
 	outcome string
+	page    *channel.Page // what a browser is shown in place of the text
 }
 
 // The answers to what is not taken. A caller is told nothing else.
 var (
-	refused = reply{http.StatusForbidden, "refused", "refused"}
-	large   = reply{http.StatusRequestEntityTooLarge, "too large", "refused"}
-	crowded = reply{http.StatusServiceUnavailable, "try again", "crowded"}
-	failed  = reply{http.StatusServiceUnavailable, "try again", "failed"}
+	refused = reply{status: http.StatusForbidden, text: "refused", outcome: "refused"}
+	large   = reply{status: http.StatusRequestEntityTooLarge, text: "too large", outcome: "refused"}
+	crowded = reply{status: http.StatusServiceUnavailable, text: "try again", outcome: "crowded"}
+	failed  = reply{status: http.StatusServiceUnavailable, text: "try again", outcome: "failed"}
 )
 
 // ServeHTTP takes a call.
 func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if styled(w, r) {
+		return
+	}
 	now := time.Now()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
@@ -179,6 +183,9 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.calls.WithLabelValues(whose.Channel, answer.outcome).Inc()
 	if answer.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
+	}
+	if show(w, r, answer, d.o.Log) {
+		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(answer.status)
@@ -294,7 +301,7 @@ func received(r channel.Receiver, c channel.Callback) (heard channel.Heard, err 
 
 // act writes what a verified call says, once.
 func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAddress, heard channel.Heard, body []byte, now time.Time) reply {
-	answer := reply{http.StatusOK, heard.Answer, "taken"}
+	answer := reply{http.StatusOK, heard.Answer, "taken", heard.Page}
 	name, content := markOf(whose.Address, heard.Once), markOf(string(body))
 	if heard.Once != "" {
 		switch before, same := d.once.seen(name, content); {
@@ -322,7 +329,9 @@ func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAdd
 	}
 	if err != nil {
 		log.Error("what a provider told cannot be written: it is asked to come again", "error", err)
-		return failed
+		answer = failed
+		answer.page = heard.Page
+		return answer
 	}
 	if heard.Once != "" {
 		d.once.remember(name, content, now)

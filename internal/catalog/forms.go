@@ -36,6 +36,7 @@ func forms() []Sentence {
 		{"has one without a name", "有一个没有名称"},
 		{"have %d entries: at most %d are allowed", "共 {1} 项，最多 {2} 项"},
 		{"have %d windows: at most %d are allowed", "共 {1} 个时段，最多 {2} 个"},
+		{"holds %s, which only a message by a route fills in: give it a route in place of the channel", "含有 {1}，只有按路由发送时才会填入：请改用路由，不要直接指定渠道"},
 		{"holds %s, and the server has no public_url to make links of", "含有 {1}，而服务没有设置 public_url，无法生成链接"},
 		{`is %.20q: want a time such as "08:00", or "24:00" for the end of the day`, `为 {1}，应为时刻，例如 "08:00"，一天结束写 "24:00"`},
 		{`is %.20q: want a time such as "22:00"`, `为 {1}，应为时刻，例如 "22:00"`},

@@ -37,6 +37,8 @@ func TestAnOddContentIsNamed(t *testing.T) {
 		{"news without articles", posthouse.Content{Type: "news", Text: "x"}, "content.extra"},
 		{"a list as extra", posthouse.Content{Text: "x", Extra: json.RawMessage(`[1]`)}, "content.extra"},
 		{"a large extra", posthouse.Content{Text: "x", Extra: json.RawMessage(`{"a":"` + strings.Repeat("x", 64<<10) + `"}`)}, "content.extra"},
+		{"a link that only a route fills in", posthouse.Content{Text: "take note: ${ack_url}"}, "content.text"},
+		{"another in the title", posthouse.Content{Title: "${preferences_url}", Text: "x"}, "content.text"},
 		{"an empty mention", posthouse.Content{Text: "x", Mentions: []string{"a", ""}}, "content.mentions[1]"},
 		{"many mentions", posthouse.Content{Text: "x", Mentions: make([]string, 1001)}, "content.mentions"},
 		{"a mention of two lines", posthouse.Content{Text: "x", Mentions: []string{"a\nb"}}, "content.mentions[0]"},

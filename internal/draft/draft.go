@@ -248,8 +248,21 @@ func checkContent(d *posthouse.Draft, p *Problems) {
 	}
 	if d.Content != nil {
 		p.content(d.Content)
+		p.marks(d)
 	}
 	p.Payload(d.Payload, MaxPayload)
+}
+
+// marks refuses what only a route fills in: it would leave as it stands.
+func (p *Problems) marks(d *posthouse.Draft) {
+	if d.Route != "" {
+		return
+	}
+	for _, mark := range []string{"${ack_url}", "${ack_code}", "${preferences_url}"} {
+		if strings.Contains(d.Content.Title+d.Content.Text, mark) {
+			p.Add("content.text", "holds %s, which only a message by a route fills in: give it a route in place of the channel", mark)
+		}
+	}
 }
 
 // The bounds of a content beside its text, before the driver has its own.
