@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -83,6 +84,20 @@ func provesFrom(t *testing.T, environ []string, path, message string) {
 		if out, code := ran(t, nil, "proof", "verify", one); code != 0 || !strings.Contains(out, "no notifications") || !strings.Contains(out, "read from an archive") {
 			t.Errorf("%s: exit code %d: %s", one, code, out)
 		}
+	}
+	drawn, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := filepath.Join(folder, "forged.html")
+	if err := os.WriteFile(forged, bytes.ReplaceAll(drawn, []byte(message), []byte("01M7YB1WZMBNVQWRX67H460000")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := ran(t, nil, "proof", "verify", page); code != 0 || !strings.Contains(out, "The page shows what the statement says") || !strings.Contains(out, posthouse.DeliveryID(message, 2)) {
+		t.Errorf("the page: exit code %d: %s", code, out)
+	}
+	if out, code := ran(t, nil, "proof", "verify", forged); code != 1 || !strings.Contains(out, "does not show what its statement says") || !strings.Contains(out, message) {
+		t.Errorf("a forged page: exit code %d: %s", code, out)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -48,13 +48,17 @@ type Checked struct {
 	Key       secret.PublicKey
 	// Known says that the key is one of those that were given. Else it came with the proof, and proves nothing of who signed.
 	Known bool
+	// Page says that it came as a page.
+	Page bool
 }
 
 // Check checks the file of a proof, or the page of one, with nothing else than public keys: PEM texts, or the answer of GET /v1/proof/keys. Without any, the key
-// that came with the proof is taken. The error says what does not fit.
+// that came with the proof is taken. The error says what does not fit. Where that is a page alone, [ErrPageChanged] or [ErrPageOther], the
+// statement is good and is returned with it.
 func Check(file []byte, keys []byte) (Checked, error) {
 	var p wire.Proof
-	if err := json.Unmarshal(inPage(file), &p); err != nil {
+	text, page := inPage(file)
+	if err := json.Unmarshal(text, &p); err != nil {
 		return Checked{}, fmt.Errorf("the file is not a proof: %w", err)
 	}
 	switch {
@@ -85,7 +89,31 @@ func Check(file []byte, keys []byte) (Checked, error) {
 	if out.Statement.KeyID != out.Key.ID {
 		return out, fmt.Errorf("the statement names the key %.40q, and is signed by %q", out.Statement.KeyID, out.Key.ID)
 	}
-	return out, evident(&out.Statement)
+	if err := around(p, out.Key); err != nil {
+		return out, err
+	}
+	if err := evident(&out.Statement); err != nil {
+		return out, err
+	}
+	out.Page = page
+	if page {
+		return out, same(file, p)
+	}
+	return out, nil
+}
+
+// around finds out whether what stands beside the statement is what belongs there: nobody signs it, and a page shows it.
+func around(p wire.Proof, key secret.PublicKey) error {
+	field := ""
+	switch {
+	case p.KeyID != key.ID:
+		field = "key_id"
+	case p.PublicKey != key.PEM:
+		field = "public_key"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s is not that of the statement: what stands around the statement was changed", field)
 }
 
 // keyFor is the key to check a proof with.

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html"
 	"html/template"
 	"strings"
 	"sync"
@@ -21,23 +20,6 @@ import (
 
 //go:embed page.html style.css
 var files embed.FS
-
-// pageFile begins the link by which a page carries its proof.
-const pageFile = "data:application/json;base64,"
-
-// inPage is, of the file of a page, the proof that it carries; another file is left as it is.
-func inPage(file []byte) []byte {
-	_, rest, found := bytes.Cut(file, []byte(`href="`+pageFile))
-	encoded, _, ended := bytes.Cut(rest, []byte(`"`))
-	if !found || !ended {
-		return file
-	}
-	text, err := base64.StdEncoding.DecodeString(html.UnescapeString(string(encoded)))
-	if err != nil {
-		return file
-	}
-	return text
-}
 
 // drawing is what each page is drawn with.
 var drawing = sync.OnceValues(func() (*template.Template, error) { return template.ParseFS(files, "page.html") })
@@ -61,7 +43,10 @@ type drawn struct {
 	S           wire.ProofStatement
 	Fingerprint string
 	Lang        string
-	Policy      string
+	// Zone is that of the times, by its name or as an offset, and Drawing names what draws pages: with both, the page can be drawn again.
+	Zone    string
+	Drawing string
+	Policy  string
 	// File is the proof itself, as a link within the page.
 	File  template.URL
 	Style template.CSS
@@ -79,9 +64,10 @@ func Page(p wire.Proof, chinese bool, zone *time.Location) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the page of proofs: %w", err)
 	}
-	d := drawn{Proof: p, S: s, Lang: "en", words: english(), zone: zone}
+	d := drawn{Proof: p, S: s, Lang: langEnglish, Drawing: drawer(), words: english()}
+	d.Zone, d.zone = zoneOf(zone, s.MadeAt)
 	if chinese {
-		d.Lang, d.words = "zh-CN", chineseWords()
+		d.Lang, d.words = langChinese, chineseWords()
 	}
 	if keys, err := publicKeys([]byte(p.PublicKey)); err == nil && len(keys) == 1 {
 		d.Fingerprint = secret.PublicKeyOf(keys[0]).Fingerprint
@@ -124,7 +110,7 @@ func (d drawn) At(t time.Time) string {
 
 // Reason is why something is in its state, in words where the page's language has them.
 func (d drawn) Reason(code string) string {
-	if d.Lang == "en" {
+	if d.Lang == langEnglish {
 		return code
 	}
 	return catalog.Reason(code)
@@ -132,7 +118,7 @@ func (d drawn) Reason(code string) string {
 
 // Says are sentences of the server's in the page's language, as far as they are known there.
 func (d drawn) Says(text string) string {
-	if d.Lang == "en" {
+	if d.Lang == langEnglish {
 		return text
 	}
 	list := strings.Split(text, "; ")

@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -77,6 +78,29 @@ type proofVerified struct {
 	KnownKey    bool             `json:"known_key"`
 	Chain       []proofSealed    `json:"chain"`
 	Notes       []wire.ProofNote `json:"notes"`
+	// Page says how the page stands to the statement: same, changed or another_version. Empty for a file that is no page.
+	Page string `json:"page,omitempty"`
+	// Notifications and Deliveries are what the statement says of each person.
+	Notifications []proofTold    `json:"notifications"`
+	Deliveries    []proofReached `json:"deliveries"`
+}
+
+type proofTold struct {
+	ID     string                      `json:"id"`
+	To     []string                    `json:"to"`
+	State  posthouse.NotificationState `json:"state"`
+	Reason string                      `json:"reason,omitempty"`
+	Ack    *posthouse.Acknowledgement  `json:"acknowledgement,omitempty"`
+}
+
+type proofReached struct {
+	ID      string          `json:"id"`
+	User    string          `json:"user,omitempty"`
+	Address string          `json:"address,omitempty"`
+	Channel string          `json:"channel"`
+	State   posthouse.State `json:"state"`
+	Reason  string          `json:"reason,omitempty"`
+	At      time.Time       `json:"at"`
 }
 
 type proofSealed struct {
@@ -88,7 +112,11 @@ type proofSealed struct {
 func proofVerify(sh *shell.Shell) *cobra.Command {
 	var keys string
 	cmd := &cobra.Command{
-		Use: "verify FILE", Short: "Check a proof or its page without a server: the signature, and what can be computed again of the hash chain",
+		Use: "verify FILE", Short: "Check a proof or its page without a server: the signature, what the page shows, and what can be computed again of the hash chain",
+		Long: `Check a proof or its page without a server. The signature is checked, and what can be computed again of the hash
+chain. A page is drawn anew of its statement and compared byte by byte: one that shows anything else is refused, and so
+is one that another version has drawn, since nothing says what it should show. What the statement says of each person
+is printed in each case.`,
 		Example: "  posthouse proof keys --json > keys.json\n  posthouse proof verify proof.json --public-key keys.json",
 		Args:    shell.Takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -103,28 +131,46 @@ func proofVerify(sh *shell.Shell) *cobra.Command {
 				}
 			}
 			found, err := proof.Check(file, known)
-			if err != nil {
+			unlike := errors.Is(err, proof.ErrPageChanged) || errors.Is(err, proof.ErrPageOther)
+			if err != nil && !unlike {
 				return fmt.Errorf("%s does not prove anything: %w", args[0], err)
 			}
-			return showVerified(sh, found)
+			if shown := showVerified(sh, found, err); shown != nil {
+				return shown
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&keys, "public-key", "", "the `FILE` with the public keys that you trust, PEM or what posthouse proof keys --json prints (default the key in the proof, which anybody could have put there)")
 	return cmd
 }
 
-func showVerified(sh *shell.Shell, found proof.Checked) error {
+func showVerified(sh *shell.Shell, found proof.Checked, unlike error) error {
 	s := found.Statement
-	out := proofVerified{s.Message.ID, s.Tenant, s.Person, s.MadeAt, found.Key.ID, found.Key.Fingerprint, found.Known, []proofSealed{}, s.Notes}
+	out := proofVerified{
+		Message: s.Message.ID, Tenant: s.Tenant, Person: s.Person, MadeAt: s.MadeAt, KeyID: found.Key.ID, Fingerprint: found.Key.Fingerprint, KnownKey: found.Known,
+		Chain: []proofSealed{}, Notes: s.Notes, Page: pageWord(found.Page, unlike), Notifications: []proofTold{}, Deliveries: []proofReached{},
+	}
+	for i := range s.Notifications {
+		out.Notifications = append(out.Notifications, toldOf(&s.Notifications[i]))
+	}
 	for _, p := range s.Parts {
 		one := proofSealed{Message: p.ID, State: p.Chain.State}
 		if l := p.Chain.Link; l != nil {
 			one.Link = fmt.Sprintf("%d:%s", l.Seq, l.Hash)
 		}
 		out.Chain = append(out.Chain, one)
+		for i := range p.Deliveries {
+			d := &p.Deliveries[i].Delivery
+			out.Deliveries = append(out.Deliveries, proofReached{d.ID, d.User, d.Address, d.Channel, d.State, d.Reason, d.UpdatedAt})
+		}
 	}
 	return sh.Show(out, func() {
-		sh.Fields([][2]string{{"message", out.Message}, {"tenant", out.Tenant}, {"recipient", cmp.Or(out.Person, "all")}, {"stated at", out.MadeAt.Format(time.RFC3339)}, {"signed by", out.KeyID}, {"fingerprint", out.Fingerprint}}...)
+		sh.Fields([][2]string{{"message", out.Message}, {"tenant", out.Tenant}, {"recipient", cmp.Or(out.Person, "all")}, {"title", s.Message.Content.Title}, {"text", s.Message.Content.Text}, {"stated at", out.MadeAt.Format(time.RFC3339)}, {"signed by", out.KeyID}, {"fingerprint", out.Fingerprint}}...)
+		printStated(sh, &out)
 		for _, one := range out.Chain {
 			sh.Printf("message %s: %s\n", one.Message, strings.TrimSpace(string(one.State)+" "+one.Link))
 		}
@@ -133,10 +179,65 @@ func showVerified(sh *shell.Shell, found proof.Checked) error {
 		}
 		if found.Known {
 			sh.Printf("The signature is good, by a key that you gave.\n")
-			return
+		} else {
+			sh.Printf("The signature fits the key in the proof. Compare the fingerprint with the one that you know from elsewhere, or give the key with --public-key.\n")
 		}
-		sh.Printf("The signature fits the key in the proof. Compare the fingerprint with the one that you know from elsewhere, or give the key with --public-key.\n")
+		if out.Page == pageSame {
+			sh.Printf("The page shows what the statement says, and nothing else.\n")
+		}
 	})
+}
+
+// How a page stands to its statement.
+const (
+	pageSame    = "same"
+	pageChanged = "changed"
+	pageOther   = "another_version"
+)
+
+func pageWord(page bool, unlike error) string {
+	switch {
+	case errors.Is(unlike, proof.ErrPageChanged):
+		return pageChanged
+	case errors.Is(unlike, proof.ErrPageOther):
+		return pageOther
+	case page:
+		return pageSame
+	}
+	return ""
+}
+
+func toldOf(n *posthouse.Notification) proofTold {
+	out := proofTold{ID: n.ID, To: []string{}, State: n.State, Reason: n.Reason}
+	for _, to := range n.To {
+		out.To = append(out.To, cmp.Or(to.User, to.Address))
+	}
+	if n.Ack != nil {
+		out.Ack = &posthouse.Acknowledgement{By: n.Ack.By, Via: n.Ack.Via, At: n.Ack.At, Evidence: n.Ack.Evidence}
+	}
+	return out
+}
+
+// printStated prints what the statement says of each person.
+func printStated(sh *shell.Shell, out *proofVerified) {
+	var rows [][]string
+	for _, n := range out.Notifications {
+		ack := ""
+		if n.Ack != nil {
+			ack = fmt.Sprintf("by %s, %s, via %s", n.Ack.By, n.Ack.At.Format(time.RFC3339), n.Ack.Via)
+		}
+		rows = append(rows, []string{n.ID, shell.Words(n.To), string(n.State), n.Reason, ack})
+	}
+	if len(rows) > 0 {
+		sh.Table([]string{"Notification", "Whom", "State", "Reason", "Acknowledged"}, rows)
+	}
+	rows = nil
+	for _, d := range out.Deliveries {
+		rows = append(rows, []string{d.ID, cmp.Or(d.User, d.Address), d.Address, d.Channel, string(d.State), d.Reason, d.At.Format(time.RFC3339)})
+	}
+	if len(rows) > 0 {
+		sh.Table([]string{"Delivery", "Whom", "Address", "Channel", "State", "Reason", "At"}, rows)
+	}
 }
 
 func proofKeys(sh *shell.Shell) *cobra.Command {
