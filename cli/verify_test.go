@@ -140,8 +140,26 @@ func TestVerifyReadsADatabaseAndWhatEventsWrote(t *testing.T) {
 	}
 }
 
-// sendTo has a server send a message to two.
-func sendTo(t *testing.T, dsn string) {
+// What was suppressed, capped or not wanted has started and left nothing: its rows and its log say the same.
+func TestVerifyHoldsOfWhatWasHeldBack(t *testing.T) {
+	t.Parallel()
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")
+	sendTo(t, dsn,
+		[]string{"suppression", "add", "left"},
+		[]string{"user", "set", "off", "--name", "Off"}, []string{"user", "choose", "off", "--nothing"},
+		[]string{"channel", "set", "capped", "--driver", "console", "--caps", `[{"max":1,"per":"1h","then":"suppress"}]`},
+		[]string{"send", "--channel", "desk", "--to", "left,off,c", "--text", "hello", "--wait"},
+		[]string{"send", "--channel", "capped", "--to", "c", "--text", "one", "--wait"},
+		[]string{"send", "--channel", "capped", "--to", "c", "--text", "two", "--wait"},
+	)
+	out, code := ran(t, []string{"POSTHOUSE_DSN=" + dsn}, "verify", "--sometimes", "none", "--at-rest")
+	if !strings.HasPrefix(out, "HOLDS.") || !strings.Contains(out, "7 deliveries") || code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// sendTo has a server send a message to two, and do more.
+func sendTo(t *testing.T, dsn string, more ...[]string) {
 	t.Helper()
 	key := secret.FormatKey(secret.NewKey())
 	o := server.Options{
@@ -158,10 +176,10 @@ func sendTo(t *testing.T, dsn string) {
 		t.Fatal(err)
 	}
 	environ := []string{"POSTHOUSE_URL=" + s.URL(), "POSTHOUSE_API_KEY=" + key}
-	for _, args := range [][]string{
+	for _, args := range append([][]string{
 		{"channel", "set", "desk", "--driver", "console"},
 		{"send", "--channel", "desk", "--to", "a,b", "--text", "hello", "--wait"},
-	} {
+	}, more...) {
 		if out, code := ran(t, environ, args...); code != 0 {
 			t.Error(out)
 		}

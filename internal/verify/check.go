@@ -368,7 +368,7 @@ func (c *checker) countEvent(e *posthouse.Event, underWay bool) {
 		c.totals.Attempts++
 	case posthouse.EventClaim:
 		c.pulled = true
-	case posthouse.EventRelease:
+	case posthouse.EventRelease, posthouse.EventSuppress:
 		if underWay {
 			c.totals.Attempts--
 		}

@@ -87,7 +87,7 @@ type attempt struct {
 	lease      time.Time // its end; zero for an agent, which nothing stops when it has ended
 }
 
-// attempts pairs starts with their ends. A release takes its start back.
+// attempts pairs starts with their ends. What was given back, or was suppressed before a byte left, takes its start back.
 func (h history) attempts() []attempt {
 	var list []attempt
 	open := false
@@ -100,7 +100,7 @@ func (h history) attempts() []attempt {
 				list[len(list)-1].lease = e.LeaseUntil
 			}
 			open = true
-		case open && e.Type == posthouse.EventRelease:
+		case open && takesBack(e):
 			list = list[:len(list)-1]
 			open = false
 		case open && e.From == posthouse.Sending && e.To != posthouse.Sending:
@@ -109,6 +109,11 @@ func (h history) attempts() []attempt {
 		}
 	}
 	return list
+}
+
+// takesBack reports whether an event undoes the start before it.
+func takesBack(e *posthouse.Event) bool {
+	return e.Type == posthouse.EventRelease || e.Type == posthouse.EventSuppress && e.From == posthouse.Sending
 }
 
 // count adds what an event does to a delivery of unknown outcome.

@@ -340,7 +340,7 @@ func (c coursing) judgeAttempts(h history) {
 				c.fail(attempts, h.id, h.show(i), "the %s of attempt %d is numbered %d", e.Type, number, e.Attempt)
 				return
 			}
-		case e.Type == posthouse.EventRelease && underWay:
+		case takesBack(e) && underWay:
 			number--
 		case manual(e):
 			again++

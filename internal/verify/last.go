@@ -176,7 +176,7 @@ func (c remains) judgeEpoch(h history) {
 				}
 			}
 			tried = i
-		case posthouse.EventRelease:
+		case posthouse.EventRelease, posthouse.EventSuppress:
 			tried = -1
 		default:
 			if manual(e) {

@@ -31,7 +31,11 @@ func newHand(policy posthouse.Policy) *hand {
 // do is one step.
 func (h *hand) do(kind posthouse.EventType, to posthouse.State, more ...func(*posthouse.Event)) *hand {
 	h.at = h.at.Add(time.Second)
+	before := h.events
 	h.add(kind, to, more...)
+	if kind == posthouse.EventSuppress && len(before) > 0 && before[len(before)-1].To == posthouse.Sending {
+		h.attempt-- // nothing has left
+	}
 	return h
 }
 
@@ -550,6 +554,11 @@ var lawCases = []lawCase{
 	{law: "I33", holds: func() *hand { return unheldOften(20) }, breaks: func() *hand { return unheldOften(21) }},
 	{law: "I33", holds: func() *hand { return lossy(5) }, breaks: func() *hand { return lossy(6) }},
 	{law: "I34", holds: func() *hand { return plain().row(nil) }, breaks: func() *hand { return plain().row(func(d *posthouse.Delivery) { d.Version++ }) }},
+	{law: "I34", holds: func() *hand {
+		return newHand(posthouse.Hold).accept().start().do(posthouse.EventSuppress, posthouse.Suppressed).row(nil)
+	}, breaks: func() *hand {
+		return newHand(posthouse.Hold).accept().start().do(posthouse.EventSuppress, posthouse.Suppressed).row(func(d *posthouse.Delivery) { d.Attempts = 1 })
+	}},
 	{law: "I34", holds: func() *hand { return newHand(posthouse.Retry).accept().row(nil) }, breaks: func() *hand {
 		return newHand(posthouse.Retry).accept().row(func(d *posthouse.Delivery) { d.DueAt = d.DueAt.Add(time.Hour) })
 	}},
@@ -673,6 +682,9 @@ func (h *hand) row(change func(*posthouse.Delivery)) *hand {
 		if e.Type == posthouse.EventStart && d.FirstStartAt.IsZero() {
 			d.FirstStartAt = e.At
 		}
+	}
+	if h.attempt == 0 {
+		d.FirstStartAt = time.Time{}
 	}
 	if change != nil {
 		change(&d)
