@@ -42,7 +42,8 @@ const (
 	CollectionWaiting CollectionState = "waiting"
 	// CollectionLeaving has a delivery that is not settled.
 	CollectionLeaving CollectionState = "leaving"
-	// CollectionSettled has a delivery that is settled: its members share what became of it.
+	// CollectionSettled has a delivery that is settled: its members share what became of it. One whose text could not be made for a day is
+	// settled without a delivery: it has failed.
 	CollectionSettled CollectionState = "settled"
 	// CollectionAlone had one member when its moment came, which left as it was.
 	CollectionAlone CollectionState = "alone"

@@ -225,6 +225,43 @@ func TestMembersShareTheFateOfTheirDigest(t *testing.T) {
 	})
 }
 
+// A text that is longer than its provider takes leaves as several, and one message that has no room in any text as it is.
+func TestATextThatIsTooLongIsCut(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.digests(posthouse.Digest{Name: "d", Window: hour})
+		long := strings.Repeat("x", 1000)
+		members := h.gathers("d", "disk", "u1", "1 "+long, "2 "+long, "3 "+long, "4 "+long, "5 "+long)
+		// The provider says for itself that it takes no more than one of these.
+		p.answers("a", func(out channel.Outgoing) channel.Result {
+			if strings.Count(out.Content.Text, "w") > 1 {
+				return channel.Result{Class: posthouse.ClassContent, Code: "TOO_LONG", Error: "the text is too long"}
+			}
+			return channel.Result{Class: posthouse.ClassOK}
+		})
+		words := h.gathers("d", "word", "u1", "w1", "w2", "w3")
+		h.leaves(members[0])
+		h.leaves(words[0])
+		h.become(posthouse.Sent, members...)
+		h.become(posthouse.Sent, words...)
+		var took []string
+		for _, text := range p.texts("a") {
+			took = append(took, strings.ReplaceAll(text, long, "…"))
+		}
+		slices.Sort(took)
+		want := []string{"1. 1 …\n2. 2 …\n3. 3 …", "1. 4 …\n2. 5 …", "1. w1\n2. w2\n3. w3", "w1", "w2", "w3"}
+		if !slices.Equal(took, want) {
+			h.Errorf("got %q, want %q", took, want)
+		}
+		first, last := h.gatheredBy(members[0]), h.gatheredBy(members[4])
+		if first.ID == last.ID || len(first.Members) != 3 || len(last.Members) != 2 || first.State != posthouse.CollectionSettled || last.State != posthouse.CollectionSettled {
+			h.Errorf("the collections: %+v and %+v, want two that are settled", first, last)
+		}
+		if d := h.delivery(words[2]); d.Attempts != 1 {
+			h.Errorf("the last, which leaves as it is: %+v", d)
+		}
+	})
+}
+
 func TestADigestIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}

@@ -46,6 +46,13 @@ func (s *scripted) says(name string, answer channel.Result) {
 	s.answer[name] = func(channel.Outgoing) channel.Result { return answer }
 }
 
+// answers sets what a channel answers.
+func (s *scripted) answers(name string, answer func(channel.Outgoing) channel.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer[name] = answer
+}
+
 // on are the users to whom something came on a channel, in their order.
 func (s *scripted) on(name string) (users []string) {
 	s.mu.Lock()
@@ -73,9 +80,15 @@ func (s *scripted) texts(name string) (list []string) {
 func (s *scripted) driver() channel.Type {
 	return channel.Type{
 		Name: "scripted", Title: "Scripted", TitleZH: "脚本", Doc: "Answers as the test says.", DocZH: "按测试应答。", MaxBatch: 1,
+		Content: func(_ channel.Config, c posthouse.Content) []posthouse.Problem {
+			return channel.WithinBytes("text", c.Text, longest)
+		},
 		Open: func(channel.Config, channel.Env) (channel.Driver, error) { return s, nil },
 	}
 }
+
+// longest is how many bytes the scripted provider takes.
+const longest = 4000
 
 var refusal = channel.Result{Class: posthouse.ClassRecipient, Code: "NO", Error: "refused for good"}
 

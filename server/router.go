@@ -24,6 +24,7 @@ func openRouter(s *Server) error {
 	s.store.SetNotified(digest.Both{Others: route.Law{}})
 	s.store.SetGathering(digest.Law{})
 	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone}
+	s.gatherer.Trial = taking{s}
 	s.collections = digest.Book{Store: s.store.Plans}
 	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone, Choices: s.choices,
 		Language: s.languageOf, Template: func(ctx context.Context, tenant, name string) (posthouse.Template, error) {
@@ -63,6 +64,10 @@ type taking struct{ s *Server }
 
 func (t taking) Accept(ctx context.Context, req intake.Request) (intake.Answer, error) {
 	return t.s.engine.Intake.Accept(ctx, req)
+}
+
+func (t taking) Refused(ctx context.Context, tenant string, d posthouse.Draft) (why, err error) {
+	return t.s.engine.Intake.Refused(ctx, tenant, d)
 }
 
 func (t taking) People(ctx context.Context, tenant string, to []posthouse.Recipient, now time.Time) ([]posthouse.Recipient, []posthouse.Problem, error) {

@@ -14,6 +14,7 @@ func digests() []Sentence {
 		{"there is no digest %.80q", "没有汇总 {1}"},
 		{"there is no collection %.80q", "没有这次汇总 {1}"},
 		{"the digest %s gathers it with others", "汇总 {1} 正在收集，到时合成一条发送"},
+		{"the digest %s gathers it with others, and could not make their text: %s", "汇总 {1} 正在收集，但正文无法生成：{2!}"},
 		{"it leaves with the delivery %s, which the digest %s has made of it and others", "已与其他消息合成投递 {1}（汇总 {2}），随它一起发送"},
 		{"it shares what becomes of the delivery %s, which the digest %s has made of it and others: decide of that one", "它与投递 {1}（汇总 {2}）结果相同：请对那条投递做确认"},
 		{"its digest does not say now when it leaves", "暂时读不到它的汇总何时发送"},

@@ -24,6 +24,10 @@ type collection struct {
 	Mixed bool `json:"mixed,omitempty"`
 	// Closed is set once it takes no more members.
 	Closed bool `json:"closed,omitempty"`
+	// Most is how many messages its next text has at the most, where the provider has refused a longer one. 0 is as many as there are.
+	Most int `json:"most,omitempty"`
+
+	failures int // how often its moment came in vain, in a row
 }
 
 func read(p work.Plan) (collection, error) {
@@ -32,7 +36,7 @@ func read(p work.Plan) (collection, error) {
 		return c, fmt.Errorf("the collection %s cannot be read: %w", p.ID, err)
 	}
 	c.ID, c.Tenant, c.Version, c.Error = p.ID, p.Tenant, p.Version, p.Error
-	c.LeavesAt, c.CreatedAt, c.UpdatedAt = p.NextAt, p.CreatedAt, p.UpdatedAt
+	c.LeavesAt, c.CreatedAt, c.UpdatedAt, c.failures = p.NextAt, p.CreatedAt, p.UpdatedAt, p.Failures
 	return c, nil
 }
 
@@ -51,7 +55,7 @@ func (c *collection) plan() (work.Plan, error) {
 	}
 	return work.Plan{
 		Tenant: c.Tenant, Type: work.PlanCollection, ID: c.ID, Kind: c.Kind, State: string(c.State), Doc: doc,
-		Version: c.Version, NextAt: c.LeavesAt, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, Frees: frees,
+		Version: c.Version, NextAt: c.LeavesAt, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, Frees: frees, Failures: c.failures, Error: c.Error,
 	}, err
 }
 
@@ -82,13 +86,16 @@ func (c *collection) add(m *posthouse.Message, d *posthouse.Delivery, now time.T
 // end is a collection of which nothing leaves.
 func (c *collection) end(state posthouse.CollectionState) {
 	c.State, c.LeavesAt, c.Closed = state, time.Time{}, true
+	c.failures, c.Error = 0, ""
 }
 
 // hear writes down what became of deliveries, and says which others share that, or are not to start any more. changed is false where nothing
 // is new.
 func (c *collection) hear(after []posthouse.Delivery, now time.Time) (w work.Withdrawal, changed bool) {
 	for i := range after {
-		if d := &after[i]; d.ID == c.Delivery && seen(d.State) != c.Outcome {
+		if d := &after[i]; d.ID == c.Delivery && c.shorten(d, now) {
+			changed = true
+		} else if d.ID == c.Delivery && seen(d.State) != c.Outcome {
 			c.Outcome, changed = seen(d.State), true
 			if c.State = posthouse.CollectionLeaving; !d.State.Open() {
 				c.State = posthouse.CollectionSettled
@@ -121,6 +128,18 @@ func (c *collection) hear(after []posthouse.Delivery, now time.Time) (w work.Wit
 		c.State, c.Delivery, c.Outcome, c.LeavesAt, c.Closed = posthouse.CollectionWaiting, "", "", now, true
 	}
 	return w, changed
+}
+
+// shorten has a collection leave as two where the provider refuses what its text says, and reports whether that is so: each of its messages was
+// accepted for itself. What the first attempt refused has not arrived.
+func (c *collection) shorten(lead *posthouse.Delivery, now time.Time) bool {
+	n := len(c.live())
+	if lead.State != posthouse.Failed || lead.Reason != string(posthouse.ClassContent) || lead.Attempts != 1 || lead.ClaimLosses > 0 || n < 2 {
+		return false
+	}
+	c.again(now)
+	c.State, c.Delivery, c.Outcome, c.Most = posthouse.CollectionWaiting, "", "", n/2
+	return true
 }
 
 // seen is a state as a collection knows it: who holds a delivery is not told to it.

@@ -25,6 +25,12 @@ type Plans interface {
 	Collection(ctx context.Context, now time.Time, tenant, id string, decide func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error)) (work.Plan, error)
 }
 
+// Trial tries texts before they leave.
+type Trial interface {
+	// Refused is why a message would not be accepted now, or not be taken by its provider; nil where nothing is known against it.
+	Refused(ctx context.Context, tenant string, d posthouse.Draft) (why, err error)
+}
+
 // Composer says by what deliveries are gathered, and makes the one delivery of a collection whose moment has come. All fields but those that
 // name a default are required.
 type Composer struct {
@@ -33,6 +39,8 @@ type Composer struct {
 	Plans    Plans
 	// Zone is where the clock of a cron stands that names none. Defaults to UTC.
 	Zone *time.Location
+	// Trial tries texts, so that one which is too long leaves as several. Defaults to none: each is taken.
+	Trial Trial
 	// NewID makes the ids of messages and collections. Defaults to posthouse.NewID.
 	NewID func() string
 }
@@ -83,7 +91,7 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 		next, err := c.plan()
 		return nil, next, err
 	case len(there) == 1 && !c.Follows.Always:
-		return nil, p, r.alone(ctx, p)
+		return nil, p, r.alone(ctx, p, &c, there)
 	}
 	found, err := r.Messages.MessagesOf(ctx, p.Tenant, there)
 	if err != nil {
@@ -92,6 +100,17 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 	messages := make([]posthouse.Message, len(there))
 	for i := range there {
 		messages[i] = found[there[i].Message]
+	}
+	n, why, err := r.fitting(ctx, &c, messages)
+	switch {
+	case err != nil:
+		return nil, p, err
+	case why != nil:
+		return nil, p, r.giveUp(ctx, p, &c, why)
+	case n == 0 || n == 1 && !c.Follows.Always:
+		return nil, p, r.alone(ctx, p, &c, there[:1])
+	case n < len(there):
+		return nil, p, r.cut(ctx, p, &c, there[:n], messages)
 	}
 	d, err := c.draft(r.newID(), messages)
 	if err != nil {
@@ -125,21 +144,44 @@ func (r *Composer) waiting(ctx context.Context, c *collection) (there []posthous
 	return there, nil
 }
 
-// alone lets the one member of a collection go by itself.
-func (r *Composer) alone(ctx context.Context, p work.Plan) error {
-	_, err := r.Plans.Collection(ctx, time.Now(), p.Tenant, p.ID, func(now work.Plan, _ time.Time) (work.Plan, work.Withdrawal, bool, error) {
-		c, err := read(now)
-		if err != nil || now.Version != p.Version {
-			return now, work.Withdrawal{}, false, err
+// alone lets members of a collection go by themselves.
+func (r *Composer) alone(ctx context.Context, p work.Plan, of *collection, list []posthouse.Delivery) error {
+	return r.amend(ctx, p, of, "a member of the collection goes by itself: look again", func(c *collection, now time.Time) (work.Withdrawal, error) {
+		if c.again(now); len(list) == len(c.live()) {
+			c.end(posthouse.CollectionAlone)
 		}
-		c.end(posthouse.CollectionAlone)
+		return work.Withdrawal{IDs: idsOf(list), Alone: true}, nil
+	})
+}
+
+// amend changes a collection, as it was read, over the version of its plan. What follows is asked anew: without an error of its own it is one of
+// code conflict.
+func (r *Composer) amend(ctx context.Context, p work.Plan, of *collection, done string, change func(c *collection, now time.Time) (work.Withdrawal, error)) error {
+	_, err := r.Plans.Collection(ctx, time.Now(), p.Tenant, p.ID, func(stored work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		if stored.Version != p.Version {
+			return stored, work.Withdrawal{}, false, nil
+		}
+		c := *of
+		c.Members = slices.Clone(of.Members)
+		w, err := change(&c, now)
+		if err != nil {
+			return stored, w, false, err
+		}
 		next, err := c.plan()
-		return next, work.Withdrawal{IDs: c.live(), Alone: true}, true, err
+		return next, w, true, err
 	})
 	if err != nil {
 		return err
 	}
-	return posthouse.Errorf(posthouse.CodeConflict, "the one member of the collection goes by itself: look again")
+	return posthouse.Errorf(posthouse.CodeConflict, "%s", done)
+}
+
+func idsOf(list []posthouse.Delivery) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids
 }
 
 func (r *Composer) newID() string {
@@ -155,7 +197,12 @@ func (c *collection) draft(id string, messages []posthouse.Message) (posthouse.D
 	if err != nil {
 		return posthouse.Draft{}, err
 	}
-	d := posthouse.Draft{
+	return c.draftOf(id, list, messages)
+}
+
+// draftOf is draft with a list that is made already.
+func (c *collection) draftOf(id, list string, messages []posthouse.Message) (d posthouse.Draft, err error) {
+	d = posthouse.Draft{
 		ID: id, Channel: c.Channel, To: []posthouse.Recipient{c.To}, Kind: c.Kind, Collection: c.ID, Priority: posthouse.Low, Source: messages[0].Source,
 	}
 	for i := range messages {

@@ -1,9 +1,11 @@
 package digest_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,13 +131,13 @@ func (w *world) compose() {
 }
 
 // result is what becomes of an attempt of the collection's delivery.
-func (w *world) result(to posthouse.State) {
+func (w *world) result(to posthouse.State, reason posthouse.Class) {
 	d, there := w.rows[w.lead]
 	if !there || !d.State.Open() {
 		return
 	}
 	after := d
-	after.State, after.Attempts = to, d.Attempts+1
+	after.State, after.Attempts, after.Reason = to, d.Attempts+1, string(reason)
 	w.apply(work.Change{Before: d, After: after})
 }
 
@@ -162,9 +164,9 @@ func TestNoMemberIsDropped(t *testing.T) {
 			case 4, 5:
 				w.compose()
 			case 6:
-				w.result([]posthouse.State{posthouse.Unknown, posthouse.Pending}[r.IntN(2)])
+				w.result([]posthouse.State{posthouse.Unknown, posthouse.Pending}[r.IntN(2)], "")
 			case 7:
-				w.result([]posthouse.State{posthouse.Sent, posthouse.Failed, posthouse.Suppressed, posthouse.Cancelled, posthouse.Expired}[r.IntN(5)])
+				w.result([]posthouse.State{posthouse.Sent, posthouse.Failed, posthouse.Suppressed, posthouse.Cancelled, posthouse.Expired}[r.IntN(5)], []posthouse.Class{posthouse.ClassContent, posthouse.ClassRecipient}[r.IntN(2)])
 			}
 			w.holds(fmt.Sprintf("seed %d", seed))
 		}
@@ -255,5 +257,62 @@ func TestOddDigestsAreNamed(t *testing.T) {
 		if digest.Check(&d, &p); len(p.List) != 1 || p.List[0].Path != path {
 			t.Errorf("%+v: %v, want one problem of %s", d, p.List, path)
 		}
+	}
+}
+
+// desk is the store of one collection, and a trial that refuses all texts.
+type desk struct {
+	*world
+	shared []work.Change
+}
+
+func (k *desk) Delivery(_ context.Context, _, id string) (posthouse.Delivery, error) {
+	return k.rows[id], nil
+}
+
+func (k *desk) MessagesOf(_ context.Context, _ string, list []posthouse.Delivery) (map[string]posthouse.Message, error) {
+	out := map[string]posthouse.Message{}
+	for _, d := range list {
+		out[d.Message] = posthouse.Message{ID: d.Message, Kind: "disk", Content: posthouse.Content{Text: "x"}}
+	}
+	return out, nil
+}
+
+func (k *desk) Refused(context.Context, string, posthouse.Draft) (why, err error) {
+	return posthouse.Errorf(posthouse.CodeInvalid, "the template is disabled"), nil
+}
+
+func (k *desk) Collection(_ context.Context, now time.Time, _, _ string, decide func(work.Plan, time.Time) (work.Plan, work.Withdrawal, bool, error)) (work.Plan, error) {
+	next, w, _, err := decide(k.plan, now)
+	k.must(err)
+	k.plan = next
+	for _, id := range w.IDs {
+		if c, ok := (digest.Law{}).Withdrawn(work.PlanCollection, k.rows[id], w, now); ok {
+			k.shared = append(k.shared, c)
+		}
+	}
+	return next, nil
+}
+
+// What no text can be made of does not wait for ever: after a day it has failed, and its members with it.
+func TestACollectionThatCannotBeToldFails(t *testing.T) {
+	t.Parallel()
+	k := &desk{world: &world{t: t, now: began, rows: map[string]posthouse.Delivery{}}}
+	k.join()
+	k.join()
+	c := &digest.Composer{Messages: k, Plans: k, Trial: k}
+	if _, _, err := c.Compose(t.Context(), k.plan, began); posthouse.CodeOf(err) != posthouse.CodeInvalid || len(k.shared) > 0 {
+		t.Fatalf("at first: %v, %+v, want it to be tried again", err, k.shared)
+	}
+	k.plan.Failures = 150
+	if _, _, err := c.Compose(t.Context(), k.plan, began); posthouse.CodeOf(err) != posthouse.CodeConflict {
+		t.Fatalf("after a day: %v", err)
+	}
+	got := k.collection()
+	if got.State != posthouse.CollectionSettled || got.Outcome != posthouse.Failed || !got.LeavesAt.IsZero() || !strings.Contains(got.Error, "disabled") {
+		t.Errorf("after a day it is %+v", got)
+	}
+	if len(k.shared) != 2 || k.shared[1].After.State != posthouse.Failed || !strings.Contains(k.shared[1].After.Error, "disabled") {
+		t.Errorf("its members: %+v, want both failed with the reason", k.shared)
 	}
 }

@@ -92,6 +92,8 @@ func (Law) Withdrawn(_ work.PlanType, d posthouse.Delivery, by work.Withdrawal, 
 		return state.Shared(d, *by.As)
 	case by.Alone:
 		return state.Alone(d, now)
+	case by.Into != nil:
+		return state.Regathered(d, by.Into.ID)
 	}
 	return state.Withdrawn(d, by.Reason)
 }

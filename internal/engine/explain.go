@@ -198,6 +198,8 @@ func (ex *Explainer) gathered(ctx context.Context, d *posthouse.Delivery) Wait {
 	switch {
 	case err != nil:
 		return Wait{Cause: "digest", Detail: "its digest does not say now when it leaves"}
+	case c.State == posthouse.CollectionWaiting && c.Error != "":
+		return Wait{Cause: "digest", Detail: fmt.Sprintf("the digest %s gathers it with others, and could not make their text: %s", c.Digest, c.Error), Until: c.LeavesAt}
 	case c.State == posthouse.CollectionWaiting:
 		return Wait{Cause: "digest", Detail: fmt.Sprintf("the digest %s gathers it with others", c.Digest), Until: c.LeavesAt}
 	case d.State == posthouse.Unknown:

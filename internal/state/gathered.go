@@ -53,6 +53,18 @@ func Shared(d, lead posthouse.Delivery) (work.Change, bool) {
 	return step.change, true
 }
 
+// Regathered puts a member of a collection into another one (T32).
+func Regathered(d posthouse.Delivery, into string) (work.Change, bool) {
+	if d.State != posthouse.Pending || !d.Gathered {
+		return work.Change{}, false
+	}
+	step := begin(d)
+	e := step.to(posthouse.EventGather, posthouse.Pending, ReasonDigest)
+	step.change.After.Collection = into
+	e.Owner, e.Due = work.CollectionOwner+into, d.DueAt
+	return step.change, true
+}
+
 // Alone lets a member of a collection go by itself (T32).
 func Alone(d posthouse.Delivery, now time.Time) (work.Change, bool) {
 	if d.State != posthouse.Pending || !d.Gathered {

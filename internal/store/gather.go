@@ -102,6 +102,25 @@ func (t accepting) gather(now int64, subs []*work.Submission, outcomes []work.Ou
 	return nil
 }
 
+// regather writes a new collection, which takes over deliveries of another one. All of them must have been free to go.
+func (t settling) regather(now int64, from *work.Plan, w work.Withdrawal, free int) error {
+	if free != len(w.IDs) {
+		return posthouse.Errorf(posthouse.CodeConflict, "a member of the %s %q has left it meanwhile: read it again", from.Type, from.ID)
+	}
+	for part := range sqldb.Parts(w.IDs, sqldb.BulkStep) {
+		clause, args := t.Among("id", part)
+		if _, err := t.Exec("UPDATE posthouse_queue SET notification = ? WHERE "+clause+" AND tenant = ? AND notification = ?",
+			slices.Concat([]any{w.Into.ID}, args, []any{from.Tenant, from.ID})...); err != nil {
+			return err
+		}
+	}
+	written, err := accepting{t.tx}.writePlan(now, w.Into)
+	if err == nil && !written {
+		err = sqldb.ErrStale
+	}
+	return err
+}
+
 func gatherRow(k onceKey, id string, now int64) []any {
 	return []any{k.tenant, k.scope, k.key, id, now, now + heldLong.Microseconds()}
 }

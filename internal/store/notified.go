@@ -123,6 +123,11 @@ func (t settling) writeNotification(now int64, p work.Plan, withdraw work.Withdr
 		if err := t.applyAlone(now, changes, nil); err != nil {
 			return err
 		}
+		if withdraw.Into != nil {
+			if err := t.regather(now, &p, withdraw, len(changes)); err != nil {
+				return err
+			}
+		}
 		for i := range changes {
 			after = append(after, changes[i].After)
 		}

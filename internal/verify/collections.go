@@ -46,6 +46,9 @@ func (c *checker) noteGathered(list []history) {
 				g.starts = append(g.starts, begun{at: e.At})
 			case posthouse.EventGather:
 				g.alone = e.To == posthouse.Pending && e.Reason != reasonGathered
+				if into, moved := strings.CutPrefix(e.Owner, collectionOwner); moved { // it was cut from the one that gathered it
+					id = into
+				}
 			}
 		}
 		last := &h.events[len(h.events)-1]
@@ -129,7 +132,7 @@ func (c *checker) judgeMember(one *posthouse.Collection, g, lead *gatheredOf, le
 		c.fail(gathered, one.ID, g.show(), "%s is in its text, and started by itself", g.id)
 		return false
 	}
-	want := posthouse.Pending
+	want := cmp.Or(one.Outcome, posthouse.Pending)     // without a delivery: its text could not be made
 	if g.alone || g.held || lead != nil && lead.held { // a restore tells no collection
 		return true
 	}

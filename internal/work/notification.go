@@ -24,6 +24,8 @@ type Withdrawal struct {
 	As *posthouse.Delivery
 	// Alone lets them leave their collection, by themselves.
 	Alone bool
+	// Into is a new collection that takes them over, all or none. Nil for none.
+	Into *Plan
 }
 
 // Gathering decides of collections, as pure functions. The store asks it within the transaction that accepts what they gather.
