@@ -16,9 +16,10 @@ import (
 
 // book is a chain in memory over messages in memory.
 type book struct {
-	whole []work.Whole
-	keys  []work.Key
-	links []work.Checkpoint
+	whole     []work.Whole
+	keys      []work.Key
+	links     []work.Checkpoint
+	meanwhile func() // is done once, when all links were read
 }
 
 func (b *book) KeysWithin(_ context.Context, after, last string) ([]work.Key, error) {
@@ -57,7 +58,13 @@ func (b *book) AddCheckpoint(_ context.Context, _ time.Time, c work.Checkpoint, 
 }
 
 func (b *book) Checkpoints(_ context.Context, after int64) ([]work.Checkpoint, error) {
-	return slices.Clone(b.links[min(int(after), len(b.links)):]), nil
+	list := slices.Clone(b.links[min(int(after), len(b.links)):])
+	if len(list) == 0 && b.meanwhile != nil {
+		do := b.meanwhile
+		b.meanwhile = nil
+		do()
+	}
+	return list, nil
 }
 
 var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
@@ -123,6 +130,19 @@ func TestWhatIsSealedAnewTakesTheOlderBodiesAway(t *testing.T) {
 	}
 	if links := len(b.links); links < 16 {
 		t.Errorf("there are %d links", links)
+	}
+}
+
+// A server goes on sealing while its chain is read: what its next pass takes away is not gone.
+func TestAChainIsWholeWhileItIsSealed(t *testing.T) {
+	t.Parallel()
+	b := week()
+	b.seal(t, -1, noon.Add(5*time.Minute))
+	later := noon.Add(2 * time.Hour)
+	links := len(b.links)
+	b.meanwhile = func() { b.seal(t, -1, later) }
+	if found := b.check(t, later, ""); len(found) != 0 || len(b.links) == links {
+		t.Errorf("%d links became %d: %v", links, len(b.links), found)
 	}
 }
 

@@ -30,8 +30,8 @@ func Head(c work.Checkpoint) string { return fmt.Sprintf("%d:%s", c.Seq, c.Hash)
 // Check compares the chain with itself and with what is stored, and tells each of its findings. head is a link that was kept
 // elsewhere and must be in it, empty for none. It reports how many links there are.
 func Check(ctx context.Context, links Links, now time.Time, head string, each func(Finding) error) (int, error) {
-	frame, err := readFrame(ctx, links, each)
-	if err != nil {
+	frame := &frame{heads: map[string]bool{}, keep: -1}
+	if err := frame.read(ctx, links, each); err != nil {
 		return 0, err
 	}
 	if head != "" && !frame.heads[head] {
@@ -39,25 +39,34 @@ func Check(ctx context.Context, links Links, now time.Time, head string, each fu
 			return 0, err
 		}
 	}
-	err = visit(ctx, links, func(c *work.Checkpoint) error {
+	var empty []work.Checkpoint
+	err := visit(ctx, links, 0, func(c *work.Checkpoint) error {
 		if c.Body == "" {
-			return frame.judgeEmpty(c, now, each)
+			empty = append(empty, *c)
+			return nil
 		}
 		return frame.judgeBody(ctx, links, c, now, each)
 	})
+	if err == nil { // a server goes on: its next pass may have emptied what the frame knows nothing of yet
+		err = frame.read(ctx, links, each)
+	}
+	for i := 0; i < len(empty) && err == nil; i++ {
+		err = frame.judgeEmpty(&empty[i], now, each)
+	}
 	return len(frame.heads), err
 }
 
 // frame is what the whole chain says.
 type frame struct {
+	last  work.Checkpoint // as far as it was read
 	heads map[string]bool
 	high  [len(passes)]string // how far each pass has come
 	keep  time.Duration       // the shortest there was; negative for never deleting
 }
 
-// visit goes through all links.
-func visit(ctx context.Context, links Links, each func(c *work.Checkpoint) error) error {
-	for after := int64(0); ; {
+// visit goes through the links that follow one.
+func visit(ctx context.Context, links Links, after int64, each func(c *work.Checkpoint) error) error {
+	for {
 		list, err := links.Checkpoints(ctx, after)
 		if err != nil || len(list) == 0 {
 			return err
@@ -71,16 +80,14 @@ func visit(ctx context.Context, links Links, each func(c *work.Checkpoint) error
 	}
 }
 
-// readFrame goes through the links and compares each with the one before.
-func readFrame(ctx context.Context, links Links, each func(Finding) error) (*frame, error) {
-	f := &frame{heads: map[string]bool{}, keep: -1}
-	var last work.Checkpoint
-	err := visit(ctx, links, func(c *work.Checkpoint) error {
+// read goes through the links that came since, and compares each with the one before.
+func (f *frame) read(ctx context.Context, links Links, each func(Finding) error) error {
+	return visit(ctx, links, f.last.Seq, func(c *work.Checkpoint) error {
 		what := ""
 		switch {
-		case c.Seq != last.Seq+1:
-			what = fmt.Sprintf("it follows link %d: those between are gone", last.Seq)
-		case c.Prev != last.Hash:
+		case c.Seq != f.last.Seq+1:
+			what = fmt.Sprintf("it follows link %d: those between are gone", f.last.Seq)
+		case c.Prev != f.last.Hash:
 			what = "it does not follow the link before"
 		case c.Hash != linkHash(c) || c.Pass < 0 || c.Pass >= len(passes):
 			what = "it is not what it was"
@@ -93,10 +100,9 @@ func readFrame(ctx context.Context, links Links, each func(Finding) error) (*fra
 			f.keep = c.Keep
 		}
 		f.heads[Head(*c)] = true
-		last = *c
+		f.last = *c
 		return each(Finding{fmt.Sprintf("link %d", c.Seq), what})
 	})
-	return f, err
 }
 
 // judgeEmpty holds that a body is gone for one of its reasons alone.
