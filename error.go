@@ -46,6 +46,8 @@ type Error struct {
 	// Bound is the part of a quota that is used up, of CodeQuota. Wait is how long until it is worth another try.
 	Bound *Bound
 	Wait  time.Duration
+	// Place is where the request can be made instead, of CodeUnavailable at a place that is passive.
+	Place *Place
 }
 
 // Error says the message and each problem.

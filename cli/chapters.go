@@ -18,7 +18,7 @@ func chapters() []chapter {
 		{"setup", "What is set up:", "channel preset front template route digest user roster agent subscription"},
 		{"flow", "Workflows, jobs, and the outbox:", "task workflow job outbox"},
 		{"access", "Keys, people and tenants:", "key people tenant audit"},
-		{"database", "The database, and what it proves:", "migrate backup restore import archive events chain verify"},
+		{"database", "The database, and what it proves:", "migrate place backup restore import archive events chain verify"},
 		{"shell", "Help, and your shell:", "help completion man"},
 	}
 }
@@ -49,6 +49,7 @@ func examples() map[string]string {
 		"migrate":      "migrate --dsn postgres://localhost/posthouse\nmigrate status",
 		"outbox":       "outbox list",
 		"people":       "people add zhang.san --title 张三 --role default=operator\npeople link zhang.san",
+		"place":        "place\nplace switch b --dsn postgres://localhost/posthouse",
 		"preset":       "preset list\npreset show telegram\nchannel set alerts --preset telegram --secret token=@token.txt",
 		"processes":    "processes",
 		"remind":       "remind add --channel console --to u1 --text 'Hello' --every 15m --max 4\nremind list",

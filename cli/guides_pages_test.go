@@ -48,6 +48,7 @@ const (
 	needsOpenSSL = "wants jq and openssl: TestAProofSaysWhatBecameOfAMessage runs the same commands"
 	isTheDemo    = "runs until it is ended: theDemo runs it once and compares what it prints"
 	needsTwo     = "wants two database servers: torture/failover promotes one of them"
+	needsPlaces  = "wants two places: torture/failover hands over from one to the other"
 )
 
 var ofMail = map[string]string{"name: mail": isAForm, "callback_url:": isAPart, `{"channel": "mail"`: isAForm}
@@ -57,6 +58,7 @@ var ofMailIn = map[string]string{"posthouse serve --front-hosts": needsAnEnd, "p
 // A database server is lost in torture/failover.
 var ofFailover = map[string]string{
 	"[mariadb]": needsTwo, "CHANGE MASTER": needsTwo, "STOP SLAVE IO_THREAD": needsTwo, "SELECT MASTER_GTID_WAIT": needsTwo, "export POSTHOUSE_DSN": needsTwo, "ALTER SYSTEM": needsTwo, "posthouse doctor": needsTwo, "SELECT pg_": needsTwo, "posthouse migrate new-epoch": needsTwo,
+	"dsn: postgres": needsPlaces, `{"status": 503`: needsPlaces, "posthouse place": needsPlaces, "pg_ctl stop": needsPlaces,
 }
 
 var ofChannels = map[string]string{`{"title":`: isSentThere, `{"type": "message"`: isSentThere, "rate:": isAPart, `{"type": "template"`: "a content: TestAButtonOfACardAcknowledges sends such a card",

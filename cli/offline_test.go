@@ -55,7 +55,7 @@ func TestAMistypedDSNMakesNothing(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"serve", "--addr", "127.0.0.1:0"}, {"migrate"}, {"migrate", "status"}, {"migrate", "new-epoch", "--yes"}, {"migrate", "down", "--yes"},
-		{"migrate", "views", "--none"}, {"doctor"}, {"events"}, {"verify"}, {"import", "lksms", "--from", "postgres://127.0.0.1:1/x"},
+		{"migrate", "views", "--none"}, {"doctor"}, {"place"}, {"place", "switch", "b"}, {"events"}, {"verify"}, {"import", "lksms", "--from", "postgres://127.0.0.1:1/x"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()

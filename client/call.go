@@ -102,10 +102,10 @@ func wait(ctx context.Context, d time.Duration) error {
 }
 
 // passing reports whether an error may be gone at the next try: the network's, and the codes
-// that say so.
+// that say so. Where another place is named, this one would be asked in vain.
 func passing(err error) bool {
 	var answered *posthouse.Error
-	return !errors.As(err, &answered) || answered.Code == posthouse.CodeUnavailable || answered.Code == posthouse.CodeQuota || answered.Code == posthouse.CodeOutcomeUnknown
+	return !errors.As(err, &answered) || answered.Code == posthouse.CodeUnavailable && answered.Place == nil || answered.Code == posthouse.CodeQuota || answered.Code == posthouse.CodeOutcomeUnknown
 }
 
 // once makes the call one time; after is the wait the server asked for.
@@ -196,9 +196,10 @@ func errorOf(a reply) error {
 		Detail   string              `json:"detail"`
 		Problems []posthouse.Problem `json:"problems"`
 		Bound    *posthouse.Bound    `json:"bound"`
+		Place    *posthouse.Place    `json:"place"`
 	}
 	if json.Unmarshal(a.body, &p) == nil && p.Code != "" {
-		return &posthouse.Error{Code: p.Code, Message: p.Detail, Problems: p.Problems, Bound: p.Bound, Wait: a.after()}
+		return &posthouse.Error{Code: p.Code, Message: p.Detail, Problems: p.Problems, Bound: p.Bound, Wait: a.after(), Place: p.Place}
 	}
 	code := posthouse.CodeInternal
 	switch a.status {

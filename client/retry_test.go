@@ -146,6 +146,17 @@ func TestACallerWhoLeavesIsNotKeptWaiting(t *testing.T) {
 	})
 }
 
+// Another place that is named has to be asked there.
+func TestACallForAnotherPlaceIsNotRepeatedHere(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []answer{{status: 503, body: `{"code":"unavailable","detail":"the place b holds the database now: try there","place":{"name":"b","url":"https://b.example"}}`, after: "1"}}}
+	_, err := s.client(t).Keys.List(t.Context())
+	var said *posthouse.Error
+	if !errors.As(err, &said) || said.Place == nil || *said.Place != (posthouse.Place{Name: "b", URL: "https://b.example"}) || len(s.calls) != 1 {
+		t.Errorf("got %+v after %d calls", err, len(s.calls))
+	}
+}
+
 func TestErrorsHaveTheServersCodeAndProblems(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

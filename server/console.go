@@ -15,10 +15,14 @@ import (
 
 // openPeople makes the desk that lets people in, and at the first start the first person.
 func openPeople(ctx context.Context, s *Server) error {
-	s.people = people.NewDesk(people.Options{
+	desk := people.Options{
 		Persons: s.store.People, Guests: s.store.People, Links: s.store.People, Sessions: s.store.People, Codes: s.store.People, Sealer: s.keyring, RequireTOTP: s.o.RequireTOTP, Gate: s.gate, Book: bookOf(s), Log: s.o.Log,
-	})
-	if s.o.AnnounceLink == nil {
+	}
+	if s.passive() {
+		desk = s.visiting(desk)
+	}
+	s.people = people.NewDesk(desk)
+	if s.o.AnnounceLink == nil || s.passive() {
 		return nil
 	}
 	link, err := s.people.First(ctx)

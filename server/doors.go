@@ -26,6 +26,9 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if s.handler, err = s.apiHandler(); err != nil {
 		return err
 	}
+	if s.place != nil {
+		s.handler = s.place.refusing(s.handler) // for the pages of the console, which ask it
+	}
 	if o.SMS.on() {
 		if err := openSMS(s); err != nil {
 			return err
@@ -38,6 +41,12 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if err := openFronts(s); err != nil {
 		return err
 	}
+	if s.place != nil {
+		s.handler = s.place.refusing(s.handler)
+		if err := s.place.measure(o.Registry); err != nil {
+			return err
+		}
+	}
 	s.handler = web.Outermost(s.proxies.Forwarded(s.handler))
 	if !o.NoListen {
 		s.api = s.doors.open("", o.Addr, s.handler)
@@ -47,7 +56,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 		only.Handle("GET /metrics", metricsHandler(o))
 		s.scrapes = s.doors.open("the metrics: ", o.MetricsAddr, only)
 	}
-	if o.SMTP.Addr == "" {
+	if o.SMTP.Addr == "" || s.passive() { // senders of mail keep it until the door opens
 		return nil
 	}
 	return openMail(s)
@@ -60,6 +69,9 @@ func openSMS(s *Server) error {
 	door, err := s.smsHandler()
 	if err != nil {
 		return err
+	}
+	if s.place != nil {
+		door = s.place.refusing(door)
 	}
 	both := http.NewServeMux()
 	both.Handle("/", s.handler)

@@ -82,6 +82,12 @@ type Options struct {
 	// AcceptOlder is the time of a database that went back, as the refused start named it: the server starts on it without
 	// a new epoch, and sends again what was sent since. Defaults to none.
 	AcceptOlder time.Time
+	// Place is the name of the place that this server stands at, of several with a copy of the database each: it sends while that place
+	// holds the database, and is passive else. Defaults to none: there are no places.
+	Place string
+	// Places are the URLs of the servers of all places by name: callers of a passive one are told where to go, and two that both send
+	// find each other. Defaults to none.
+	Places map[string]string
 	// AfterPromotion is PromotionWait or PromotionNewEpoch: what becomes of a start, and of a process that works, when a standby of
 	// PostgreSQL was promoted that commits did not wait for. The latter holds what may have been sent and goes on; a process that
 	// works ends for it, with an error on Failed. Defaults to PromotionWait: for a person.

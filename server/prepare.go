@@ -127,7 +127,7 @@ func partition(ctx context.Context, st *store.Store, o *Options) error {
 
 // openTide refuses a database that went back since this process, or one before it in the same folder, saw it.
 func (s *Server) openTide(ctx context.Context) error {
-	s.tide = &tide{store: s.store.Tides, dir: s.o.StateDir, log: s.o.Log, hold: s.o.AfterPromotion == PromotionNewEpoch, newEpoch: s.newEpoch, beats: s.o.ReadDSN != ""}
+	s.tide = &tide{store: s.store.Tides, dir: s.o.StateDir, log: s.o.Log, hold: s.o.AfterPromotion == PromotionNewEpoch, newEpoch: s.newEpoch, beats: s.o.ReadDSN != "", handed: s.handedOver}
 	return s.tide.begin(ctx, s.o.AcceptOlder)
 }
 

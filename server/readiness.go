@@ -48,6 +48,7 @@ func (s *Server) readiness(ctx context.Context) (parts []Check, channels []posth
 	} else if s.store.DB.Full(time.Now()) {
 		checks[0].OK, checks[0].Detail = false, "the database has no room"
 	}
+	checks = append(checks, s.place.check()...)
 	if redis != nil {
 		checks = append(checks, <-redis)
 	}

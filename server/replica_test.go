@@ -131,6 +131,7 @@ func TestListsAreReadFromAReplica(t *testing.T) {
 
 	t.Run("a query that it cancels", func(t *testing.T) { cancelled(t, primary, standby) })
 	t.Run("what is none", func(t *testing.T) { refused(t, primary, standby) })
+	h.passive(standby, second)
 
 	h.must(standby.Kill())
 	third, _ := h.hands("third")
@@ -143,6 +144,22 @@ func TestListsAreReadFromAReplica(t *testing.T) {
 			t.Errorf("readiness: %+v, want it away and optional", c)
 		}
 	}
+}
+
+// passive starts a server on the standby: it shows what there is, and waits for a promotion.
+func (h *house) passive(standby *dbtest.Server, id string) {
+	h.Helper()
+	b := h.second("b", standby.DSN)
+	if ready, is := b.stance(); ready != http.StatusServiceUnavailable || is.Active || is.Holder != nil {
+		h.Errorf("a server on a standby: %d %+v", ready, is)
+	}
+	if m, err := b.api.Messages.Get(h.Context(), id); err != nil || m.ID != id {
+		h.Errorf("a look at a standby: %+v, %v", m, err)
+	}
+	if _, err := b.api.Messages.Send(h.Context(), posted); posthouse.CodeOf(err) != posthouse.CodeUnavailable || !strings.Contains(err.Error(), "not ready yet") {
+		h.Errorf("a message for a standby: %v", err)
+	}
+	h.must(b.stop(h.Context()))
 }
 
 // cancelled has the replica cancel a query, so that it can go on following. The primary answers it.

@@ -49,6 +49,9 @@ func (s *Server) reader() read.Reader {
 
 // bookOf is where all doors write who changed what.
 func bookOf(s *Server) web.Book {
+	if s.passive() {
+		return web.Book{Log: s.o.Log} // nothing changes at a passive place
+	}
 	return web.Book{Store: s.store.Audit, Keep: s.o.AuditKeep, Log: s.o.Log}
 }
 
@@ -83,7 +86,7 @@ func (s *Server) routesBy(from shown) []web.Route {
 			Overviewer:    read.Overviewer{Tallies: from.minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates, Fill: s.gauges(from.minutes)},
 			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
 			Operation: api.Operation{
-				Readiness: s.checks, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
+				Readiness: s.checks, Place: s.place.said, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
 				Version: s.o.Version, Database: s.store.DB.Database(), Zone: s.zone,
 			},
 		}),

@@ -52,6 +52,7 @@ type Server struct {
 	engine      *engine.Engine
 	tide        *tide
 	replica     *replica // that lists are read from; nil for none
+	place       *place   // nil where there are no places
 	keyring     *secret.Keyring
 	network     channel.Network
 	limiter     *limit.Leased
@@ -118,7 +119,7 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, name: nameHere(), began: time.Now(), failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openStore, s.openTide, func(ctx context.Context) error { return openReplica(ctx, s) }, s.openKeyring, s.prepareKey, s.openLimiter, s.openQuiet, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
+		s.checkOptions, s.openPlace, s.prepare, s.openLimiter, s.openQuiet, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
 		func(context.Context) error { return openDesk(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
@@ -126,6 +127,19 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	return s, nil
+}
+
+// prepare makes the database ready for work. A passive place only looks at it.
+func (s *Server) prepare(ctx context.Context) error {
+	if s.passive() {
+		return s.preparePassive(ctx)
+	}
+	for _, step := range []func(context.Context) error{s.openStore, s.openTide, s.takePlace, func(ctx context.Context) error { return openReplica(ctx, s) }, s.openKeyring, s.prepareKey} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkOptions refuses what cannot work before anything is opened.
@@ -154,8 +168,8 @@ func (s *Server) openEngine(context.Context) (err error) {
 	s.engine, err = engine.New(engine.Options{
 		Stores: storesOf(s), Owner: s.name, Rosters: s.store.Rosters, Roles: s.store.Users, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
-		Outgrown: s.outgrown,
-		Sealer:   s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
+		Outgrown: s.outgrown, Elsewhere: s.place.refusal(),
+		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow, Campaigns: s.scheduled, Epoch: func() int64 { return s.engine.Epoch() }}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router, work.PlanCollection: s.gatherer},
 		Routes:    s.router,
 		Gatherer:  s.gatherer,
@@ -296,6 +310,9 @@ func (s *Server) onceMore(ctx context.Context, tenant string, deliveries []strin
 
 // Start listens and begins to send.
 func (s *Server) Start(ctx context.Context) error {
+	if s.passive() {
+		return s.startPassive(ctx)
+	}
 	if findings, err := s.store.DB.Doctor(ctx); err == nil {
 		for _, f := range findings {
 			s.o.Log.Warn("unsafe database setting", "setting", f.Setting, "value", f.Value, "why", f.Why)
@@ -318,6 +335,10 @@ func (s *Server) Start(ctx context.Context) error {
 		s.done.Go(func() { s.replica.follow(following) })
 	}
 	s.done.Go(func() { s.store.DB.Watch(following) })
+	if s.place != nil {
+		s.done.Go(func() { s.watchPlace(following) })
+		s.done.Go(func() { s.watchPeers(following) })
+	}
 	s.done.Go(func() { heraldOf(s).Run(following) })
 	s.done.Go(func() { keeperOf(s).Run(following) })
 	s.done.Go(func() { s.quotas.Follow(following) })

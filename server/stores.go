@@ -105,7 +105,7 @@ func storesOf(s *Server) engine.Stores {
 	at.Queue = movingQueue{at.Queue, &s.tide.moved}
 	desk := movingDesk{at, &s.tide.moved}
 	return engine.Stores{
-		Intake: movingIntake{submissions{st.Submissions, st.Answers, st.Templates, st.Users}, s.tide}, Outbox: st.Outbox, Plans: st.Plans, Reminders: planned{st.Plans, st.Messages},
+		Intake: movingIntake{submissions{st.Submissions, st.Answers, st.Templates, st.Users}, s.tide, s.place}, Outbox: st.Outbox, Plans: st.Plans, Reminders: planned{st.Plans, st.Messages},
 		Contents: contents{st.Contents, st.Templates, st.Messages}, HandOuts: desk, Held: at, Words: at, Queue: at.Queue,
 		Receipts: st.Receipts, Gates: st.Gates, Depths: depths{st.Queue, st.Outbox, st.Plans}, Old: old{st.Upkeep, st.Logs, st.Contents, st.Campaigns}, Epochs: st.Epochs, Minutes: st.Minutes, Lines: st.Queue, Suppressed: st.Suppressions,
 	}

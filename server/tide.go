@@ -34,6 +34,8 @@ type tide struct {
 
 	// beats says that it is raised each second, whether or not anything was accepted: a replica is as of the last raise that it has.
 	beats bool
+	// handed reports whether a promotion follows a switch of places, so that nothing is missing.
+	handed func(*schema.WentBack) bool
 
 	moved    atomic.Bool      // something was accepted or started since the last raise
 	seen     schema.Watermark // of the goroutine that runs it
@@ -110,6 +112,9 @@ func (td *tide) begin(ctx context.Context, known time.Time) error {
 	}
 	td.seen = schema.Watermark{}
 	switch {
+	case td.handed != nil && td.handed(back):
+		td.log.Info("the place before this one ended its work before the database was promoted: nothing is missing")
+		err = td.store.PassWatermark(ctx, time.Now(), back.Seen)
 	case known.Equal(back.Found.At):
 		err = td.pass(ctx, back)
 	case td.hold && back.Promoted():
@@ -245,7 +250,8 @@ type (
 	}
 	movingIntake struct {
 		intake.Store
-		tide *tide
+		tide  *tide
+		place *place
 	}
 )
 
@@ -276,7 +282,7 @@ func (m movingIntake) AcceptAndStart(ctx context.Context, now time.Time, subs []
 	if err == nil {
 		m.tide.accepted.add(outcomes)
 	}
-	return outcomes, starts, err
+	return outcomes, starts, m.place.directed(err)
 }
 
 // recent are the last messages that a process has accepted.

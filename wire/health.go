@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/posthouse/posthouse"
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
 
 // Health says that the process lives.
 type Health struct {
@@ -22,6 +26,20 @@ type Setting struct {
 type Readiness struct {
 	Ready  bool    `json:"ready"`
 	Checks []Check `json:"checks"`
+	// Place is nil where the server has no place.
+	Place *PlaceStance `json:"place,omitempty" doc:"The place that the server stands at; missing where it has none."`
+}
+
+// PlaceStance says what a server does at its place, of several that an installation runs at.
+type PlaceStance struct {
+	Name string `json:"name"`
+	// Active says that the place sends. A passive one accepts nothing.
+	Active bool `json:"active" doc:"Whether the place sends. A passive one accepts nothing."`
+	// Epoch is the one that Holder holds the database in, and Since when it began.
+	Epoch int64     `json:"epoch,omitempty" doc:"The epoch of the database that the holder has."`
+	Since time.Time `json:"since,omitzero" doc:"When the holder began."`
+	// Holder is the place that sends, as this server's copy of the database says it.
+	Holder *posthouse.Place `json:"holder,omitempty" doc:"The place that sends, as this server's copy of the database says it."`
 }
 
 // Check is one part of readiness.

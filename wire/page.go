@@ -20,6 +20,8 @@ type Problem struct {
 	Problems []posthouse.Problem `json:"problems,omitempty" doc:"All that is wrong with the input, each with the path of its field."`
 	// Bound is the part of a quota that is used up, of the code quota.
 	Bound *posthouse.Bound `json:"bound,omitempty" doc:"The part of a quota that is used up, of the code quota."`
+	// Place is where the request can be made instead, at a place that is passive.
+	Place *posthouse.Place `json:"place,omitempty" doc:"Where the request can be made instead, at a place that is passive."`
 	// ID is the request's, in the header X-Request-Id and in the server's log too.
 	ID string `json:"id,omitempty" doc:"The id of the request, which the header X-Request-Id and the server's log have too."`
 }

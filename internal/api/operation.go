@@ -34,6 +34,9 @@ func (o operation) health(c *web.Call) (wire.Health, error) {
 
 func (o operation) ready(c *web.Call) (wire.Readiness, error) {
 	out := wire.Readiness{Ready: true, Checks: []wire.Check{}}
+	if o.Place != nil {
+		out.Place = o.Place()
+	}
 	if o.Readiness != nil {
 		out.Checks = append(out.Checks, o.Readiness(c.Context(), c.Key)...)
 	}
@@ -82,6 +85,8 @@ func (m *memo) get(ctx context.Context) []wire.Setting {
 type Operation struct {
 	// Readiness says what /readyz answers to somebody; to a stranger, whose key is empty, nothing of any tenant. Defaults to no checks.
 	Readiness func(ctx context.Context, who posthouse.Key) []wire.Check
+	// Place says which place the server stands at, and whether it sends. Defaults to none.
+	Place func() *wire.PlaceStance
 	// Unsafe names the database's unsafe settings for /healthz. Defaults to none.
 	Unsafe func(ctx context.Context) ([]wire.Setting, error)
 	// Metrics serves /metrics. Defaults to an empty page.

@@ -133,6 +133,14 @@ var serverSettings = []setting[Config]{{
 	help:  "start on a database that went back to this `TIME`, as the refused start named it, without a new epoch: for when nothing was sent since",
 	parse: func(c *Config, v string) error { return moment(&c.Server.AcceptOlder, v) },
 }, {
+	name:  "place",
+	help:  "the `NAME` of the place that this server stands at, of several with a copy of the database each: it sends while that place holds the database, and is passive else (default none)",
+	parse: func(c *Config, v string) error { return text(&c.Server.Place, v) },
+}, {
+	name:  "places",
+	help:  "the servers of all places, a `LIST` of NAME=URL such as a=https://a.posthouse.example: callers of a passive place are told where to go (default none)",
+	parse: func(c *Config, v string) error { return places(&c.Server.Places, v) },
+}, {
 	name: "after_promotion", def: server.PromotionWait,
 	help: "the `WAY` after a standby of PostgreSQL was promoted that commits did not wait for: wait or new-epoch, which holds what may have been sent and goes on by itself",
 	parse: func(c *Config, v string) error {

@@ -135,3 +135,6 @@ func (s *Server) Demote(primary *Server, name string) error {
 	}
 	return s.owner.own(signal)
 }
+
+// ShutDown ends the server in good order, as pg_ctl stop -m fast does: its standbys get the rest of its log first. Restart brings it back.
+func (s *Server) ShutDown() error { return s.shutDown() }

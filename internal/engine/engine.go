@@ -124,6 +124,8 @@ type Options struct {
 	Broken func(tenant, channel string) bool
 	// Outgrown says in what way the database was upgraded for newer programs than this one, and nothing where it was not. Defaults to never.
 	Outgrown func(ctx context.Context) (string, error)
+	// Elsewhere answers what is to be accepted while another place has to do so, with where that is. Defaults to never.
+	Elsewhere func() error
 	// Quotas bound how many deliveries may be open. Defaults to none.
 	Quotas intake.Quotas
 	// Media has the files that contents name by upload. Defaults to none.
@@ -198,6 +200,7 @@ func New(o Options) (*Engine, error) {
 	}
 	o.defaults()
 	e := &Engine{o: o, life: life.New()}
+	e.life.Elsewhere(o.Elsewhere)
 	e.shift = newShift(e.life)
 	m := metrics.New(o.Metrics)
 	e.takeIn(m)

@@ -46,8 +46,8 @@ func newAccepter(o *Options) *accepter {
 
 // submit waits until the submission is committed.
 func (a *accepter) submit(ctx context.Context, w *work.Submission) (work.Outcome, error) {
-	if a.life.Outdated() {
-		return work.Outcome{}, life.ErrOutdated
+	if err := a.life.Refusal(); err != nil {
+		return work.Outcome{}, err
 	}
 	s := &submission{work: w, result: make(chan submitted, 1)}
 	a.seen.Store(time.Now().UnixNano())

@@ -29,6 +29,8 @@ type Life struct {
 	epoch    atomic.Int64
 	stale    atomic.Bool
 	outdated atomic.Bool
+
+	elsewhere func() error // nil for never
 }
 
 // New makes a life that has begun.
@@ -90,6 +92,20 @@ func (l *Life) Outlive() bool { return !l.stale.Swap(true) }
 
 // Outdated reports whether the database was upgraded for newer programs: the process begins nothing and accepts nothing.
 func (l *Life) Outdated() bool { return l.outdated.Load() }
+
+// Elsewhere sets what says that another place has to do this process's work. It is called before anything begins.
+func (l *Life) Elsewhere(says func() error) { l.elsewhere = says }
+
+// Refusal is why nothing can be accepted now; nil where it can.
+func (l *Life) Refusal() error {
+	if l.Outdated() {
+		return ErrOutdated
+	}
+	if l.elsewhere == nil {
+		return nil
+	}
+	return l.elsewhere()
+}
 
 // Outdate notes that it was, and reports whether that is new.
 func (l *Life) Outdate() bool {

@@ -30,6 +30,9 @@ func (s Submissions) acceptBy(ctx context.Context, now time.Time, subs []*work.S
 	if s.db.Dialect.AtOnce && !slices.ContainsFunc(subs, intricate) {
 		change = s.changeAtOnce // the bundle is all there is to write
 	}
+	if s.place != "" {
+		change, fn = s.changeFirst, s.ofPlace(fn)
+	}
 	return change(ctx, now, "accept", fn)
 }
 
@@ -181,4 +184,14 @@ func acceptedOf(e *work.Entry) posthouse.Accepted {
 		r.Deliveries = append(r.Deliveries, posthouse.AcceptedDelivery{ID: d.ID, User: d.User, State: d.State, Reason: d.Reason})
 	}
 	return r
+}
+
+// ofPlace lets an accept look first whether its place still holds the database.
+func (s Submissions) ofPlace(fn func(t *tx) error) func(t *tx) error {
+	return func(t *tx) error {
+		if err := (accepting{t}).held(s.place); err != nil {
+			return err
+		}
+		return fn(t)
+	}
 }

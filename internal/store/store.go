@@ -36,6 +36,7 @@ type Store struct {
 	Logs        Logs
 	Imports     Imports
 	Epochs      Epochs
+	Places      Places
 	Upkeep      Upkeep
 	Chain       reading.Chain
 	Feed        Feed
@@ -77,6 +78,8 @@ type (
 	Imports struct{ *shared }
 	// Epochs counts how often the database was restored, promoted or cloned.
 	Epochs struct{ *shared }
+	// Places says which place may send, of several that each have a copy of the database.
+	Places struct{ *shared }
 	// Upkeep deletes what nobody needs any more.
 	Upkeep struct{ *shared }
 	// Feed is the order of what happened to deliveries, for who follows it.
@@ -106,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		DB: db, Schema: schema.Of(db),
 		Submissions: Submissions{s}, Queue: Queue{s}, Handouts: Handouts{s}, Reports: Reports{s}, Receipts: Receipts{s}, Messages: read.Messages, History: read.History,
 		Contents: Contents{s}, Plans: Plans{s}, Outbox: Outbox{s}, Answers: Answers{s}, Logs: Logs{s, read.Logs}, Imports: Imports{s},
-		Epochs: Epochs{s}, Upkeep: Upkeep{s}, Chain: read.Chain, Feed: Feed{s, read.Feed}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf), Families: campaigns.Of(db),
+		Epochs: Epochs{s}, Places: Places{s}, Upkeep: Upkeep{s}, Chain: read.Chain, Feed: Feed{s, read.Feed}, Tenants: Tenants{s}, Tides: schema.TidesOf(db), Texts: lksms.TextsOf(db), Registry: registry.Of(db, openOf), Families: campaigns.Of(db),
 	}, nil
 }
 
@@ -129,6 +132,7 @@ type shared struct {
 	history   reading.History
 	notified  work.Notified  // nil where no routes are known
 	gathering work.Gathering // nil where no digests are known
+	place     string         // of this process, empty where there are no places
 }
 
 // tx is a transaction that may change deliveries. The types over it hold the statements of one subject each.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -73,7 +74,7 @@ func problemOf(ctx context.Context, err error) (p wire.Problem, after int) {
 	case errors.As(err, &f):
 		p, after = wire.Problem{Status: f.status, Code: f.err.Code, Detail: f.err.Message, Problems: f.err.Problems}, f.after
 	case errors.As(err, &coded) && coded.Code != posthouse.CodeInternal:
-		p, after = wire.Problem{Status: statuses[coded.Code], Code: coded.Code, Detail: coded.Message, Problems: coded.Problems, Bound: coded.Bound}, retryAfter[coded.Code]
+		p, after = wire.Problem{Status: statuses[coded.Code], Code: coded.Code, Detail: coded.Message, Problems: coded.Problems, Bound: coded.Bound, Place: coded.Place}, retryAfter[coded.Code]
 		after = max(after, int((coded.Wait+time.Second-1)/time.Second))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		p, after = wire.Problem{Status: http.StatusServiceUnavailable, Code: posthouse.CodeUnavailable, Detail: "the request ended before it was done"}, 1
@@ -93,10 +94,10 @@ type Told struct {
 	Problems []posthouse.Problem
 }
 
-// isNoted reports whether an error needs no line of the door.
+// isNoted reports whether an error needs no line of the door. That another place has to be asked is said once, by the server.
 func isNoted(err error) bool {
 	var f *Fault
-	return errors.As(err, &f) && f.noted
+	return errors.As(err, &f) && f.noted || errors.Is(err, work.ErrElsewhere)
 }
 
 // Tell turns an error into what its caller learns. What has no code is ours: log logs it under the id that

@@ -170,3 +170,14 @@ func causeOf(err error) string {
 	}
 	return err.Error()
 }
+
+// Refuse answers a request with an error before any route has it.
+func Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, after := problemOf(r.Context(), err)
+		if after > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(after))
+		}
+		_ = send(w, p.Status, problemAnswer(p)) // a caller that has left is no error of ours
+	})).ServeHTTP(w, r)
+}

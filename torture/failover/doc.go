@@ -1,5 +1,5 @@
-// Package failover holds the tests that promote a standby of PostgreSQL or a replica of MariaDB under load, and that move the writer of
-// a Galera cluster (HA of docs/reliability.md): the primary is killed, frozen, or cut off while a server still works on it.
+// Package failover holds the tests that promote a standby of PostgreSQL or a replica of MariaDB under load, that move the writer of
+// a Galera cluster, and that hand over between two places (HA of docs/reliability.md): the primary is killed, frozen, or cut off while a server still works on it.
 //
 // The database's servers, two servers of ours and the callers run beside each other. Each of ours reaches the database by a link of
 // its own, so that one can be left with the former primary. What a run shows is judged by package verify.

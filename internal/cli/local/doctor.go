@@ -53,7 +53,7 @@ func doctorCommand(sh *shell.Shell) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "look at all of an SQLite file's structure, however long it takes")
-	config.AddFlags(cmd.Flags(), "dsn", "read_dsn", "read_max_lag", "redis", "time_zone", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
+	config.AddFlags(cmd.Flags(), "dsn", "place", "read_dsn", "read_max_lag", "redis", "time_zone", "keyring_file", "allow_networks", "allow_private", "log_level", "log_format")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	if path, missing := sqldb.MissingFile(c.Server.DSN); missing {
 		return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it, with --create where it is not the default one"}}
 	}
-	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log, ReadOnly: true})
+	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log, ReadOnly: true, Standby: c.Server.Place != ""})
 	if err != nil {
 		return []finding{{"database", false, err.Error()}}
 	}
@@ -111,6 +111,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	ring, keyring := examineKeyring(c)
 	out = append(out, keyring)
 	if whole {
+		out = append(out, examinePlace(ctx, s, c.Server.Place)...)
 		out = append(out, examineTide(ctx, s, c)...)
 		out = append(out, examineViews(ctx, s)...)
 		out = append(out, examinePartitions(ctx, s)...)

@@ -19,6 +19,6 @@ func Processes(sh *shell.Shell) []*cobra.Command {
 // Tools are the commands that work on a database.
 func Tools(sh *shell.Shell) []*cobra.Command {
 	return []*cobra.Command{
-		eventsCommand(sh), verifyCommand(sh), chainCommand(sh), archiveCommand(sh), migrateCommand(sh), backupCommand(sh), restoreCommand(sh), importGroup(sh), doctorCommand(sh), healthyCommand(sh), versionCommand(sh),
+		eventsCommand(sh), verifyCommand(sh), chainCommand(sh), archiveCommand(sh), migrateCommand(sh), placeCommand(sh), backupCommand(sh), restoreCommand(sh), importGroup(sh), doctorCommand(sh), healthyCommand(sh), versionCommand(sh),
 	}
 }

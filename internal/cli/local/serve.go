@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -91,24 +92,56 @@ func runServer(ctx context.Context, sh *shell.Shell, c config.Config) (err error
 	if err != nil {
 		return err
 	}
-	var firstKey, firstLink string
+	defer func() { flush(context.WithoutCancel(ctx)) }()
 	c.Server.Log, c.Server.Output, c.Server.Settings = log, sh.Out, c.InForce
 	c.Server.Examine = examiner(c)
+	for again := false; ; {
+		err = serveOnce(ctx, sh, c, log)
+		var late *notMade
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case errors.Is(err, server.ErrPlace):
+			again = true
+			log.Info("the server is made anew", "why", err.Error())
+		case again && errors.As(err, &late): // its database is being stopped, or promoted
+			log.Warn("the server cannot be made anew yet", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(madeAgain):
+			}
+		default:
+			return err
+		}
+	}
+}
+
+// madeAgain is how long a server that has changed its place's part waits for its database.
+const madeAgain = time.Second
+
+// notMade is an error of a server that did not begin.
+type notMade struct{ error }
+
+// Unwrap returns the cause.
+func (e *notMade) Unwrap() error { return e.error }
+
+// serveOnce serves until ctx ends or the server does.
+func serveOnce(ctx context.Context, sh *shell.Shell, c config.Config, log *slog.Logger) (err error) {
+	var firstKey, firstLink string
 	c.Server.Announce = func(key string) { firstKey = key }
 	c.Server.AnnounceLink = func(path string) { firstLink = path }
 	s, err := server.New(ctx, c.Server)
 	if err != nil {
-		return noFile(err, c.Server.MustExist)
+		return &notMade{noFile(err, c.Server.MustExist)}
 	}
 	defer func() {
 		ending := context.WithoutCancel(ctx)
 		if stopErr := s.Stop(ending); err == nil {
 			err = stopErr
 		}
-		flush(ending)
 	}()
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
-		return err
+		return &notMade{err}
 	}
 	if err := announce(sh, s, database(c.Server.DSN), first{firstKey, firstLink}, frontDoor(c, s)); err != nil {
 		return err

@@ -47,6 +47,7 @@ func texts() map[string]words.Word {
 		"doctor_read_replica":      {"read replica", "读副本"},
 		"doctor_failover":          {"failover", "故障切换"},
 		"doctor_galera":            {"Galera cluster", "Galera 集群"},
+		"doctor_place":             {"place", "站点"},
 		"doctor_server":            {"database server", "数据库服务器"},
 		"doctor_split_brain":       {"split brain", "脑裂"},
 		"doctor_database_clocks":   {"database clocks", "数据库时钟"},

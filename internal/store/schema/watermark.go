@@ -159,6 +159,20 @@ func behind(seen, now Watermark, kept sqldb.Stand) error {
 	return nil
 }
 
+// Undecided reports whether a transaction stands on a promoted standby that commits did not wait for, before anything has decided about it.
+func Undecided(x *sqldb.Tx) error {
+	t := passing{x}
+	w, err := t.watermark()
+	if err != nil {
+		return err
+	}
+	kept, _, err := sqldb.First(t.Query, sqldb.Word, standOf)
+	if err != nil {
+		return err
+	}
+	return behind(Watermark{}, w, sqldb.ParseStand(kept))
+}
+
 const standOf = "SELECT value FROM posthouse_meta WHERE name = 'stand'"
 
 // PassWatermark raises it over what was seen before the database went back: a person has decided to go on.

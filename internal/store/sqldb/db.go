@@ -52,6 +52,8 @@ type Options struct {
 	// ReadOnly opens a file as it is, for look-ups alone: none is made, nothing in it or beside it is changed,
 	// and no permission to write is needed. Defaults to false.
 	ReadOnly bool
+	// Standby lets the connections be to a standby of PostgreSQL, which is read and takes no writes. Defaults to the primary alone.
+	Standby bool
 	// MustExist refuses a DSN of SQLite whose file is not there, instead of making it and its folder. Defaults to false.
 	MustExist bool
 	// Sole keeps every other process that asks the same off an SQLite file until Close, and refuses one that another
@@ -90,12 +92,15 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.ReadOnly && d.openToRead != nil {
 		open = d.openToRead
 	}
+	if o.Standby && d.openStandby != nil {
+		open = d.openStandby
+	}
 	p, err := open(ctx, dsn, o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.Name, err)
 	}
 	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, primary: p.primary, mysql: p.mysql, stands: p.mysql != nil, Log: o.Log, way: p.way, found: p.found, pins: p.pins}
-	if _, err := d.check(ctx, s.Writer); err != nil {
+	if _, err := d.check(ctx, s.Writer); err != nil && (!o.Standby || !errors.Is(err, errReplica)) {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.Name, err), s.Close())
 	}
 	if d.stand != "" {

@@ -84,6 +84,8 @@ type Dialect struct {
 	// follows reads true on such a server. position is how far the primary has written, and reached reads true on a replica that has
 	// come to the position of its one argument.
 	follows, position, reached string
+	// openStandby makes pools whose connections may be to a standby; nil where open's are such.
+	openStandby func(ctx context.Context, dsn string, log *slog.Logger) (pools, error)
 	// patient opens a pool without time-outs, for migrations; nil where the write pool has none.
 	patient func(dsn string) (*sql.DB, error)
 	// migrator is a patient pool that takes for done what a migration finds done, where each step commits by itself; nil for patient.

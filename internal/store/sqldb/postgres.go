@@ -44,6 +44,7 @@ var Postgres = &Dialect{
 	open:       openPostgres,
 	check:      checkPostgres,
 
+	openStandby: openPostgresStandby,
 	openReplica: openPostgresReplica,
 	follows:     "SELECT pg_is_in_recovery()",
 	position:    "SELECT pg_current_wal_lsn()::text",
@@ -160,7 +161,7 @@ func checkPostgres(ctx context.Context, db *sql.DB) ([]Finding, error) {
 		return nil, err
 	}
 	if replica {
-		return nil, errors.New("this server is a read-only replica: want the primary")
+		return nil, errReplica
 	}
 	return found, nil
 }

@@ -48,16 +48,25 @@ var readPlans = map[string]string{"jit": "off", "max_parallel_workers_per_gather
 // openPostgres opens a pool for writes and one for look-ups, in the way that the DSN's parameter pool says. Without it the way is found
 // out: a server that is met directly has given a connection its own number.
 func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (pools, error) {
+	return openEither(ctx, dsn, log, false)
+}
+
+// openPostgresStandby does the same where the server may be a standby.
+func openPostgresStandby(ctx context.Context, dsn string, log *slog.Logger) (pools, error) {
+	return openEither(ctx, dsn, log, true)
+}
+
+func openEither(ctx context.Context, dsn string, log *slog.Logger, standby bool) (pools, error) {
 	said, err := wayOf(dsn)
 	if err != nil {
 		return pools{}, err
 	}
-	p, err := openBy(ctx, dsn, cmp.Or(said, Direct), log)
+	p, err := openBy(ctx, dsn, cmp.Or(said, Direct), log, standby)
 	if said != "" || !betweenUs(err) {
 		return p, err
 	}
 	log.Info("a pooler stands before the database: nothing rests on a session; where it keeps a session for each client, pool=session in the DSN saves some time", "found", err)
-	p, err = openBy(ctx, dsn, ByTransaction, log)
+	p, err = openBy(ctx, dsn, ByTransaction, log, standby)
 	p.found = true
 	return p, err
 }
@@ -88,8 +97,9 @@ func postgresConfig(dsn string) (*pgxpool.Config, error) {
 }
 
 // openBy opens both pools, and a first connection to see whether the way is as it is said.
-func openBy(ctx context.Context, dsn string, way Way, log *slog.Logger) (p pools, err error) {
+func openBy(ctx context.Context, dsn string, way Way, log *slog.Logger, standby bool) (p pools, err error) {
 	p.way, p.primary = way, newPrimary(log)
+	p.primary.standby = standby
 	if way == ByTransaction {
 		plans := writePlans
 		if strings.Contains(dsn, ownMode+"cache_statement") {

@@ -25,7 +25,8 @@ import (
 // server that hangs, that was cut off, or that goes on as if nothing had happened does not hold up a process that can reach the
 // new primary. Such a server takes writes that are lost, which is why the highest timeline wins and not the first answer.
 type primary struct {
-	log *slog.Logger
+	log     *slog.Logger
+	standby bool // connections may be to a standby too
 
 	mu       sync.Mutex // guards all below
 	hosts    []host
@@ -192,6 +193,8 @@ func (p *primary) validate(ctx context.Context, c *pgconn.PgConn) error {
 	switch {
 	case err != nil:
 		return err
+	case said.readOnly && p.standby:
+		return nil
 	case said.readOnly:
 		return errReplica
 	}

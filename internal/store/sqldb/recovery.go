@@ -1,0 +1,13 @@
+package sqldb
+
+import "context"
+
+// InRecovery reports whether the database is a standby of PostgreSQL, which follows its primary and takes no writes until it is
+// promoted. The other databases are none.
+func (s *DB) InRecovery(ctx context.Context) (is bool, err error) {
+	if s.Dialect != Postgres {
+		return false, nil
+	}
+	err = s.Reader.QueryRowContext(ctx, s.Dialect.follows).Scan(&is)
+	return is, s.Coded(err, "ask whether the database is a standby")
+}
