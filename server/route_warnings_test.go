@@ -63,6 +63,12 @@ func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 	if stored, err = h.api.Routes.Put(h.Context(), way); err != nil || len(stored.Warnings) > 0 {
 		t.Errorf("with a channel that is, it has the warnings %+v, %v", stored.Warnings, err)
 	}
+	for _, text := range []string{"hour", "kind + 1", `weekday == "monday"`} {
+		way.Steps[0].When = text
+		if _, err := h.api.Routes.Put(h.Context(), way); !slices.Equal(paths(err), []string{"steps[0].when"}) {
+			t.Errorf("%s is no condition: %v", text, err)
+		}
+	}
 	way.Steps[0].When = `prority == "high"`
 	if _, err := h.api.Routes.Put(h.Context(), way); !slices.Equal(paths(err), []string{"steps[0].when"}) {
 		t.Errorf("a name that no message has: %v", err)

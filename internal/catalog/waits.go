@@ -31,6 +31,9 @@ func waits() []Sentence {
 		{"means nobody now: the step is passed over, as long as that is so", "目前没有对应的人：在此期间跳过这一步"},
 		{"mean nobody now: a message that follows the route tells nobody", "目前都没有对应的人：走此路由的消息谁也通知不到"},
 		{"is delivered, and no channel of the step is ever told that: the next step begins after within for everybody. Want sent, or a channel with receipts", "是 delivered，但这一步的渠道都收不到送达回执：过了 within，每个人都会进入下一步。应改为 sent，或换用有回执的渠道"},
+		{"there is no channel %.80q: nothing is sent by it, as long as that is so", "没有渠道 {1}：在此期间不会通过它发送"},
+		{"there is no channel %.80q (step %d of the route %s)", "没有渠道 {1}（路由 {3} 的第 {2} 步）"},
+		{"%s: the step is taken", "{1}，照常执行这一步"},
 		{"is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins", "永远不成立：hour 为 0 至 23，weekday 为 1 至 7，例如 hour >= 22 or hour < 7。这一步不会开始"},
 		{"there is no template %.80q: the step sends nothing until there is one", "没有模板 {1}：建好之前这一步什么也发不出"},
 		{"asks for %.60q, which no message has: want %s, such as priority == \"high\"", "用到了 {1}，消息没有这一项；可用的有 {2}，例如 priority == \"high\""},
@@ -109,7 +112,7 @@ func reasons() []Sentence {
 		{"operator_sent", "人工确认已送达"}, {"given_back", "发送端退回，未发送"}, {"reassigned", "从发送端收回"}, {"no_retry", "发送端表示重试无用"},
 		{"caller_left", "调用方已离开"}, {"failover", "换账号"}, {"epoch_hold", "数据库恢复后挂起"}, {"told", "已由其他步骤通知到"}, {"channel_gone", "渠道已删除"},
 		{"NETWORK_ERROR", "网络错误"}, {"API_TIMEOUT", "平台超时未应答"}, {"CANCELLED", "调用已放弃"}, {"ADDRESS_BLOCKED", "不允许访问该地址"}, {"BAD_REQUEST", "请求无法发出"},
-		{"late_result", "迟到的结果"}, {"step_over", "该步骤时限已过"}, {"not_delivered", "时限内没有送达凭据"}, {"not_acknowledged", "时限内无人确认"}, {"nobody", "没有可通知的人"}, {"forgotten", "内容已清除"},
+		{"late_result", "迟到的结果"}, {"step_over", "该步骤时限已过"}, {"not_delivered", "时限内没有送达凭据"}, {"not_acknowledged", "时限内无人确认"}, {"nobody", "没有可通知的人"}, {"condition", "条件不成立"}, {"forgotten", "内容已清除"},
 		{"digest", "随汇总发送"}, {"composed_anew", "重新汇总"},
 		{"LOCAL_ERROR", "本机无法建立连接"}, {"NO_NAME_SERVER", "域名服务器没有应答"}, {"no_answer", "没有应答"},
 	}

@@ -158,6 +158,9 @@ func (n *notification) late(now time.Time) (ids []string) {
 // ended says why nobody was told after the last step.
 func (n *notification) ended() string {
 	reason := ReasonNobody
+	if len(n.Steps) > 0 && !slices.ContainsFunc(n.Steps, func(s posthouse.NotificationStep) bool { return s.Skipped != SkippedCondition }) {
+		reason = ReasonCondition
+	}
 	for _, d := range n.Deliveries {
 		switch {
 		case d.State == posthouse.Delivered, d.State == posthouse.Sent && n.step(d.Step).Until == posthouse.ProofAcknowledged:

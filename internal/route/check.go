@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,7 +142,7 @@ func one[T ~string](p *draft.Problems, path string, v T, allowed ...T) {
 
 // conditions are what the When of a step is made of.
 var conditions = expression.Rules{
-	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, hour, weekday, and, or, not, in and comparisons",
+	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, language, hour, weekday, and, or, not, in and comparisons",
 	Bytes: 1000, Nodes: 200, Calls: []string{"len", "lower", "upper", "trim"},
 	Refuse: func(n ast.Node) (string, bool) {
 		switch n := n.(type) {
@@ -154,7 +155,7 @@ var conditions = expression.Rules{
 		}
 		return "", false
 	},
-	Options: []expr.Option{expr.AsBool()},
+	Options: []expr.Option{expr.AsBool(), expr.Env(asked(&posthouse.Draft{}, posthouse.Recipient{}, &posthouse.User{}, map[string]any{}, time.Time{}))},
 }
 
 // refused says that an operator is none of those allowed.
@@ -167,19 +168,26 @@ func refused(operator string, allowed ...string) (string, bool) {
 
 func compile(source string) (*vm.Program, error) { return conditions.Compile(source) }
 
-// holds reports whether a step's condition holds for somebody at a time in a zone. Of one that fails there is an error.
-func holds(source string, d *posthouse.Draft, to posthouse.Recipient, payload map[string]any, at time.Time) (bool, error) {
+// holds reports whether a step's condition holds for somebody, of whom the directory may know more, at a time in that person's zone. Of one
+// that fails there is an error.
+func holds(source string, d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time) (bool, error) {
 	program, err := compile(source)
 	if err != nil {
 		return false, err
 	}
-	out, err := expression.Run(program, map[string]any{
-		"kind": d.Kind, "ref": d.Ref, "priority": string(d.Priority), "source": d.Source, "payload": payload,
-		"user": to.User, "address": to.Address, "type": to.Type, "hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1,
-	})
+	out, err := expression.Run(program, asked(d, to, person, payload, at))
 	if err != nil {
 		return false, fmt.Errorf("the condition %q fails: %w", source, err)
 	}
 	yes, _ := out.(bool)
 	return yes, nil
+}
+
+// asked are the names that a condition knows, and what they are.
+func asked(d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time) map[string]any {
+	return map[string]any{
+		"kind": d.Kind, "ref": d.Ref, "priority": string(d.Priority), "source": d.Source, "payload": payload,
+		"user": to.User, "address": to.Address, "type": cmp.Or(to.Type, person.Type), "language": person.Language,
+		"hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1,
+	}
 }

@@ -18,6 +18,7 @@ const (
 	ReasonNotDelivered    = "not_delivered"    // it was sent, and its delivery was not proven in time
 	ReasonNotAcknowledged = "not_acknowledged" // it arrived, and was not acknowledged in time
 	ReasonNobody          = "nobody"           // no step addressed anybody
+	ReasonCondition       = "condition"        // the condition of each step was false
 	ReasonCancelled       = "cancelled"        // a person or a program ended it
 	ReasonForgotten       = "forgotten"        // the content of a sensitive message is forgotten, or cannot be opened
 	ReasonExpired         = "expired"          // the message's deadline came before anybody was told

@@ -77,7 +77,7 @@ type Router struct {
 	// Receipts reports whether a delivery by a channel is ever delivered, and more than sent; known is false for a channel that there is
 	// not. Defaults to none that is known.
 	Receipts func(tenant, channel string) (come, known bool)
-	// Location is the zone of hour and weekday in conditions. Defaults to UTC.
+	// Location is the zone of hour and weekday in conditions about those who have no zone of their own. Defaults to UTC.
 	Location *time.Location
 	// Template is the latest version of a template. Defaults to none: those that a route names are not looked at when it is stored.
 	Template func(ctx context.Context, tenant, name string) (posthouse.Template, error)
@@ -198,7 +198,7 @@ func distinct(to []posthouse.Recipient) []posthouse.Recipient {
 // cannot be reached on one channel is no problem: the next step is for that. For a caller that cannot mend the route nothing is, as long as
 // something can be sent.
 func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification, now time.Time, p *draft.Problems) (mentionAll bool, err error) {
-	var wrong []posthouse.Problem
+	var wrong, gone []posthouse.Problem
 	able := false
 	for i := 0; i < len(n.Follows.Steps) && (len(wrong) == 0 || n.BestEffort); i++ {
 		try := *n
@@ -208,6 +208,10 @@ func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification
 			return false, err
 		}
 		for j := range drafts {
+			if r.gone(n.Tenant, drafts[j].Channel) { // whoever sends cannot help that: the step is passed over
+				gone = append(gone, posthouse.Problem{Path: "route", Message: fmt.Sprintf("there is no channel %.80q (step %d of the route %s)", drafts[j].Channel, i+1, n.Route)})
+				continue
+			}
 			answer, _, err := r.rehearse(ctx, intake.Request{
 				Tenant: req.Tenant, Caller: req.Caller, HandedIn: req.HandedIn, MaxRecipients: req.MaxRecipients,
 			}, &try, &drafts[j])
@@ -226,6 +230,9 @@ func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification
 	}
 	if n.BestEffort && able {
 		return mentionAll, nil
+	}
+	if !able {
+		wrong = append(wrong, gone...)
 	}
 	if n.BestEffort && len(wrong) == 0 {
 		p.Add("route", "%.80q reaches nobody now: no step has somebody whose address is known", n.Route)
@@ -509,13 +516,23 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	if n.chosen, err = r.chosen(ctx, n, people, decide); err != nil {
 		return nil, skipped, err
 	}
+	var profiles map[string]posthouse.User
+	if decide && s.When != "" {
+		if profiles, err = r.profiles(ctx, n.Tenant, people); err != nil {
+			return nil, skipped, err
+		}
+	}
 	var drafts []posthouse.Draft
 	asked, refused := 0, 0
 	for _, to := range distinct(people) {
 		if decide && s.When != "" {
-			holds, err := holds(s.When, &n.Draft, to, payload, now.In(cmp.Or(r.Location, time.UTC)))
+			person := profiles[to.User]
+			holds, err := holds(s.When, &n.Draft, to, &person, payload, now.In(r.zoneOf(&person)))
 			if err != nil { // a step that cannot be judged is taken: rather told than not
 				r.Log.Warn("the condition of a route's step fails: the step is taken", "tenant", n.Tenant, "notification", n.ID, "step", n.Step, "error", err)
+				if said := err.Error() + ": the step is taken"; !strings.Contains(skipped.detail, said) {
+					skipped.detail = strings.TrimPrefix(skipped.detail+"; "+said, "; ")
+				}
 			} else if !holds {
 				skipped.why = SkippedCondition
 				continue
@@ -551,18 +568,39 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	return drafts, skipped, nil
 }
 
-// chosen is what the people of a step have chosen, by user. Where a step is judged alone, nobody has.
-func (r *Router) chosen(ctx context.Context, n *notification, people []posthouse.Recipient, decide bool) (map[string]posthouse.Preferences, error) {
-	if r.Choices == nil || !decide {
+// profiles are what the directory knows of people, by user.
+func (r *Router) profiles(ctx context.Context, tenant string, people []posthouse.Recipient) (map[string]posthouse.User, error) {
+	users := usersOf(people)
+	if len(users) == 0 {
 		return nil, nil
 	}
-	var users []string
+	return r.Directory.Profiles(ctx, tenant, users)
+}
+
+// usersOf are the ids of those who have one.
+func usersOf(people []posthouse.Recipient) (users []string) {
 	for _, to := range people {
 		if to.User != "" {
 			users = append(users, to.User)
 		}
 	}
-	return r.Choices.For(ctx, n.Tenant, n.Draft.Kind, n.Draft.Critical, users)
+	return users
+}
+
+// zoneOf is where a person lives.
+func (r *Router) zoneOf(person *posthouse.User) *time.Location {
+	if zone, err := time.LoadLocation(person.TimeZone); err == nil && person.TimeZone != "" {
+		return zone
+	}
+	return cmp.Or(r.Location, time.UTC)
+}
+
+// chosen is what the people of a step have chosen, by user. Where a step is judged alone, nobody has.
+func (r *Router) chosen(ctx context.Context, n *notification, people []posthouse.Recipient, decide bool) (map[string]posthouse.Preferences, error) {
+	if r.Choices == nil || !decide {
+		return nil, nil
+	}
+	return r.Choices.For(ctx, n.Tenant, n.Draft.Kind, n.Draft.Critical, usersOf(people))
 }
 
 // wantedOf are the channels by which a person wants messages of a kind, those that the person prefers first. left says which are left out.

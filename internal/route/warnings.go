@@ -39,6 +39,11 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 			idle++
 			add(path+"to", "means nobody now: the step is passed over, as long as that is so")
 		}
+		for j, name := range s.Channels {
+			if r.gone(way.Tenant, name) {
+				add(fmt.Sprintf("%schannels[%d]", path, j), "there is no channel %.80q: nothing is sent by it, as long as that is so", name)
+			}
+		}
 		if s.Until == posthouse.ProofDelivered && r.unproven(way.Tenant, s.Channels) {
 			add(path+"until", "is delivered, and no channel of the step is ever told that: the next step begins after within for everybody. Want sent, or a channel with receipts")
 		}
@@ -53,6 +58,15 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 		add("steps", "mean nobody now: a message that follows the route tells nobody")
 	}
 	return list, nil
+}
+
+// gone reports whether a channel of a route is not there any more, or not open.
+func (r *Router) gone(tenant, name string) bool {
+	if r.Receipts == nil {
+		return false
+	}
+	_, known := r.Receipts(tenant, name)
+	return !known
 }
 
 // unproven reports whether none of some channels is told that a message was delivered.
@@ -93,7 +107,7 @@ func (r *Router) unknownTemplates(ctx context.Context, tenant string, s *posthou
 }
 
 // names are what a condition can ask for.
-var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "hour", "weekday"}
+var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "language", "hour", "weekday"}
 
 // never reports whether a condition is false at every hour of every day, where it asks for nothing else.
 func never(source string) bool {
