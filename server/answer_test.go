@@ -16,6 +16,54 @@ import (
 
 const mailToken = "a token of the mailbox"
 
+// A mail that comes back was not delivered: its route goes on to the next step.
+func TestAMailThatComesBackLeadsOn(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		ctx := h.Context()
+		address, err := h.sim.StartMail(ctx, "")
+		h.must(err)
+		host, port, err := net.SplitHostPort(address)
+		h.must(err)
+		number, err := strconv.Atoi(port)
+		h.must(err)
+		h.put(posthouse.Channel{Name: "mail", Driver: "email", Config: map[string]any{
+			"host": host, "port": number, "tls": "opportunistic", "from": "desk@example.com", "callback_token": mailToken,
+		}})
+		h.put(posthouse.Channel{Name: "desk", Driver: "discard"})
+		path := h.url + h.hook("mail", "")
+		h.way("notice", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"mail"}}, {Channels: []string{"desk"}}}})
+		sent, err := h.api.Messages.Send(ctx, posthouse.Draft{Route: "notice", To: []posthouse.Recipient{{User: "li.na", Address: "li.na@example.org"}}, Content: &posthouse.Content{Title: "News", Text: "of May"}})
+		h.must(err)
+		id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+		n := h.turns(id, posthouse.NotificationTold)
+		h.post822(path, "From: MAILER-DAEMON@example.org\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n"+
+			"--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; example.org\r\n\r\nFinal-Recipient: rfc822; li.na@example.org\r\nAction: failed\r\nStatus: 5.7.1\r\nDiagnostic-Code: smtp; 550 5.7.1 refused\r\n\r\n"+
+			"--b\r\nContent-Type: text/rfc822-headers\r\n\r\nMessage-ID: <"+h.sim.Arrivals(simulator.Filter{Provider: "mail", User: "li.na@example.org"})[0].Key+">\r\n\r\n--b--\r\n")
+		h.eventually("the next step tells", func() bool {
+			n, err = h.api.Notifications.Get(ctx, id)
+			h.must(err)
+			return n.State == posthouse.NotificationTold && len(n.Deliveries) == 2
+		})
+		if d := h.delivery(n.Deliveries[0].ID); d.State != posthouse.Undelivered || !strings.Contains(d.Error, "refused") {
+			h.Errorf("the mail is %s: %s", d.State, d.Error)
+		}
+	})
+}
+
+// post822 posts a mail to an address as the mailbox does that gets it.
+func (h *house) post822(path, text string) {
+	h.Helper()
+	req, err := http.NewRequestWithContext(h.Context(), http.MethodPost, path, strings.NewReader(text))
+	h.must(err)
+	req.Header.Set("Authorization", "Bearer "+mailToken)
+	res, err := http.DefaultClient.Do(req)
+	h.must(err)
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		h.Errorf("a mail that is handed in is answered with %d", res.StatusCode)
+	}
+}
+
 // Who answers the mail of a notification acknowledges it, once however often that is told. A vacation note does not, and neither does a
 // stranger who knows the mail.
 func TestAnAnswerToAMailAcknowledges(t *testing.T) {
@@ -48,15 +96,7 @@ func TestAnAnswerToAMailAcknowledges(t *testing.T) {
 		h.must(h.sim.Reply("mail", simulator.Reply{User: "wang.wei@example.org", Text: "I am away until Monday.", Automatic: true}))
 		key := h.sim.Arrivals(simulator.Filter{Provider: "mail", User: "wang.wei@example.org"})[0].Key
 		forged := "From: li.na@example.org\r\nIn-Reply-To: <" + key + ">\r\nSubject: Re: Disk full\r\n\r\nOK\r\n"
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(forged))
-		h.must(err)
-		req.Header.Set("Authorization", "Bearer "+mailToken)
-		res, err := http.DefaultClient.Do(req)
-		h.must(err)
-		res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			h.Errorf("a stranger's answer is answered with %d: it is no error of the mailbox", res.StatusCode)
-		}
+		h.post822(path, forged) // which is no error of the mailbox
 		h.must(h.sim.Reply("mail", simulator.Reply{User: "li.na@example.org", Text: "I have it.", Times: 3}))
 		n := h.turns(one, posthouse.NotificationAcknowledged)
 		if n.Ack.By != "li.na" || n.Ack.Via != posthouse.AckMail || !strings.Contains(string(n.Ack.Evidence), `"address":"li.na@example.org"`) || !strings.Contains(string(n.Ack.Evidence), "@mailbox.example") {

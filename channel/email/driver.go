@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
@@ -96,6 +97,14 @@ func (d *driver) Test(ctx context.Context) channel.Result {
 	return channel.Result{Class: posthouse.ClassOK, Code: "220", Response: d.host + " is ready for mail"}
 }
 
+// awaited is how long a mail may come back: so long do mail servers try again, by RFC 5321, 4.5.4.1.
+const awaited = 5 * 24 * time.Hour
+
+// Track answers nothing: a mail comes back by itself, or never.
+func (d *driver) Track(_ context.Context, _ string, to []posthouse.Recipient) ([]channel.Receipt, error) {
+	return make([]channel.Receipt, len(to)), nil
+}
+
 // Send sends one mail.
 func (d *driver) Send(ctx context.Context, out channel.Outgoing) channel.Result {
 	l, result := d.compose(ctx, out)
@@ -130,7 +139,11 @@ func (d *driver) mail(ctx context.Context, s *session, l letter) (_ channel.Resu
 	}
 	switch {
 	case err == nil:
-		return channel.Result{Class: posthouse.ClassOK, Code: "250", Ref: l.id}, false
+		result := channel.Result{Class: posthouse.ClassOK, Code: "250", Ref: l.id}
+		if d.token != "" {
+			result.Await = awaited
+		}
+		return result, false
 	case answered:
 		return d.refused(said, at), used && at == atMail && said.code == 421
 	case at == atEnd && !errors.Is(err, channel.ErrTooLate):

@@ -27,6 +27,7 @@ func Type() channel.Type {
 		Fields:    fields(),
 		MaxBatch:  1,
 		Callbacks: true,
+		Receipts:  func(channel.Config) bool { return false }, // it hears of what comes back alone
 		Timeout:   30 * time.Second,
 		// Ours: what a mailbox of a hoster usually bears. A relay of one's own takes more.
 		AccountLimits: []posthouse.Limit{{Max: 5, Per: posthouse.Duration(time.Second)}, {Max: 1000, Per: posthouse.Duration(time.Hour)}},
