@@ -27,7 +27,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 // pages are those of a tenant.
 var pages = []string{
 	"", "?span=day", "?span=week", "?span=quarter", "start", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "new-campaign", "templates",
-	"presets", "rosters", "directory", "directory?lacks=*", "phones", "tasks", "reminders", "decisions", "search?account=a1&since=24h", "outbox", "audit", "keys", "people", "people/admin", "system", "settings", "doctor", "new-template", "subscriptions", "tenants", "tenants/default", "new-tenant",
+	"presets", "rosters", "directory", "directory?lacks=*", "phones", "tasks", "reminders", "decisions", "search?account=a1&since=24h", "outbox", "audit", "keys", "people", "people/admin", "system", "settings", "doctor", "new-template", "subscriptions", "tenants", "tenants/default", "new-tenant", "routes", "notifications", "digests", "quiet", "fronts", "new-schedule", "presets/dingtalk_robot",
 	"../../me", "../../me/totp", // outside of tenants
 }
 
@@ -138,8 +138,44 @@ func (h *house) furnish() []string {
 	}
 	list := []string{"", "system", "reminders/" + reminder.ID, "tasks/1001", "decisions/" + decision.ID, "decisions/" + undo.ID, "attention?state=failed&channel=desk", "campaigns/spring", "campaigns/summer", "campaigns/summer/edit", "campaigns/summer/plan", "campaigns/summer/content", "phones/phone-1", "rosters/night", "rosters/night?view=week", "directory/li.na", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
 	list = append(list, h.fleet()...)
+	list = append(list, h.ways()...)
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)
+	}
+	return list
+}
+
+// ways makes a route and what follows it, a digest that gathers, a front, a subscription, quiet hours and a key, and returns their pages.
+func (h *house) ways() []string {
+	h.Helper()
+	must := func(err error) {
+		h.Helper()
+		if err != nil {
+			h.Fatal(err)
+		}
+	}
+	_, err := h.api.Routes.Put(h.Context(), posthouse.Route{Name: "night", Note: strings.Repeat("夜间先短信后电话，", 8), Steps: []posthouse.RouteStep{
+		{Channels: []string{"desk"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}, {Channels: []string{"desk"}, To: []posthouse.Recipient{{User: "wang.fang"}}}}})
+	must(err)
+	told, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "x"}})
+	must(err)
+	_, err = h.api.Digests.Put(h.Context(), posthouse.Digest{Name: "evening", Cron: "0 18 * * *", TimeZone: "Asia/Shanghai", By: "kind", Note: strings.Repeat("每晚汇总", 20)})
+	must(err)
+	gathered, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "desk", Digest: "evening", Kind: "news", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "x"}})
+	must(err)
+	d, err := h.api.Deliveries.Get(h.Context(), gathered.Accepted[0].Deliveries[0].ID)
+	must(err)
+	_, err = h.api.Fronts.Put(h.Context(), "grafana", wire.PutFront{Kind: "grafana", FrontSettings: posthouse.FrontSettings{Channel: "desk", To: []posthouse.Recipient{{User: "li.na"}}}})
+	must(err)
+	sub, err := h.api.Subscriptions.Create(h.Context(), wire.NewSubscription{URL: "https://example.com/" + strings.Repeat("events/", 12)})
+	must(err)
+	key, err := h.api.Keys.Create(h.Context(), wire.Key{Name: strings.Repeat("calendar", 8), Scope: posthouse.ScopeRead})
+	must(err)
+	notices, err := h.api.Notifications.List(h.Context(), "", client.Filter{})
+	must(err)
+	list := []string{"routes/night", "messages/" + told.Accepted[0].ID, "digests", "digests?state=waiting", "digests/evening", "collections/" + d.Collection, "fronts/grafana", "subscriptions/" + sub.ID, "keys/" + key.ID, "channels/desk/quiet", "templates/duty", "notifications"}
+	for _, n := range notices.Items {
+		list = append(list, "notifications/"+n.ID)
 	}
 	return list
 }

@@ -2,7 +2,10 @@ package console
 
 import (
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +28,7 @@ var least = map[string]posthouse.Role{
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator, "POST campaigns/{name}/unschedule": posthouse.RoleOperator,
 	"GET notifications": posthouse.RoleViewer, "GET notifications/{id}": posthouse.RoleViewer, "POST notifications/{id}/ack": posthouse.RoleOperator, "POST notifications/{id}/end": posthouse.RoleOperator,
-	"GET digests": posthouse.RoleViewer, "POST digests": posthouse.RoleAdmin, "POST digests/{name}/delete": posthouse.RoleAdmin, "GET collections/{id}": posthouse.RoleViewer, "POST collections/{id}/leave": posthouse.RoleOperator,
+	"GET digests": posthouse.RoleViewer, "POST digests": posthouse.RoleAdmin, "GET digests/{name}": posthouse.RoleViewer, "POST digests/{name}": posthouse.RoleAdmin, "POST digests/{name}/delete": posthouse.RoleAdmin, "GET collections/{id}": posthouse.RoleViewer, "POST collections/{id}/leave": posthouse.RoleOperator,
 	"GET routes": posthouse.RoleViewer, "GET routes/{name}": posthouse.RoleViewer, "POST routes": posthouse.RoleAdmin, "POST routes/{name}": posthouse.RoleAdmin, "POST routes/{name}/delete": posthouse.RoleAdmin,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,
 	"GET templates/{name}": posthouse.RoleViewer, "GET new-template": posthouse.RoleAdmin, "POST new-template": posthouse.RoleAdmin, "POST templates/{name}/preview": posthouse.RoleViewer, "POST templates/{name}": posthouse.RoleAdmin,
@@ -305,5 +308,31 @@ func TestTheConsoleStaysSmall(t *testing.T) {
 		if len(all[want].plain) == 0 {
 			t.Errorf("the licence %s is missing", want)
 		}
+	}
+}
+
+// Each page says what was just done: the words that forms lead on with are those that pages take.
+func TestWhatWasDoneIsSaid(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	for _, glob := range []string{"*.go", "*/*.go"} {
+		names, err := filepath.Glob(glob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range regexp.MustCompile(`said=([a-z_]+)`).FindAllStringSubmatch(string(text), -1) {
+				if found[at[1]] = true; !slices.Contains(saids(), at[1]) {
+					t.Errorf("%s leads on with %q, which no page says", name, at[1])
+				}
+			}
+		}
+	}
+	if len(found) < 20 {
+		t.Errorf("only %d words were found", len(found))
 	}
 }

@@ -56,7 +56,7 @@ func (f frame) entry() string {
 		return "search"
 	case "notification":
 		return "notifications"
-	case "collection":
+	case "collection", "digest":
 		return "digests"
 	case "route":
 		return "routes"

@@ -3,9 +3,11 @@
 package digests
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +27,8 @@ func Pages() host.Pages {
 		Routes: []host.Route{
 			host.Looks("digests", "digests.read", showAll),
 			host.Acts("digests", "digests.put", store),
+			host.Looks("digests/{name}", "digests.read", showOne),
+			host.Acts("digests/{name}", "digests.put", store),
 			host.Acts("digests/{name}/delete", "digests.delete", remove),
 			host.Looks("collections/{id}", "digests.read", show),
 			{Method: http.MethodPost, Path: "collections/{id}/leave", Use: web.Use{Scope: posthouse.ScopeSend, Action: "digests.leave"}, Serve: leave},
@@ -69,9 +73,65 @@ func draw(v *host.Visit, status int, f form) error {
 	return v.Draw(status, "digests", "digests", l)
 }
 
+// sheet is what the page of a digest shows.
+type sheet struct {
+	posthouse.Digest
+	Open, Last []posthouse.Collection // that gather now, and that left
+	More       bool                   // there are more collections than were looked through
+	Form       form
+}
+
+const (
+	// mostLooked is how many collections are looked through for those of one digest, and mostLast how many that left are shown.
+	mostLooked, mostLast = 500, 20
+)
+
+func showOne(v *host.Visit) error { return drawOne(v, http.StatusOK, nil) }
+
+// drawOne shows a digest, with the form as it was sent or, without one, of what is stored.
+func drawOne(v *host.Visit, status int, f *form) error {
+	var s sheet
+	var err error
+	if s.Digest, err = v.API.Digests.Get(v.Ctx(), v.R.PathValue("name"), 0); err != nil {
+		return err
+	}
+	var more bool
+	if s.Open, s.More, err = ofDigest(v, s.Name, posthouse.CollectionWaiting); err != nil {
+		return err
+	}
+	if s.Last, more, err = ofDigest(v, s.Name, ""); err != nil {
+		return err
+	}
+	s.Last = slices.DeleteFunc(s.Last, func(c posthouse.Collection) bool { return c.State == posthouse.CollectionWaiting })
+	s.More = s.More || more
+	if len(s.Last) > mostLast {
+		s.Last, s.More = s.Last[:mostLast], true
+	}
+	s.Form = form{Digest: s.Digest, MaxText: strconv.Itoa(s.Max)}
+	if s.Window > 0 {
+		s.Form.WindowText = s.Window.String()
+	}
+	if f != nil {
+		s.Form = *f
+	}
+	return v.Draw(status, "digest", "digest", s)
+}
+
+// ofDigest are the collections of a digest in a state among the newest; more says that there are others behind those.
+func ofDigest(v *host.Visit, name string, state posthouse.CollectionState) (list []posthouse.Collection, more bool, err error) {
+	page, err := v.API.Collections.List(v.Ctx(), state, client.Filter{Limit: mostLooked})
+	for _, c := range page.Items {
+		if c.Digest == name {
+			list = append(list, c)
+		}
+	}
+	return list, page.Next != "", err
+}
+
+// store stores a digest, of the page of one under its name.
 func store(v *host.Visit) error {
 	f := form{WindowText: strings.TrimSpace(v.Form("window")), MaxText: strings.TrimSpace(v.Form("max")), Digest: posthouse.Digest{
-		Name: v.Form("name"), Cron: v.Form("cron"), TimeZone: v.Form("time_zone"), By: v.Form("by"), Template: v.Form("template"), Line: v.Form("line"),
+		Name: cmp.Or(v.R.PathValue("name"), v.Form("name")), Cron: v.Form("cron"), TimeZone: v.Form("time_zone"), By: v.Form("by"), Template: v.Form("template"), Line: v.Form("line"),
 		Note: v.Form("for"), Always: v.Form("always") != "",
 	}}
 	if f.Name == "" {
@@ -91,13 +151,16 @@ func store(v *host.Visit) error {
 	if len(f.Problems) == 0 {
 		_, err := v.API.Digests.Put(v.Noted(), f.Digest)
 		if err == nil {
-			return v.GoTo(v.At("digests") + "?said=stored")
+			return v.GoTo(v.At("digests", f.Name) + "?said=stored")
 		}
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
 			return err
 		}
 		f.Problems = coded.Problems
+	}
+	if v.R.PathValue("name") != "" {
+		return drawOne(v, http.StatusUnprocessableEntity, &f)
 	}
 	return draw(v, http.StatusUnprocessableEntity, f)
 }
@@ -121,5 +184,5 @@ func leave(v *host.Visit) error {
 	if _, err := v.API.Collections.Leave(v.Noted(), v.R.PathValue("id")); err != nil {
 		return err
 	}
-	return v.GoTo(v.At("collections", v.R.PathValue("id")) + "?said=changed")
+	return v.GoTo(v.At("collections", v.R.PathValue("id")) + "?said=changed_said")
 }

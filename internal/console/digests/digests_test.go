@@ -28,7 +28,7 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 		}
 		h.Shows(got.Body, `data-problem="`+name+`"`)
 	}
-	if got := h.Ask("admin", at+"digests", url.Values{"name": {"evening"}, "window": {"1h"}, "max": {"20"}, "always": {"1"}}); got.To() != at+"digests?said=stored" {
+	if got := h.Ask("admin", at+"digests", url.Values{"name": {"evening"}, "window": {"1h"}, "max": {"20"}, "always": {"1"}}); got.To() != at+"digests/evening?said=stored" {
 		t.Fatalf("a digest is made: %d %s", got.Status, got.Body)
 	}
 	var sent posthouse.Accepted
@@ -37,12 +37,23 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 	h.API("GET", "/v1/deliveries/"+sent.Deliveries[0].ID, "", &d)
 	page := at + "collections/" + d.Collection
 	h.Shows(h.Page("viewer", at+"digests?state=waiting"), "evening", "zhang", d.Collection)
-	h.Shows(h.Page("viewer", page), d.ID, "gathers")
+	h.Shows(h.Page("viewer", page), d.ID, "gathers", `href="`+at+`digests/evening"`)
+	h.Shows(h.Page("viewer", at+"digests"), `href="`+at+`digests/evening"`)
+	h.Shows(h.Page("viewer", at+"digests/evening"), "Gathers now", d.Collection, "1h", "Nothing has left by it yet")
+	changed := h.Ask("admin", at+"digests/evening", url.Values{"window": {"soon"}, "for": {"each evening"}})
+	h.Shows(changed.Body, `data-problem="window"`, `value="each evening"`)
+	if got := h.Ask("admin", at+"digests/evening", url.Values{"window": {"2h"}, "by": {"kind"}}); got.To() != at+"digests/evening?said=stored" {
+		t.Errorf("a digest is changed: %d %s", got.Status, got.Body)
+	}
+	h.Shows(h.Page("viewer", at+"digests/evening"), "v2", "2h")
+	if got := h.Ask("viewer", at+"digests/none", nil); got.Status != http.StatusNotFound {
+		t.Errorf("a digest that is not there: %d", got.Status)
+	}
 	h.Shows(h.Page("viewer", at+"deliveries/"+d.ID), `href="`+page+`"`)
 	if got := h.Ask("viewer", page+"/leave", url.Values{}); got.Status != http.StatusForbidden {
 		t.Errorf("a viewer has it leave: %d", got.Status)
 	}
-	if got := h.Ask("operator", page+"/leave", url.Values{}); got.To() != page+"?said=changed" {
+	if got := h.Ask("operator", page+"/leave", url.Values{}); got.To() != page+"?said=changed_said" {
 		t.Errorf("an operator has it leave: %d %s", got.Status, got.Body)
 	}
 	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "一次汇总")

@@ -128,14 +128,14 @@ func acknowledge(v *host.Visit) error {
 	if _, err := v.API.Notifications.Acknowledge(v.Noted(), v.R.PathValue("id"), ack); err != nil {
 		return err
 	}
-	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed")
+	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed_said")
 }
 
 func end(v *host.Visit) error {
 	if _, err := v.API.Notifications.End(v.Noted(), v.R.PathValue("id")); err != nil {
 		return err
 	}
-	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed")
+	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed_said")
 }
 
 // routes is what the page of all routes shows.
@@ -242,5 +242,5 @@ func remove(v *host.Visit) error {
 	if err := v.API.Routes.Delete(v.Noted(), v.R.PathValue("name")); err != nil {
 		return err
 	}
-	return v.GoTo(v.At("routes") + "?said=route_deleted")
+	return v.GoTo(v.At("routes") + "?said=route_deleted_said")
 }

@@ -40,13 +40,13 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	if got := h.Ask("viewer", page+"/ack", url.Values{"by": {"zhang"}}); got.Status != http.StatusForbidden {
 		t.Errorf("a viewer acknowledges: %d", got.Status)
 	}
-	if got := h.Ask("operator", page+"/ack", url.Values{"by": {"zhang"}, "note": {"by telephone"}}); got.To() != page+"?said=changed" {
+	if got := h.Ask("operator", page+"/ack", url.Values{"by": {"zhang"}, "note": {"by telephone"}}); got.To() != page+"?said=changed_said" {
 		t.Fatalf("an operator acknowledges: %d %s", got.Status, got.Body)
 	}
 	h.Shows(h.Page("viewer", page), "Yes: acknowledged by", "zhang", "by telephone")
 	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "已知晓，确认人")
 	h.Shows(h.Page("viewer", at+"notifications?state=acknowledged"), "zhang")
-	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted" {
+	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted_said" {
 		t.Errorf("a route is deleted: %d %s", got.Status, got.Body)
 	}
 }
