@@ -74,6 +74,7 @@ var wrongMessages = []wrong{
 		"messages[2].content.text", "is required",
 		"messages[2].channel", `there is no channel "c"; no channels are configured yet`,
 	}},
+	{"a user with a space behind", "PUT", "/v1/users", `{"users":[{"id":"li.na "}]}`, 422, refused, []string{"users[0].id", `is "li.na ": spaces at its ends are not allowed`}},
 	{"cancel by nothing", "POST", "/v1/messages/cancel", `{"kind":""}`, 422, refused, []string{"kind", "is required", "ref", "is required"}},
 }
 

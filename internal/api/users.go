@@ -230,6 +230,9 @@ func checkUser(c *web.Call, path string, u *posthouse.User) {
 	if u.ID == "" {
 		c.RefuseNew(path+"id", "is required")
 	}
+	if strings.TrimSpace(u.ID) != u.ID { // a database may compare it as equal to the one without
+		c.RefuseNew(path+"id", "is %.80q: spaces at its ends are not allowed", u.ID)
+	}
 	c.CheckTenant(path+"tenant", u.Tenant)
 	c.CheckWord(path+"id", u.ID, 255)
 	c.CheckWord(path+"name", u.Name, 255)

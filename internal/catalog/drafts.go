@@ -107,6 +107,7 @@ func requests() []Sentence {
 		{"is %.60q: want one or more of %s", "为 {1}，应为 {2} 中的一个或多个"},
 		{"is %.60q: want true or false", "为 {1}，应为 true 或 false"},
 		{"is %.80q, but the path says %.80q", "为 {1}，与路径中的 {2} 不一致"},
+		{"is %.80q: spaces at its ends are not allowed", "为 {1}；首尾不能有空格"},
 		{`is %.80q: /, \, ?, #, %% and spaces at the ends are not allowed in a name`, `为 {1}；名称中不能有 /、\、?、#、%，首尾不能有空格`},
 		{"is a number: want %s", "是数字，应为 {1!}"},
 		{"is not looked at here: leave it out", "此处不使用，请去掉"},

@@ -207,7 +207,8 @@ func (rem *Reminders) amend(ctx context.Context, v work.Viewer, id string, chang
 	})
 }
 
-// judge says everything that is wrong with a reminder and its messages, before its first slot comes, and whether they call everybody.
+// judge says everything that is wrong with a reminder and its messages, before its first slot comes, and whether they call everybody. It
+// judges by that slot: who is on duty then is meant, and not who is now.
 func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, err error) {
 	if r.Draft.Route != "" && len(req.Caller.Sight.Channels) > 0 {
 		return false, posthouse.Errorf(posthouse.CodeForbidden, "draft.route: the key is for %s, and a reminder by a route takes a key for all channels", strings.Join(req.Caller.Sight.Channels, ", "))
@@ -223,7 +224,7 @@ func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Remind
 	}
 	if len(problems) == 0 {
 		answer, err := rem.Intake.Accept(ctx, Request{
-			Tenant: req.Tenant, Caller: req.Caller, DryRun: true, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
+			Tenant: req.Tenant, Caller: req.Caller, DryRun: true, HandedIn: r.NextAt, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
 		})
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
