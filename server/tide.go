@@ -41,6 +41,8 @@ type tide struct {
 	seen     schema.Watermark // of the goroutine that runs it
 	deaf     bool             // the file could not be written, which was said
 	accepted recent           // messages, to name those that a promoted standby lacks
+	lacks    bool             // the database went back under this process: it may lack some of them
+	named    int              // how many of them were looked for
 	promoted <-chan struct{}
 	pending  bool // a promotion is to be decided about
 }
@@ -196,12 +198,17 @@ func (td *tide) run(ctx context.Context, outlive func() bool, ended func(error))
 			err = td.look(ctx)
 		}
 		var back *schema.WentBack
-		if errors.As(err, &back) && outlive() {
+		switch {
+		case !errors.As(err, &back):
+		case outlive():
 			td.log.Error("the database went back under this process, which starts nothing more: run posthouse migrate new-epoch --yes, and restart it", "error", back.Error())
+			td.lacks = true
 			td.name(ctx)
 			if td.hold && back.Promoted() {
 				ended(fmt.Errorf("%w: this process ends, and its next start begins a new epoch", back))
 			}
+		case td.lacks:
+			td.name(ctx) // what was being answered as that was found
 		}
 		if back != nil && td.pending { // what had passed the look before outlive has been refused by now
 			select {
@@ -213,14 +220,18 @@ func (td *tide) run(ctx context.Context, outlive func() bool, ended func(error))
 	}
 }
 
-// name says which messages of those that this process has accepted of late the database does not have.
+// name says which messages of those that this process has accepted of late the database does not have. Each is looked for once.
 func (td *tide) name(ctx context.Context) {
-	list := td.accepted.all()
+	list, named := td.accepted.since(td.named)
+	if len(list) == 0 && td.named > 0 {
+		return
+	}
 	missing, err := td.store.Missing(ctx, list)
 	if err != nil {
 		td.log.Warn("what the database lacks cannot be looked for", "error", err)
 		return
 	}
+	td.named = named
 	for part := range slices.Chunk(missing, 50) {
 		td.log.Error("accepted, and not in the database any more", "messages", strings.Join(part, " "))
 	}
@@ -229,6 +240,9 @@ func (td *tide) name(ctx context.Context) {
 
 // end remembers what came last. The process has done all it does.
 func (td *tide) end(ctx context.Context) {
+	if td.lacks {
+		td.name(ctx)
+	}
 	if td.moved.Load() {
 		_ = td.raise(ctx) // else a kill's second is missing
 	}
@@ -287,9 +301,10 @@ func (m movingIntake) AcceptAndStart(ctx context.Context, now time.Time, subs []
 
 // recent are the last messages that a process has accepted.
 type recent struct {
-	mu   sync.Mutex
-	ids  []string
-	next int
+	mu    sync.Mutex
+	ids   []string
+	next  int
+	total int // how many there ever were
 }
 
 // mostRecent is more than a process accepts while a standby lags by some seconds.
@@ -302,8 +317,9 @@ func (r *recent) add(outcomes []work.Outcome) {
 		if outcomes[i].Err != nil {
 			continue
 		}
-		for j := range outcomes[i].Accepted {
-			a := &outcomes[i].Accepted[j]
+		told := outcomes[i].Accepted
+		for j := range told {
+			a := &told[j]
 			if len(a.Deliveries) == 0 {
 				continue // a plan, or a duplicate: it is no row
 			}
@@ -313,16 +329,18 @@ func (r *recent) add(outcomes []work.Outcome) {
 				r.ids[r.next] = a.ID
 			}
 			r.next = (r.next + 1) % mostRecent
+			r.total++
 		}
 	}
 }
 
-// all are they, in the order of their acceptance.
-func (r *recent) all() []string {
+// since are they in the order of their acceptance, without the first n that there ever were, and how many these are with those.
+func (r *recent) since(n int) (ids []string, total int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.ids) < mostRecent {
-		return slices.Clone(r.ids)
+	ids = slices.Clone(r.ids)
+	if len(ids) == mostRecent {
+		ids = append(ids[r.next:], ids[:r.next]...)
 	}
-	return append(slices.Clone(r.ids[r.next:]), r.ids[:r.next]...)
+	return ids[max(len(ids)-(r.total-n), 0):], r.total
 }
