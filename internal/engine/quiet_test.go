@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/pull"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -108,6 +109,23 @@ func TestACapCountsWhatAPersonGets(t *testing.T) {
 		}
 		r.want(news(4, "ann", true), posthouse.Sent, "", 0)
 		r.want(news(5, "bob", false), posthouse.Sent, "", 0)
+		lost := true
+		r.open("e", posthouse.ChannelSettings{OnUnknown: posthouse.Hold, Caps: []posthouse.Cap{{Max: 1, Per: hour, Then: posthouse.CapSuppress}}}, state.Opened{Window: channel.Forever})
+		r.provider.decide(func(channel.Outgoing) channel.Result {
+			if lost {
+				return channel.Result{Class: posthouse.ClassUnknown}
+			}
+			return channel.Result{Class: posthouse.ClassOK}
+		})
+		doubtful := r.send(text("e", "ann"))[0]
+		r.pass(5 * time.Second)
+		r.want(doubtful, posthouse.Unknown, string(posthouse.ClassUnknown), 1)
+		lost = false
+		if _, err := r.engine.Operator.Resolve(r.Context(), r.tenant, doubtful, decide.ResolveRetry); err != nil { // its own count is no reason to suppress it
+			r.Fatal(err)
+		}
+		r.pass(5 * time.Second)
+		r.want(doubtful, posthouse.Sent, "", 1)
 		one := r.send(text("d", "ann"))[0]
 		r.pass(5 * time.Second)
 		two := r.send(text("d", "ann"))[0]

@@ -27,7 +27,7 @@ func AfterQuery(s *Settings, d posthouse.Delivery, past work.Failures, f channel
 			before = s.Profile.Before(posthouse.ClassUnknown, past) - 1
 		}
 		decision := retry.Decide(s.Profile, posthouse.ClassUnknown, before, 0, 0)
-		c, _ := AfterResolve(d, false, !decision.GiveUp, "query_absent", now.Add(decision.Wait))
+		c, _ := AfterResolve(d, false, !decision.GiveUp, reasonAbsent, now.Add(decision.Wait))
 		return c
 	}
 	step := begin(d)

@@ -459,6 +459,9 @@ const (
 	ReasonUndo  = "operator_undo"
 )
 
+// reasonAbsent is of what a provider was asked about, and does not have.
+const reasonAbsent = "query_absent"
+
 // AfterUndo takes a person's word back that a delivery is to be tried again, before it has begun (T31): it waits for a person once more,
 // whatever its policy. One that never began was quarantined, and is again.
 func AfterUndo(d posthouse.Delivery) (work.Change, bool) {

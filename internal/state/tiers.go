@@ -116,9 +116,9 @@ func (t *Tiers) Apart() bool {
 }
 
 // CapsOf are the caps that count a message to a person: those of a channel, which knows people by their addresses, and those of its tenant,
-// which knows them by their ids where they have any. A repeat of what may have arrived is counted already, and what is critical is not.
+// which knows them by their ids where they have any. What is critical is not counted, and what is counted already is not again.
 func CapsOf(k Key, channels, tenants []*quiet.Cap, item *work.Item) (list []Tier) {
-	if len(channels)+len(tenants) == 0 || item.Message == nil || item.Message.Critical || Doubtful(item.Delivery) {
+	if len(channels)+len(tenants) == 0 || item.Message == nil || item.Message.Critical || capped(item.Delivery) {
 		return nil
 	}
 	add := func(caps []*quiet.Cap, scope, person string) {
@@ -134,6 +134,12 @@ func CapsOf(k Key, channels, tenants []*quiet.Cap, item *work.Item) (list []Tier
 	add(channels, k.LimitKey(), cmp.Or(d.Address, d.User))
 	add(tenants, TenantKey(k.Tenant), cmp.Or(d.User, d.Address))
 	return list
+}
+
+// capped reports whether caps have counted a delivery, and nothing has come back: it is a repeat of what may have arrived, or of what
+// a person or a query says has not.
+func capped(d posthouse.Delivery) bool {
+	return Doubtful(d) || d.Attempts > 0 && (d.Reason == ReasonRetry || d.Reason == reasonAbsent)
 }
 
 // CapsIn is the part of a grant that caps have counted.
