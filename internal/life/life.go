@@ -101,6 +101,11 @@ func (l *Life) Refusal() error {
 	if l.Outdated() {
 		return ErrOutdated
 	}
+	return l.Away()
+}
+
+// Away says where this process's work has to be done now; nil for here.
+func (l *Life) Away() error {
 	if l.elsewhere == nil {
 		return nil
 	}

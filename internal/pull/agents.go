@@ -274,6 +274,9 @@ func (dk *Desk) handOut(ctx context.Context, c Claim, o offer) (Claimed, error) 
 
 // closed says why the desk hands nothing out, nil while it does.
 func (dk *Desk) closed() error {
+	if err := dk.o.Life.Away(); err != nil {
+		return err
+	}
 	switch {
 	case dk.o.Life.Stale():
 		return posthouse.Errorf(posthouse.CodeUnavailable, "the database was restored or upgraded under this process: it hands nothing out until it is restarted")

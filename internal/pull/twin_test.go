@@ -2,6 +2,7 @@ package pull
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -65,13 +66,16 @@ type oneChannel struct{ open *state.Channel }
 func (c oneChannel) Channel(string, string) *state.Channel { return c.open }
 func (c oneChannel) Settings(state.Key) *state.Settings    { return &c.open.Settings }
 
-func claimAt(t *testing.T, s *twinStore, claim string) Claimed {
-	t.Helper()
-	desk := New(Options{
-		HandOuts: s, Contents: &content.Contents{}, Limiter: usedUp{}, Sieve: &suppress.Sieve{Asked: nobody{}, Now: time.Now}, Life: life.New(), Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry()),
+func deskOver(s *twinStore, l *life.Life) Pull {
+	return New(Options{
+		HandOuts: s, Contents: &content.Contents{}, Limiter: usedUp{}, Sieve: &suppress.Sieve{Asked: nobody{}, Now: time.Now}, Life: l, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry()),
 		Channels: oneChannel{&state.Channel{Key: state.Key{Tenant: "t", Channel: "sms"}, Settings: state.Settings{Pulled: true}}},
 	})
-	got, err := desk.HandOut(t.Context(), Claim{Agent: posthouse.Agent{Tenant: "t", ID: "a", Channels: []string{"sms"}}, ClaimID: claim, Max: 3})
+}
+
+func claimAt(t *testing.T, s *twinStore, claim string) Claimed {
+	t.Helper()
+	got, err := deskOver(s, life.New()).HandOut(t.Context(), Claim{Agent: posthouse.Agent{Tenant: "t", ID: "a", Channels: []string{"sms"}}, ClaimID: claim, Max: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,4 +106,14 @@ func TestAClaimWithoutAPermitOrTwinIsLimited(t *testing.T) {
 			t.Errorf("a claim without an id got %+v after %d looks", got, s.looks)
 		}
 	})
+}
+
+// At a place that is passive, nothing is even looked for.
+func TestNothingIsHandedOutWhereAnotherPlaceHasToDoSo(t *testing.T) {
+	t.Parallel()
+	away, l, s := errors.New("try there"), life.New(), &twinStore{}
+	l.Elsewhere(func() error { return away })
+	if _, err := deskOver(s, l).HandOut(t.Context(), Claim{Agent: posthouse.Agent{Tenant: "t", ID: "a", Channels: []string{"sms"}}, ClaimID: "c-1"}); !errors.Is(err, away) || s.looks != 0 {
+		t.Errorf("got %v after %d looks", err, s.looks)
+	}
 }
