@@ -241,10 +241,16 @@ func TestAnUnknownWaitsUnlessTheRouteFallsBack(t *testing.T) {
 		h.way("waits", posthouse.Route{Steps: steps})
 		h.way("otp", posthouse.Route{Steps: steps, OnUnknown: posthouse.UnknownFallBack})
 		hold := posthouse.Draft{Route: "waits", Content: &posthouse.Content{Text: "x"}, To: []posthouse.Recipient{{User: "u1"}}, OnUnknown: posthouse.Hold}
-		fall := hold
-		fall.Route = "otp"
-		sent, err := h.api.Messages.Send(h.Context(), hold, fall)
+		fall, ack := hold, hold
+		fall.Route, ack.Route = "otp", "known"
+		until := step("a")
+		until.Until, until.Within = posthouse.ProofAcknowledged, posthouse.Duration(time.Second)
+		lead := step("c")
+		lead.To = []posthouse.Recipient{{User: "lead"}}
+		h.way("known", posthouse.Route{Steps: []posthouse.RouteStep{until, lead}})
+		sent, err := h.api.Messages.Send(h.Context(), hold, fall, ack)
 		h.must(err)
+		h.eventually("the lead is called, though the first step's answer was lost", func() bool { return len(p.on("c")) == 1 })
 		h.turns(posthouse.DeliveryID(sent.Accepted[1].ID, 1), posthouse.NotificationTold)
 		waits := h.turns(posthouse.DeliveryID(sent.Accepted[0].ID, 1), posthouse.NotificationWaiting)
 		h.eventually("its delivery is unknown", func() bool {

@@ -125,6 +125,7 @@ func (n *notification) next(now time.Time) time.Time {
 		switch {
 		case failed(d.State):
 		case d.State == posthouse.Unknown && n.Follows.OnUnknown == posthouse.UnknownFallBack:
+		case d.State == posthouse.Unknown && over && n.escalates(&d):
 		case !d.State.Open() && over: // it was sent, and not proven in time
 		default:
 			waits = true
@@ -141,14 +142,20 @@ func (n *notification) next(now time.Time) time.Time {
 	return n.Over
 }
 
+// escalates reports whether the end of its step's time leads on beside a delivery in doubt. Where more is waited for than that it was sent,
+// what was sent leads on, and what may have been sent proves no more than that.
+func (n *notification) escalates(d *posthouse.NotificationDelivery) bool {
+	return n.Follows.OnUnknown == posthouse.UnknownFallBack || n.step(d.Step).Until != posthouse.ProofSent
+}
+
 // late are the deliveries of a step whose time is over that may still be kept from starting. What is in doubt is left to its policy,
-// unless the route falls back.
+// unless the step waits for more than that it was sent, or the route falls back.
 func (n *notification) late(now time.Time) (ids []string) {
 	if n.Stepped || n.Over.IsZero() || n.Over.After(now) || n.Follows.Kind == posthouse.RouteAll {
 		return nil
 	}
 	for _, d := range n.current() {
-		if d.State.Open() && !left(&d) && d.State != posthouse.Quarantined && (!d.Doubtful || n.Follows.OnUnknown == posthouse.UnknownFallBack) {
+		if d.State.Open() && !left(&d) && d.State != posthouse.Quarantined && (!d.Doubtful || n.escalates(&d)) {
 			ids = append(ids, d.ID)
 		}
 	}

@@ -97,7 +97,7 @@ func (w *world) Notification(_ context.Context, _ time.Time, _, _ string, decide
 func (w *world) write(next work.Plan, withdraw work.Withdrawal) {
 	var after []posthouse.Delivery
 	for _, id := range withdraw.IDs {
-		if w.doubt[id] && withdraw.Reason == ReasonStepOver && w.way.OnUnknown == posthouse.UnknownWait {
+		if w.doubt[id] && withdraw.Reason == ReasonStepOver && w.way.OnUnknown == posthouse.UnknownWait && w.way.Steps[w.steps[id]-1].Until == posthouse.ProofSent {
 			w.fatal("%s is in doubt, and is withdrawn since its step's time is over", id)
 		}
 		if c, ok := (Law{}).Withdrawn(work.PlanNotification, *w.rows[id], withdraw, w.now); ok {
@@ -180,7 +180,8 @@ func (w *world) stores(c *composed) {
 	}
 }
 
-// beginning holds the law for when a step begins: the one before has ended without a proof, falls back, or was not proven within its time.
+// beginning holds the law for when a step begins: the one before has ended without a proof, falls back, or was not proven within its time. In
+// doubt it is not proven either, but where the step only asks that it was sent: that may have been.
 func (w *world) beginning() {
 	n, err := read(w.plan)
 	w.must(err)
@@ -190,7 +191,8 @@ func (w *world) beginning() {
 	for _, k := range n.current() {
 		d, within := w.rows[k.ID], n.step(k.Step).Within.Std()
 		over := within > 0 && !w.now.Before(n.Steps[len(n.Steps)-1].At.Add(within))
-		ends := failed(d.State) || d.State == posthouse.Unknown && w.way.OnUnknown == posthouse.UnknownFallBack || over && !d.State.Open()
+		ends := failed(d.State) || d.State == posthouse.Unknown && w.way.OnUnknown == posthouse.UnknownFallBack || over && !d.State.Open() ||
+			over && d.State == posthouse.Unknown && n.step(k.Step).Until != posthouse.ProofSent
 		if !ends {
 			w.fatal("a step begins while %s of step %d is %s", k.ID, k.Step, d.State)
 		}
@@ -421,4 +423,43 @@ func (w *world) runsOut() {
 		}
 	}
 	w.fatal("it has no end")
+}
+
+// The end of a step's time leads on beside an unknown where the step waits for more than that it was sent: an alarm escalates whatever became
+// of its first call. Where it only asks that, the unknown may be the proof, and is left to its policy.
+func TestAnUnknownEscalatesAtTheEndOfItsTime(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[posthouse.Proof]int{posthouse.ProofSent: 1, posthouse.ProofDelivered: 2, posthouse.ProofAcknowledged: 2} {
+		for _, again := range []posthouse.State{posthouse.Unknown, posthouse.Pending} { // it is held, or tried anew
+			w := worldOf(t, rand.New(rand.NewPCG(1, 2)), WithDefaults(posthouse.Route{Name: "w", Version: 1, Steps: []posthouse.RouteStep{
+				{Channels: []string{"a"}, Until: until, Within: posthouse.Duration(time.Minute)}, {Channels: []string{"b"}},
+			}}), false)
+			goesOn := func() {
+				for range 2 { // the first may withdraw what has not started
+					if c, _ := w.plans(); c != nil {
+						w.stores(c)
+					}
+				}
+			}
+			goesOn()
+			id := w.order[0]
+			for _, to := range []posthouse.State{posthouse.Unknown, again} {
+				d := *w.rows[id]
+				d.State, w.doubt[id] = to, true
+				w.settles(d)
+			}
+			goesOn()
+			if len(w.order) != 1 {
+				w.fatal("the next step begins within the time of the first, until %s", until)
+			}
+			w.now = w.now.Add(time.Minute)
+			goesOn()
+			if len(w.order) != want {
+				w.fatal("%d deliveries after the time of a step until %s that is %s, want %d", len(w.order), until, again, want)
+			}
+			if again == posthouse.Pending && want == 2 && w.rows[id].State != posthouse.Cancelled {
+				w.fatal("the first is %s, and may be told beside the second", w.rows[id].State)
+			}
+		}
+	}
 }

@@ -229,9 +229,9 @@ func (n *Notified) before(o *posthouse.NotificationDelivery, s *stepOf, began ti
 		}
 		var now string
 		switch state := stand.state; {
-		case state == posthouse.Unknown && n.Follows.OnUnknown != posthouse.UnknownFallBack, state == posthouse.Pending, state == posthouse.Sending, proves(state, step.Until):
+		case state == posthouse.Unknown && n.Follows.OnUnknown != posthouse.UnknownFallBack && step.Until == posthouse.ProofSent, state == posthouse.Pending, state == posthouse.Sending, proves(state, step.Until):
 			now = "was " + string(state)
-		case happy(state) && began.Add(Committing).Before(over):
+		case (happy(state) || state == posthouse.Unknown && n.Follows.OnUnknown != posthouse.UnknownFallBack) && began.Add(Committing).Before(over):
 			now = fmt.Sprintf("was %s, and had time until %s", state, stampText(over))
 		default:
 			return ""

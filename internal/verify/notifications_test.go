@@ -116,6 +116,12 @@ func toldCases() (list []lawCase) {
 	}, func() *hand {
 		return followed(nil, doubted(posthouse.Hold), arrivedAs(second(10*time.Second).start(), 2).sent())
 	})
+	untilAcknowledged := func(n *verify.Notified) { n.Follows.Steps[0].Until = posthouse.ProofAcknowledged }
+	told(func() *hand { // in doubt, and its time was over
+		return followed(untilAcknowledged, doubted(posthouse.Hold), arrivedAs(second(time.Hour+10*time.Second).start(), 2).sent())
+	}, func() *hand {
+		return followed(untilAcknowledged, doubted(posthouse.Hold), arrivedAs(second(time.Minute).start(), 2).sent())
+	})
 	told(func() *hand { return followed(nil, refused(), arrivedAs(second(10*time.Second).start(), 2).sent()) }, func() *hand {
 		return followed(is(posthouse.NotificationTold), newHand(posthouse.Retry).accept().wait(), arrivedAs(second(10*time.Second).start(), 2).sent())
 	})

@@ -20,7 +20,7 @@ import (
 
 // The laws of a notification whose steps tell one person.
 const (
-	lawSteps = "no two steps of a route tell one person, but by a doubt or a person whom the log names, or where the route asks for more than that it was sent"
+	lawSteps = "no two steps of a route tell one person, but by a doubt or a person whom the log names, or where the first asks for more than that it was sent, and its time was over"
 	lawHears = "a notification says of its deliveries what their rows say"
 	lawTold  = "a notification is told as soon as a delivery proves it, and stays acknowledged"
 	lawStops = "nothing of a notification that is over waits to begin"
