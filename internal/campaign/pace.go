@@ -117,5 +117,5 @@ func waits(c *work.Campaign, p *work.Progress, closed Closed, now time.Time) (wh
 	case c.Spread > 0 && p.Segments[work.SegmentPartly] == 0:
 		return "it is spread: the next members are not due yet", until
 	}
-	return "members that were refused wait for another try", until
+	return "members wait for another try: they were refused, or are left alone for now", until
 }

@@ -511,7 +511,7 @@ func TestACampaignSaysWhyNobodyIsSentTo(t *testing.T) {
 	}{
 		"its quota has ended": {result: channel.Result{Class: posthouse.ClassRate, Code: "45009", After: 9 * time.Hour}, why: "the account is refused by the provider: 45009", until: 9 * time.Hour},
 		"it may not send":     {result: channel.Result{Class: posthouse.ClassAccount, Code: "48001"}, settings: posthouse.ChannelSettings{ProbeAfter: posthouse.Duration(time.Hour)}, why: "the account is refused by the provider: 48001", until: time.Hour},
-		"another try":         {result: channel.Result{Class: posthouse.ClassTransient, Code: "-1"}, settings: posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(time.Hour)}}, why: "members that were refused wait for another try", until: time.Hour},
+		"another try":         {result: channel.Result{Class: posthouse.ClassTransient, Code: "-1"}, settings: posthouse.ChannelSettings{Backoff: []posthouse.Duration{posthouse.Duration(time.Hour)}}, why: "members wait for another try: they were refused, or are left alone for now", until: time.Hour},
 		"a paused channel":    {result: channel.Result{Class: posthouse.ClassOK}, act: func(d *drive) { d.pause("c") }, why: "the channel c is paused"},
 		"nothing: it goes on": {result: channel.Result{Class: posthouse.ClassOK}, settings: posthouse.ChannelSettings{Limits: []posthouse.Limit{{Max: 1, Per: posthouse.Duration(10 * time.Second)}}}},
 	} {

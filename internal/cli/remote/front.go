@@ -83,7 +83,7 @@ front that leads to a route whose steps all name theirs.`,
 	cmd.Flags().StringVar(&f.in.Channel, "to-channel", "", "the `CHANNEL` that its messages go through")
 	cmd.Flags().StringVar(&f.in.Route, "to-route", "", "the `ROUTE` that its messages follow, in place of a channel")
 	cmd.Flags().StringSliceVar(&f.recipients, "recipients", nil, "whom they are for, a `LIST`: users, roster:NAME, role:NAME or address:TEXT")
-	cmd.Flags().StringArrayVar(&f.matches, "match", nil, "labels that lead elsewhere, as `'NAME=VALUE … to-channel=CHANNEL|to-route=ROUTE recipients=LIST'`; the first that fits counts")
+	cmd.Flags().StringArrayVar(&f.matches, "match", nil, "labels that lead elsewhere, a `RULE` of NAME=VALUE, to-channel=CHANNEL or to-route=ROUTE, and recipients=LIST; the first that fits counts")
 	cmd.Flags().StringVar(&f.in.Digest, "digest", "", "the `DIGEST` that gathers what goes through a channel (default none: each leaves by itself)")
 	cmd.Flags().StringVar(&f.in.Template, "template", "", "the `TEMPLATE` to fill, in place of the front's own text")
 	cmd.Flags().StringVar(&f.in.MessageKind, "message-kind", "", "the `KIND` of the messages (default the front's)")
@@ -92,6 +92,7 @@ front that leads to a route whose steps all name theirs.`,
 	cmd.Flags().StringVar(&f.in.Each, "each", "", "`WHAT` becomes a message: group or alert (default group)")
 	cmd.Flags().StringToStringVar(&f.priorities, "priority", nil, "the priorities of the sender's words, as `WORD=PRIORITY`, such as warning=high")
 	cmd.Flags().TextVar(&f.in.DedupWindow, "dedup-window", &f.in.DedupWindow, "how long the same is taken once, a `DURATION` up to 24h (default 5m, of mail 24h)")
+	cmd.Flags().Lookup("dedup-window").DefValue, cmd.Flags().Lookup("priority").DefValue = "", "" // the usage says it
 	cmd.Flags().BoolVar(&f.in.Signed, "signed", false, "refuse what does not carry the sender's signature, whose secret is the token")
 	cmd.Flags().StringArrayVar(&f.formulas, "expression", nil, "what makes a part of a message of a body, as `NAME=EXPRESSION`, of the kind json; may be repeated")
 	return cmd
