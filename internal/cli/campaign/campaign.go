@@ -174,7 +174,7 @@ func waiting(sh *shell.Shell, p *wire.CampaignProgress) string {
 	if p.Waits == "" || p.Until.IsZero() {
 		return p.Waits
 	}
-	return p.Waits + ", until " + sh.At(p.Until)
+	return sh.Says(p.Waits) + ", " + sh.Says("until "+sh.At(p.Until))
 }
 
 // speed says how fast a campaign goes, empty where nobody can tell.
