@@ -315,6 +315,13 @@ func TestAStepThatDoesNotStartInTimeIsSteppedOver(t *testing.T) {
 		if d := h.delivery(n.Deliveries[0].ID); d.State != posthouse.Cancelled || d.Reason != "step_over" {
 			h.Errorf("the first step's delivery is %s (%s)", d.State, d.Reason)
 		}
+		alone := step("a")
+		alone.Within = posthouse.Duration(time.Second)
+		h.way("alone", posthouse.Route{Steps: []posthouse.RouteStep{alone}})
+		_, list = h.routes("alone", "u2")
+		if n := h.turns(list[0].ID, posthouse.NotificationNotTold); n.Reason != "not_delivered" {
+			h.Errorf("what never began is not told since %q: no person has cancelled it", n.Reason)
+		}
 		h.resumes("a")
 		if got := p.on("a"); len(got) > 0 {
 			h.Errorf("%v came by the step that was over", got)
@@ -448,6 +455,21 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 	if status, page := ask(http.MethodGet, link, "zh"); status != http.StatusOK || !strings.Contains(page, "已确认") || strings.Contains(page, "<form") {
 		h.Errorf("afterwards: got %d %s", status, page)
 	}
+	sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u2"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
+	h.must(err)
+	h.eventually("it arrives", func() bool { return len(p.on("a")) == 2 })
+	id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+	if n, err = h.api.Notifications.End(h.Context(), id); err != nil || n.Reason != "cancelled" {
+		h.Fatalf("it is ended: %+v, %v", n, err)
+	}
+	link = strings.TrimPrefix(p.texts("a")[1], "full: https://post.example")
+	if status, page := ask(http.MethodGet, link, "zh"); status != http.StatusOK || !strings.Contains(page, "已经取消") || !strings.Contains(page, "<form") {
+		h.Errorf("of one that was cancelled: got %d %s", status, page)
+	}
+	if status, page := ask(http.MethodPost, link, "en"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") {
+		h.Errorf("the button of one that was cancelled: got %d %s", status, page)
+	}
+	h.turns(id, posthouse.NotificationAcknowledged)
 }
 
 // A message whose route names all recipients needs none, and its notification is that of whoever was told.

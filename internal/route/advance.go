@@ -168,15 +168,21 @@ func (n *notification) ended() string {
 	if len(n.Steps) > 0 && !slices.ContainsFunc(n.Steps, func(s posthouse.NotificationStep) bool { return s.Skipped != SkippedCondition }) {
 		reason = ReasonCondition
 	}
+	sent := false
 	for _, d := range n.Deliveries {
 		switch {
 		case d.State == posthouse.Delivered, d.State == posthouse.Sent && n.step(d.Step).Until == posthouse.ProofAcknowledged:
 			return ReasonNotAcknowledged
 		case d.State == posthouse.Sent:
+			sent = true
+		case d.State == posthouse.Cancelled && (d.Reason == ReasonStepOver || d.Reason == ReasonTold): // no person has withdrawn it
 			reason = ReasonNotDelivered
-		case reason != ReasonNotDelivered:
+		default:
 			reason = string(d.State)
 		}
+	}
+	if sent {
+		return ReasonNotDelivered
 	}
 	return reason
 }

@@ -15,11 +15,11 @@ import (
 // The words why a notification is in its state, or a step was passed over. Besides these, a notification that was not told has the
 // state of the delivery that failed last as its reason.
 const (
-	ReasonNotDelivered    = "not_delivered"    // it was sent, and its delivery was not proven in time
+	ReasonNotDelivered    = "not_delivered"    // it was not proven in time that it arrived, or it did not even begin in its steps' time
 	ReasonNotAcknowledged = "not_acknowledged" // it arrived, and was not acknowledged in time
 	ReasonNobody          = "nobody"           // no step addressed anybody
 	ReasonCondition       = "condition"        // the condition of each step was false
-	ReasonCancelled       = "cancelled"        // a person or a program ended it
+	ReasonCancelled       = "cancelled"        // a person or a program ended it, or withdrew its last delivery
 	ReasonForgotten       = "forgotten"        // the content of a sensitive message is forgotten, or cannot be opened
 	ReasonExpired         = "expired"          // the message's deadline came before anybody was told
 	ReasonQuietHours      = state.ReasonQuietHours

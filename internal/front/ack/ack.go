@@ -1,8 +1,8 @@
 // Package ack is the page behind the link by which a person acknowledges a notification: one page, no sign-in, one button. Looking at it
 // changes nothing, so that a preview of the link by a chat or a scanner of mails acknowledges nothing: that takes the button.
 //
-// A link is bound to one person and one notification, and sealed by the keyring: nobody can make one. It is worth nothing after its time,
-// or once the notification has ended.
+// A link is bound to one person and one notification, and sealed by the keyring: nobody can make one. It is worth nothing after its time. A
+// notification that has ended, or was cancelled, is acknowledged all the same: whoever says so has read it.
 //
 // The other words of people end here too: buttons of cards (Pressed), answers (Answered), and texts
 // that agents got (Texted). What is an acknowledgement is decided nowhere else.
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/web"
@@ -105,7 +106,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v := work.Viewer{Tenant: c.Tenant, Sight: work.SeeAll()}
 	n, err := l.Book.Get(r.Context(), v, c.Notification)
-	if err == nil && r.Method == http.MethodPost && n.Ack == nil && n.Reason != "cancelled" {
+	if err == nil && r.Method == http.MethodPost && n.Ack == nil {
 		evidence, _ := json.Marshal(map[string]string{"address": hostOf(r.RemoteAddr), "agent": state.Plain(r.UserAgent(), 300)}) // texts: cannot fail
 		n, err = l.Book.Acknowledge(r.Context(), v, c.Notification, c.User, posthouse.AckLink, evidence)
 		if err == nil {
@@ -127,7 +128,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case n.Ack != nil:
 		s.By, s.At = n.Ack.By, l.at(n.Ack.At)
 		l.draw(w, http.StatusOK, s, "done")
-	case n.Reason == "cancelled":
+	case n.State == posthouse.NotificationNotTold && n.Reason == route.ReasonCancelled:
 		l.draw(w, http.StatusOK, s, "ended")
 	default:
 		l.draw(w, http.StatusOK, s, "ask")
@@ -148,12 +149,12 @@ func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 
 var texts = map[string]map[string]string{
 	"zh": {
-		"title": "确认收到", "ask": "请确认您已收到并知晓这条通知。", "button": "我已知晓", "done": "已确认。", "ended": "这条通知已经取消，不用再确认。",
+		"title": "确认收到", "ask": "请确认您已收到并知晓这条通知。", "button": "我已知晓", "done": "已确认。", "ended": "这条通知已经取消。如果您已收到并知晓，仍可确认。",
 		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "for": "收件人",
 	},
 	"en": {
 		"title": "Acknowledge", "ask": "Please confirm that you have received this notification and taken note of it.", "button": "I have taken note", "done": "Acknowledged.",
-		"ended": "This notification was cancelled: there is nothing to acknowledge.", "bad": "The link is not valid, or its time is over. Ask whoever notified you.",
+		"ended": "This notification was cancelled. If you have received it and taken note of it, you can still say so.", "bad": "The link is not valid, or its time is over. Ask whoever notified you.",
 		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "for": "For",
 	},
 }

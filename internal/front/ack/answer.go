@@ -157,7 +157,8 @@ type line struct {
 }
 
 // meant is the delivery that a text message answers, which names none: of the notifications that were sent by some lines before it was
-// written and are not acknowledged, the one with its code; without a code, the only one that waits. nil where that is none, or several: a
+// written and are not acknowledged, the one with its code; without a code, the only one that waits, or where none does, the only one of which
+// nobody was told. nil where that is none, or several: a
 // word too few leads to the next step, and one that is guessed lets an alarm rest. What an answer means is kept before it acknowledges,
 // nothing too, and holds for good: a provider that has not heard our answer tells it again, to this process or to another one, and by then
 // another notification may be the only one that waits.
@@ -171,7 +172,7 @@ func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, code string
 		log.Info("an answer by text message was told again: it means what it meant", "delivery", string(id))
 		return l.delivery(ctx, tenant, string(id))
 	}
-	found := map[string]*posthouse.Delivery{} // by notification
+	found := candidates{}
 	for _, from := range lines {
 		ids, err := l.Sent.Answerable(ctx, tenant, from.channel, from.address, mostMeant)
 		if err == nil {
@@ -181,13 +182,9 @@ func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, code string
 			return nil, err
 		}
 	}
-	means := ""
-	for _, d := range found {
-		means = d.ID
-	}
-	if len(found) != 1 {
-		means = ""
-		log.Warn("an answer by text message means no notification, or one of several: it acknowledges nothing. Put ${ack_code} into the text, so that people can say which", "code", code, "notifications", len(found))
+	means, among := found.one()
+	if means == "" {
+		log.Warn("an answer by text message means no notification, or one of several: it acknowledges nothing. Put ${ack_code} into the text, so that people can say which", "code", code, "notifications", among)
 	}
 	id, err = l.Meant.KeepAnswer(ctx, tenant, asMeant, key, "", []byte(means))
 	if err != nil {
@@ -214,15 +211,42 @@ func keyOf(in *channel.Inbound) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// candidates adds to what is found those of some deliveries that a text may mean, by notification.
-func (l *Links) candidates(ctx context.Context, tenant, code string, in *channel.Inbound, ids []string, fetched bool, found map[string]*posthouse.Delivery) error {
+// candidate is a delivery of a notification that a text may mean, and whether the notification waits.
+type candidate struct {
+	delivery string
+	waits    bool
+}
+
+// candidates are those of a text by notification.
+type candidates map[string]candidate
+
+// one is the delivery that is meant, empty where that is none or one of several: of those that wait, or where none does, of all.
+func (c candidates) one() (delivery string, among int) {
+	for _, waits := range []bool{true, false} {
+		for _, d := range c {
+			if d.waits == waits {
+				delivery, among = d.delivery, among+1
+			}
+		}
+		if among > 0 {
+			break
+		}
+	}
+	if among != 1 {
+		return "", among
+	}
+	return delivery, among
+}
+
+// candidates adds to what is found those of some deliveries that a text may mean.
+func (l *Links) candidates(ctx context.Context, tenant, code string, in *channel.Inbound, ids []string, fetched bool, found candidates) error {
 	for _, id := range ids {
 		d, err := l.delivery(ctx, tenant, id)
 		if err != nil {
 			return err
 		}
 		// Providers write whole seconds. One that tells an answer again tells its old time, so that it means nothing that was sent since.
-		if d == nil || found[d.Notification] != nil || fetched && !d.Pulled || d.Attempts == 0 || in.At.Add(time.Second).Before(leftAt(d)) || code != "" && code != Code(d.Notification) {
+		if d == nil || found[d.Notification].delivery != "" || fetched && !d.Pulled || d.Attempts == 0 || in.At.Add(time.Second).Before(leftAt(d)) || code != "" && code != Code(d.Notification) {
 			continue
 		}
 		n, err := l.Book.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, d.Notification)
@@ -232,8 +256,8 @@ func (l *Links) candidates(ctx context.Context, tenant, code string, in *channel
 		if err != nil {
 			return err
 		}
-		if n.Ack == nil && n.Reason != "cancelled" && (code != "" || n.State == posthouse.NotificationWaiting) {
-			found[d.Notification] = d
+		if n.Ack == nil && (code != "" || n.State == posthouse.NotificationWaiting || n.State == posthouse.NotificationNotTold) {
+			found[d.Notification] = candidate{d.ID, code != "" || n.State == posthouse.NotificationWaiting}
 		}
 	}
 	return nil
@@ -252,7 +276,7 @@ func leftAt(d *posthouse.Delivery) time.Time {
 // writtenAt is when an answer was written, as it is kept.
 func writtenAt(in *channel.Inbound) string { return in.At.UTC().Format(time.RFC3339) }
 
-// acknowledge writes down the first word about a notification that was not cancelled. One that was pruned is passed over.
+// acknowledge writes down the first word about a notification, also one that has ended. One that was pruned is passed over.
 func (l *Links) acknowledge(ctx context.Context, tenant, notification, by string, via posthouse.AckVia, evidence map[string]string) error {
 	for name, text := range evidence {
 		if text == "" {
@@ -265,7 +289,7 @@ func (l *Links) acknowledge(ctx context.Context, tenant, notification, by string
 	}
 	v := work.Viewer{Tenant: tenant, Sight: work.SeeAll()}
 	n, err := l.Book.Get(ctx, v, notification)
-	if err == nil && n.Ack == nil && n.Reason != "cancelled" {
+	if err == nil && n.Ack == nil {
 		_, err = l.Book.Acknowledge(ctx, v, notification, by, via, kept)
 	}
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound {

@@ -164,12 +164,13 @@ func TestATextMessageMeansOneNotification(t *testing.T) {
 		d.User, d.Address = "li.na", "+8613800138000"
 		return d
 	}
+	missed := posthouse.Notification{State: posthouse.NotificationNotTold, Reason: "cancelled"}
 	waits, told, done := posthouse.Notification{State: posthouse.NotificationWaiting}, posthouse.Notification{State: posthouse.NotificationTold}, posthouse.Notification{State: posthouse.NotificationAcknowledged, Ack: &posthouse.Acknowledgement{By: "x"}}
 	one := sent{"D1": texted("D1", "N1", 0), "D2": texted("D2", "N1", time.Second), "D3": texted("D3", "N3", 0), "D4": texted("D4", "N4", 0)}
 	for _, test := range []struct {
 		name, text string
 		way        channel.InboundWay
-		second     posthouse.Notification // N3: N1 waits, and N4 is acknowledged
+		second     posthouse.Notification // N3: N1 waits, or was missed as it was, and N4 is acknowledged
 		after      time.Duration
 		want       string
 	}{
@@ -184,6 +185,10 @@ func TestATextMessageMeansOneNotification(t *testing.T) {
 		{"a sentence", "who is this?", channel.InboundSMS, told, time.Minute, ""},
 		{"a denial", "2", channel.InboundSMS, told, time.Minute, ""},
 		{"nothing", " ", channel.InboundSMS, told, time.Minute, ""},
+		{"a word where one waits and one was missed", "1", channel.InboundSMS, missed, time.Minute, "N1"},
+		{"the code of one that was missed", Code("N3"), channel.InboundSMS, missed, time.Minute, "N3"},
+		{"a late word where one was missed", "1 late", channel.InboundSMS, told, time.Minute, "N1"},
+		{"a late word where two were missed", "1 late", channel.InboundSMS, missed, time.Minute, ""},
 		{"an old word", "1", channel.InboundSMS, told, -time.Minute, ""},
 		{"a key", "1", channel.InboundVoice, told, 0, "N1"},
 		{"a key twice", "11#", channel.InboundVoice, told, 0, "N1"},
@@ -191,12 +196,16 @@ func TestATextMessageMeansOneNotification(t *testing.T) {
 		{"a key among others", "12", channel.InboundVoice, told, 0, ""},
 	} {
 		book := shelf{"N1": waits, "N3": test.second, "N4": done}
+		text, late := strings.CutSuffix(test.text, " late") // the last step of N1 is over too
+		if late {
+			book["N1"] = missed
+		}
 		for id, n := range book {
 			n.ID = id
 			book[id] = n
 		}
 		l := &Links{Log: slog.New(slog.DiscardHandler), Deliveries: one, Sent: one, Book: book, Meant: meanings{}}
-		in := channel.Inbound{Way: test.way, Text: test.text, Address: "+8613800138000", At: at.Add(test.after)}
+		in := channel.Inbound{Way: test.way, Text: text, Address: "+8613800138000", At: at.Add(test.after)}
 		if test.way == channel.InboundVoice {
 			in.IdemKey = "D1"
 		}
