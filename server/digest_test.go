@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // digests stores a digest.
@@ -197,11 +198,26 @@ func TestMembersShareTheFateOfTheirDigest(t *testing.T) {
 		if d := h.delivery(failed[1]); d.Reason != "recipient" || d.Error != "refused for good" || d.Attempts != 0 {
 			h.Errorf("a member of what failed: %+v", d)
 		}
+		h.replaysOnce(p, failed)
+		p.says("a", channel.Result{Class: posthouse.ClassUnknown, Error: "no answer"})
+		doubt := h.gathers("d", "doubt", "u1", "one", "two")
+		h.leaves(doubt[0])
+		h.become(posthouse.Unknown, doubt...)
+		if _, err := h.api.Deliveries.Resolve(h.Context(), doubt[1], "sent"); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "decide about that one") {
+			h.Errorf("a decision about a member: %v, want a conflict that names its collection", err)
+		}
+		counted, err := h.api.Deliveries.ResolveAll(h.Context(), wire.ResolveAll{Channel: "a", Outcome: "not_sent", DryRun: true})
+		h.must(err)
+		done, err := h.api.Deliveries.ResolveAll(h.Context(), wire.ResolveAll{Channel: "a", Outcome: "not_sent", Confirm: counted.Confirm})
+		if err != nil || done.Matched != 3 || done.Resolved != 1 {
+			h.Errorf("a decision about all: %+v, %v, want one of the three", done, err)
+		}
+		h.become(posthouse.Failed, doubt...)
 		h.pauses("a")
 		ended := h.gathers("d", "ended", "u1", "one", "two")
 		h.leaves(ended[0])
 		h.eventually("its delivery waits", func() bool { return h.gatheredBy(ended[0]).Delivery != "" })
-		_, err := h.api.Messages.Cancel(h.Context(), posthouse.MessageID(h.gatheredBy(ended[0]).Delivery))
+		_, err = h.api.Messages.Cancel(h.Context(), posthouse.MessageID(h.gatheredBy(ended[0]).Delivery))
 		h.must(err)
 		h.become(posthouse.Cancelled, ended...)
 		var drafts []posthouse.Draft // in one request: a deadline that is near has the collection leave at once
@@ -260,6 +276,29 @@ func TestATextThatIsTooLongIsCut(t *testing.T) {
 			h.Errorf("the last, which leaves as it is: %+v", d)
 		}
 	})
+}
+
+// replaysOnce replays all of a channel, after which each of the members of one digest that failed has come once more.
+func (h *house) replaysOnce(p *scripted, members []string) {
+	h.Helper()
+	p.says("a", channel.Result{Class: posthouse.ClassOK})
+	lead := h.gatheredBy(members[0]).Delivery
+	if _, err := h.api.Deliveries.Replay(h.Context(), members[0], false); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), lead) {
+		h.Errorf("a replay of a member: %v, want a conflict that names %s", err, lead)
+	}
+	before := len(p.texts("a"))
+	all, err := h.api.Deliveries.ReplayAll(h.Context(), wire.ReplayAll{Channel: "a"})
+	if err != nil || all.Matched != len(members)+1 || all.Replayed != 1 {
+		h.Errorf("a replay of all: %+v, %v, want one of %d", all, err, len(members)+1)
+	}
+	for _, r := range all.Replays {
+		if r.ID != "" {
+			h.become(posthouse.Sent, r.ID)
+		}
+	}
+	if got := p.texts("a")[before:]; len(got) != 1 {
+		h.Errorf("after the replay came %q, want the digest once", got)
+	}
 }
 
 func TestADigestIsRefusedByName(t *testing.T) {

@@ -17,6 +17,10 @@ func digests() []Sentence {
 		{"the digest %s gathers it with others, and could not make their text: %s", "汇总 {1} 正在收集，但正文无法生成：{2!}"},
 		{"it leaves with the delivery %s, which the digest %s has made of it and others", "已与其他消息合成投递 {1}（汇总 {2}），随它一起发送"},
 		{"it shares what becomes of the delivery %s, which the digest %s has made of it and others: decide of that one", "它与投递 {1}（汇总 {2}）结果相同：请对那条投递做确认"},
+		{"the delivery shares what becomes of the one that its collection %s leaves by: decide about that one", "该投递与汇总 {1} 所用的投递结果相同：请对那条投递做确认"},
+		{"the messages of the delivery %s left otherwise: it was one text of the collection %s", "投递 {1} 中的消息已用别的投递发出：它是汇总 {2} 的一次正文"},
+		{"the delivery %s left with others, as the delivery %s of the collection %s: replay that one", "投递 {1} 与其他消息合成投递 {2}（汇总 {3}）一起发送：请重发那一条"},
+		{"the collection %s of delivery %s is not kept any more, so it is not known which of its deliveries tells what: send a new message", "投递 {2} 的汇总 {1} 已不再保留，无法确定由哪条投递发送：请发送新消息"},
 		{"its digest does not say now when it leaves", "暂时读不到它的汇总何时发送"},
 	}
 }

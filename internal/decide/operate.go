@@ -87,13 +87,13 @@ const (
 // ResolveAll does what Resolve does to each of a few deliveries, in one transaction, and returns those that changed. Others,
 // and those whose state does not allow it any more, are passed over; so are those that have changed since until, where it is given.
 func (op Operator) ResolveAll(ctx context.Context, tenant string, ids []string, r Resolution, until time.Time) ([]posthouse.Delivery, error) {
-	changed := map[string]bool{}
+	before := map[string]int64{}
 	after, err := op.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: ids}, func(now time.Time, found []posthouse.Delivery) []work.Change {
-		clear(changed)
+		clear(before)
 		found = slices.DeleteFunc(slices.Clone(found), func(d posthouse.Delivery) bool { return !until.IsZero() && d.UpdatedAt.After(until) })
-		return resolutions(found, r, now, changed)
+		return resolutions(found, r, now, before)
 	})
-	after = slices.DeleteFunc(after, func(d posthouse.Delivery) bool { return !changed[d.ID] })
+	after = slices.DeleteFunc(after, func(d posthouse.Delivery) bool { return !moved(&d, before) })
 	woken := map[string]bool{}
 	for i := range after {
 		if name := after[i].Channel; !woken[name] {
@@ -104,32 +104,40 @@ func (op Operator) ResolveAll(ctx context.Context, tenant string, ids []string, 
 	return after, err
 }
 
-// resolutions are the changes that a person's word makes, by the deliveries that allow it.
-func resolutions(found []posthouse.Delivery, r Resolution, now time.Time, changed map[string]bool) []work.Change {
+// resolutions are the changes that a person's word makes, by the deliveries that allow it. before has the versions of those.
+func resolutions(found []posthouse.Delivery, r Resolution, now time.Time, before map[string]int64) []work.Change {
 	var changes []work.Change
 	for _, d := range found {
 		if c, ok := state.AfterResolve(d, r == ResolveSent, r == ResolveRetry, "operator_"+string(r), now); ok {
-			changed[d.ID] = true
+			before[d.ID] = d.Version
 			changes = append(changes, c)
 		}
 	}
 	return changes
 }
 
+// moved reports whether a delivery was changed that a decision allows. The store leaves one alone that shares what becomes of another one.
+func moved(d *posthouse.Delivery, before map[string]int64) bool {
+	version, allowed := before[d.ID]
+	return allowed && d.Version != version
+}
+
 // Resolve closes an unknown or quarantined delivery, or sends it again. The delivery's state must
 // allow it: an error of code conflict says which state it is in.
 func (op Operator) Resolve(ctx context.Context, tenant, id string, r Resolution) (posthouse.Delivery, error) {
-	changed := map[string]bool{}
+	before := map[string]int64{}
 	after, err := op.Queue.Revise(ctx, time.Now(), work.Selection{Tenant: tenant, IDs: []string{id}}, func(now time.Time, found []posthouse.Delivery) []work.Change {
-		clear(changed)
-		return resolutions(found, r, now, changed)
+		clear(before)
+		return resolutions(found, r, now, before)
 	})
 	switch {
 	case err != nil:
 		return posthouse.Delivery{}, err
 	case len(after) == 0:
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no delivery %s", id)
-	case !changed[after[0].ID]:
+	case after[0].Gathered && !moved(&after[0], before):
+		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeConflict, "the delivery shares what becomes of the one that its collection %s leaves by: decide about that one", after[0].Collection)
+	case !moved(&after[0], before):
 		return posthouse.Delivery{}, posthouse.Errorf(posthouse.CodeConflict, "the delivery is %s: only unknown and quarantined ones can be resolved that way", after[0].State)
 	}
 	op.Wake(tenant, after[0].Channel)

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -69,6 +70,22 @@ func (Law) Leads(p work.Plan) (string, error) {
 // MayLeave is work.Gathering's: until the collection's delivery has begun for the first time.
 func (Law) MayLeave(lead posthouse.Delivery) bool {
 	return lead.State == posthouse.Pending && lead.Attempts == 0 && lead.ClaimLosses == 0
+}
+
+// MayReplay is work.Gathering's: what left in one text is sent again by the delivery of that text, and told once.
+func (Law) MayReplay(p work.Plan, delivery string) error {
+	c, err := read(p)
+	if err != nil || delivery == c.Delivery {
+		return err
+	}
+	at := slices.IndexFunc(c.Members, func(m posthouse.CollectionMember) bool { return m.Delivery == delivery })
+	switch {
+	case at < 0:
+		return posthouse.Errorf(posthouse.CodeConflict, "the messages of the delivery %s left otherwise: it was one text of the collection %s", delivery, c.ID)
+	case !c.Members[at].Left && c.Delivery != "":
+		return posthouse.Errorf(posthouse.CodeConflict, "the delivery %s left with others, as the delivery %s of the collection %s: replay that one", delivery, c.Delivery, c.ID)
+	}
+	return nil
 }
 
 // Heard is work.Notified's.

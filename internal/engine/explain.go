@@ -63,9 +63,11 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 		x.Waits = append(x.Waits, Wait{Cause: "lease", Detail: "without a result by then its outcome is unknown", Until: d.LeaseUntil})
 	case d.State == posthouse.Unknown:
 		x.Summary = unknownSummary(&d)
-		if x.Waits = append(x.Waits, unknownWait(d)); d.Gathered {
-			x.Waits = []Wait{ex.gathered(ctx, &d)}
+		wait := unknownWait(d)
+		if d.Gathered && d.Reason != work.ReasonEpochHold { // a restore holds it for itself
+			wait = ex.gathered(ctx, &d)
 		}
+		x.Waits = append(x.Waits, wait)
 	case d.State == posthouse.Quarantined:
 		x.Summary = "It was quarantined: " + cmp.Or(d.Error, d.Reason) + "."
 		x.Waits = append(x.Waits, Wait{Cause: "operator", Detail: "a person lets it go on or discards it (resolve)"})

@@ -193,6 +193,9 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	if !slices.Contains(replayable, old.State) {
 		return "", posthouse.Errorf(posthouse.CodeConflict, "delivery %s is %s: only failed, expired, quarantined and undelivered ones can be replayed", old.ID, old.State)
 	}
+	if err := r.refuseShared(old); err != nil {
+		return "", err
+	}
 	if !r.since.IsZero() {
 		if made, found, err := r.madeSince(old); err != nil || found {
 			return made, err
@@ -223,6 +226,21 @@ func (r *replayer) add(old *posthouse.Delivery) (string, error) {
 	r.tally.Add(&d, 1)
 	r.made[old.ID] = d.ID
 	return d.ID, nil
+}
+
+// refuseShared is a conflict where a delivery left with others in one text, which is sent again by the delivery of that text.
+func (r *replayer) refuseShared(old *posthouse.Delivery) error {
+	if old.Collection == "" || r.tx.gathering == nil {
+		return nil
+	}
+	p, found, err := settling{r.tx}.lockPlan(planKey{old.Tenant, work.PlanCollection, old.Collection})
+	if err != nil {
+		return err
+	}
+	if !found {
+		return posthouse.Errorf(posthouse.CodeConflict, "the collection %s of delivery %s is not kept any more, so it is not known which of its deliveries tells what: send a new message", old.Collection, old.ID)
+	}
+	return r.tx.gathering.MayReplay(p, old.ID)
 }
 
 // madeSince is the replay of a delivery that was made since the moment, open or settled.

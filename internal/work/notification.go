@@ -38,6 +38,8 @@ type Gathering interface {
 	// its text.
 	Leads(p Plan) (delivery string, err error)
 	MayLeave(lead posthouse.Delivery) bool
+	// MayReplay is an error of code conflict where a delivery of a collection cannot be sent again by itself.
+	MayReplay(p Plan, delivery string) error
 }
 
 // Gathered is by what a delivery is gathered.
