@@ -117,7 +117,7 @@ func Routes(o Options) []web.Route {
 		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),
 		digests{o.Digests, o.Collections, o.Templates}.routes(),
 		rosters{o.Rosters, o.Users, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Zone}.overrideRoutes(),
-		users{o.Users}.routes(),
+		users{o.Users, o.Channels}.routes(),
 		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Channels, o.Sender, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences, o.Removals}.routes(),
 		fetches{o.Fetches}.routes(),

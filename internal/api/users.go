@@ -27,7 +27,10 @@ type Users interface {
 }
 
 // users is the resource of the directory.
-type users struct{ store Users }
+type users struct {
+	store    Users
+	channels stored // addresses are in them
+}
 
 // maxUsers bounds the users of one request, and maxRoles the roles of one user.
 const (

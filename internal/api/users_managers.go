@@ -34,6 +34,22 @@ func (u users) doubts(c *web.Call, gone []string, list []posthouse.User) (warnin
 			warnings = append(warnings, doubt)
 		}
 	}
+	return u.nowhere(c, list, warnings)
+}
+
+// nowhere adds the channels that users have addresses in, and that there are not: a column of a file may be spelt wrong.
+func (u users) nowhere(c *web.Call, list []posthouse.User, warnings []string) []string {
+	users := map[string]int{}
+	for i := range list {
+		for name := range list[i].Addresses {
+			users[name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(users))[:min(len(users), mostDoubts)] {
+		if _, err := u.channels.Get(c.Context(), c.Tenant(), name); posthouse.CodeOf(err) == posthouse.CodeNotFound && len(warnings) < mostDoubts {
+			warnings = append(warnings, fmt.Sprintf("there is no channel %q, in which users have addresses: %d of these", name, users[name]))
+		}
+	}
 	return warnings
 }
 
