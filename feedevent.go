@@ -78,8 +78,9 @@ type NotificationEvent struct {
 	Step       int         `json:"step" doc:"The step that began last, from 1."`
 	Round      int         `json:"round" doc:"How often the steps have begun, from 1."`
 	// ToldBy is the delivery that proved it.
-	ToldBy string    `json:"told_by,omitempty" doc:"The delivery that has proven it."`
-	ToldAt time.Time `json:"told_at,omitzero" doc:"When that was proven."`
+	ToldBy   string    `json:"told_by,omitempty" doc:"The delivery that has proven it."`
+	ToldUser string    `json:"told_user,omitempty" doc:"The user or address that this delivery told: somebody else where the reason is escalated."`
+	ToldAt   time.Time `json:"told_at,omitzero" doc:"When that was proven."`
 	// Ack is without its evidence.
 	Ack *Acknowledgement `json:"acknowledgement,omitempty" doc:"Who has taken note, when and how, without the evidence."`
 	// CreatedAt is when the message was accepted.

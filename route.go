@@ -3,6 +3,7 @@ package posthouse
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -123,10 +124,11 @@ type Notification struct {
 	// Steps are those that have come, and Deliveries what they sent.
 	Steps      []NotificationStep     `json:"steps"`
 	Deliveries []NotificationDelivery `json:"deliveries"`
-	// ToldBy is the delivery that proved it.
-	ToldBy string           `json:"told_by,omitempty"`
-	ToldAt time.Time        `json:"told_at,omitzero"`
-	Ack    *Acknowledgement `json:"acknowledgement,omitempty"`
+	// ToldBy is the delivery that proved it, and ToldUser the user or address that it told: somebody else where the reason is escalated.
+	ToldBy   string           `json:"told_by,omitempty"`
+	ToldUser string           `json:"told_user,omitempty"`
+	ToldAt   time.Time        `json:"told_at,omitzero"`
+	Ack      *Acknowledgement `json:"acknowledgement,omitempty"`
 	// NextAt is when the next step begins, unless something comes before.
 	NextAt    time.Time `json:"next_at,omitzero"`
 	Version   int64     `json:"version"`
@@ -172,6 +174,11 @@ type NotificationDelivery struct {
 	// Doubtful is set once it was unknown whether it arrived.
 	Doubtful bool      `json:"doubtful,omitempty"`
 	At       time.Time `json:"at"`
+}
+
+// Means reports whether the delivery is to one of the people of a notification. Where these are none, it is: the steps name who is told.
+func (d *NotificationDelivery) Means(to []Recipient) bool {
+	return len(to) == 0 || slices.ContainsFunc(to, func(r Recipient) bool { return d.User != "" && (d.User == r.User || d.User == r.Address) })
 }
 
 // Acknowledgement is who said that the message was taken note of, and how.

@@ -26,7 +26,10 @@ func TestARouteTurnsToManagers(t *testing.T) {
 			t.Errorf("the preview has %+v", steps)
 		}
 		_, list := h.routes("w", "u1", "u2")
-		n := h.turns(list[0].ID, posthouse.NotificationTold)
+		n := h.turns(list[0].ID, posthouse.NotificationNotTold)
+		if last := n.Deliveries[len(n.Deliveries)-1]; n.Reason != "escalated" || n.ToldUser != "boss" || n.ToldBy != last.ID {
+			t.Errorf("u1 was not told, and boss was: it says %s, %q", n.Reason, n.ToldUser)
+		}
 		if len(n.To) != 1 || n.To[0].User != "u1" || n.Steps[1].Skipped != "nobody" || n.Deliveries[len(n.Deliveries)-1].User != "boss" {
 			t.Errorf("the first is %+v", n)
 		}

@@ -66,24 +66,42 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 		n.State, n.Reason, n.NextAt = posthouse.NotificationNotTold, cmp.Or(n.Reason, ReasonCancelled), time.Time{}
 		withdraw = open(ReasonCancelled, none)
 	}
-	for _, d := range n.Deliveries {
-		if !reached(d.State, n.step(d.Step).Until) {
-			continue
-		}
+	beside := func(d *posthouse.NotificationDelivery) func(posthouse.NotificationDelivery) bool {
+		return func(o posthouse.NotificationDelivery) bool { return o.Step == d.Step && o.Round == d.Round }
+	}
+	if d := n.proof(n.means); d != nil {
 		if n.State != posthouse.NotificationTold {
-			n.State, n.Reason, n.ToldBy, n.ToldAt = posthouse.NotificationTold, "", d.ID, later(d.At, n.CreatedAt)
+			n.toldBy(posthouse.NotificationTold, "", d)
 		}
 		n.NextAt = time.Time{}
 		if n.Follows.Kind == posthouse.RouteAll {
 			return withdraw
 		}
-		return open(ReasonTold, func(o posthouse.NotificationDelivery) bool { return o.Step == d.Step && o.Round == d.Round })
+		return open(ReasonTold, beside(d))
 	}
 	if n.Closed {
 		return withdraw
 	}
-	if n.State == posthouse.NotificationTold { // a receipt has taken the proof back
-		n.State, n.ToldBy, n.ToldAt = posthouse.NotificationWaiting, "", time.Time{}
+	other := n.instead()
+	if other == nil && (n.State == posthouse.NotificationTold || n.Reason == ReasonEscalated) { // a receipt has taken the proof back
+		n.State, n.Reason, n.ToldBy, n.ToldUser, n.ToldAt = posthouse.NotificationWaiting, "", "", "", time.Time{}
+	}
+	if other != nil && (n.Follows.Kind != posthouse.RouteAll || n.State != posthouse.NotificationWaiting) {
+		if withdraw = open(ReasonTold, beside(other)); n.Follows.Kind == posthouse.RouteAll {
+			withdraw = work.Withdrawal{}
+		}
+		if n.State != posthouse.NotificationWaiting || !slices.ContainsFunc(n.Deliveries, func(o posthouse.NotificationDelivery) bool {
+			return beside(other)(o) && n.means(&o) && o.State.Open() && !failed(o.State) && o.State != posthouse.Unknown
+		}) {
+			n.toldBy(posthouse.NotificationNotTold, ReasonEscalated, other)
+			n.NextAt = time.Time{}
+			return withdraw
+		}
+		// The person's own delivery of that step is under way: it says whether the person is told.
+		if n.NextAt = (time.Time{}); other.Step == n.Step && other.Round == n.Round {
+			n.NextAt = n.next(now)
+		}
+		return withdraw
 	}
 	if n.State == posthouse.NotificationWaiting {
 		if n.NextAt = n.next(now); n.ends() {
@@ -91,6 +109,29 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 		}
 	}
 	return withdraw
+}
+
+// proof is the first delivery to one of some people that has reached what its step waits for; nil for none.
+func (n *notification) proof(of func(*posthouse.NotificationDelivery) bool) *posthouse.NotificationDelivery {
+	for i := range n.Deliveries {
+		if d := &n.Deliveries[i]; reached(d.State, n.step(d.Step).Until) && of(d) {
+			return d
+		}
+	}
+	return nil
+}
+
+// means reports whether a delivery is to somebody whom the notification means. One whose message has no recipients means whoever its steps name.
+func (n *notification) means(d *posthouse.NotificationDelivery) bool { return d.Means(n.To) }
+
+// instead is the delivery that has told somebody else; nil where none has.
+func (n *notification) instead() *posthouse.NotificationDelivery {
+	return n.proof(func(d *posthouse.NotificationDelivery) bool { return !n.means(d) })
+}
+
+// toldBy is the state of a notification of which a delivery has told somebody.
+func (n *notification) toldBy(state posthouse.NotificationState, reason string, d *posthouse.NotificationDelivery) {
+	n.State, n.Reason, n.ToldBy, n.ToldUser, n.ToldAt = state, reason, d.ID, d.User, later(d.At, n.CreatedAt)
 }
 
 // ends reports whether quiet hours, a cap or what people prefer end the whole notification, and says so: nothing comes of its step since people
@@ -123,7 +164,7 @@ func (n *notification) next(now time.Time) time.Time {
 	}
 	for _, d := range cur {
 		switch {
-		case failed(d.State):
+		case failed(d.State), reached(d.State, n.step(d.Step).Until): // of steps that all begin at once, one to somebody else
 		case d.State == posthouse.Unknown && n.Follows.OnUnknown == posthouse.UnknownFallBack:
 		case d.State == posthouse.Unknown && over && n.escalates(&d):
 		case !d.State.Open() && over: // it was sent, and not proven in time

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 const (
 	ReasonNotDelivered    = "not_delivered"    // it was not proven in time that it arrived, or it did not even begin in its steps' time
 	ReasonNotAcknowledged = "not_acknowledged" // it arrived, and was not acknowledged in time
+	ReasonEscalated       = "escalated"        // a step told somebody else than the notification means
 	ReasonNobody          = "nobody"           // no step addressed anybody
 	ReasonCondition       = "condition"        // the condition of each step was false
 	ReasonCancelled       = "cancelled"        // a person or a program ended it, or withdrew its last delivery
@@ -140,7 +142,7 @@ func (n *notification) tells() *posthouse.FeedEvent {
 	}
 	out := &posthouse.FeedEvent{Tenant: n.Tenant, Message: n.Message, Kind: n.Kind, Ref: n.Ref, Notification: &posthouse.NotificationEvent{
 		ID: n.ID, From: n.was, State: n.State, Reason: n.Reason, Route: n.Route, RouteVersion: n.RouteVersion, Channels: n.channels(),
-		To: n.To[:min(len(n.To), mostTold)], Recipients: len(n.To), Step: n.Step, Round: n.Round, ToldBy: n.ToldBy, ToldAt: n.ToldAt, CreatedAt: n.CreatedAt,
+		To: n.To[:min(len(n.To), mostTold)], Recipients: len(n.To), Step: n.Step, Round: n.Round, ToldBy: n.ToldBy, ToldUser: n.ToldUser, ToldAt: n.ToldAt, CreatedAt: n.CreatedAt,
 	}}
 	if len(n.To) == 1 {
 		out.User = n.To[0].User
@@ -183,7 +185,7 @@ func (n *notification) hear(d *posthouse.Delivery) bool {
 				step, round = k.Step, k.Round
 			}
 		}
-		n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{ID: d.ID, Step: step, Round: round, Channel: d.Channel, User: d.User})
+		n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{ID: d.ID, Step: step, Round: round, Channel: d.Channel, User: cmp.Or(d.User, d.Address)})
 		i = len(n.Deliveries) - 1
 	}
 	k := &n.Deliveries[i]

@@ -261,6 +261,10 @@ func anyRoute(rnd *rand.Rand) posthouse.Route {
 			s.When = `kind == "other"`
 		case 3:
 			s.Channels = append(s.Channels, string(rune('p'+i)))
+		case 4:
+			s.To = []posthouse.Recipient{{User: "lead"}}
+		case 5:
+			s.To = []posthouse.Recipient{{User: "lead"}, {User: "u"}}
 		}
 		r.Steps = append(r.Steps, s)
 	}
@@ -315,13 +319,33 @@ func (w *world) law() {
 	if n.State == posthouse.NotificationWaiting && n.NextAt.IsZero() && !slices.ContainsFunc(w.order, func(id string) bool { return w.rows[id].State.Open() }) {
 		w.fatal("it waits, and nothing is to come")
 	}
-	if n.State == posthouse.NotificationAcknowledged || n.State == posthouse.NotificationTold && n.Follows.Kind == posthouse.RouteFirst {
+	w.truth(&n)
+	if n.State == posthouse.NotificationAcknowledged || (n.State == posthouse.NotificationTold || n.Reason == ReasonEscalated) && n.Follows.Kind == posthouse.RouteFirst {
 		told := w.steps[n.ToldBy]
 		for _, id := range w.order {
 			if d := w.rows[id]; d.State == posthouse.Pending && (n.Ack != nil || w.steps[id] != told) {
 				w.fatal("%s waits to start though the notification is %s", id, n.State)
 			}
 		}
+	}
+}
+
+// truth holds that it is told where the person was, and that it names whoever was told in the person's place.
+func (w *world) truth(n *notification) {
+	told := map[string]bool{}
+	for _, id := range w.order {
+		if reached(w.rows[id].State, w.way.Steps[w.steps[id]-1].Until) {
+			told[w.rows[id].User] = true
+		}
+	}
+	switch {
+	case n.Ack != nil:
+	case told["u"] != (n.State == posthouse.NotificationTold):
+		w.fatal("it is %s, and the person was told: %t", n.State, told["u"])
+	case n.State == posthouse.NotificationTold && n.ToldUser != "u", n.Reason == ReasonEscalated && (n.ToldUser != "lead" || !told["lead"]):
+		w.fatal("it says that %s was told", n.ToldUser)
+	case n.State == posthouse.NotificationNotTold && told["lead"] && n.Reason != ReasonEscalated:
+		w.fatal("the lead was told in place of the person, and the reason is %s", n.Reason)
 	}
 }
 

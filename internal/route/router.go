@@ -336,7 +336,9 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 	}
 	if len(drafts) == 0 {
 		n.State, n.Reason, n.NextAt = posthouse.NotificationNotTold, n.ended(), time.Time{}
-		if late {
+		if other := n.instead(); other != nil {
+			n.toldBy(posthouse.NotificationNotTold, ReasonEscalated, other)
+		} else if late {
 			n.Reason = cmp.Or(why, ReasonExpired)
 		}
 	}

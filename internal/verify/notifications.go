@@ -115,7 +115,7 @@ func (c notifying) judge(n *Notified, steps []stepOf) {
 	for i := range steps {
 		known[steps[i].id] = &steps[i]
 	}
-	proven := false
+	proven, other := false, ""
 	for i := range n.Deliveries {
 		d := &n.Deliveries[i]
 		s := known[d.ID]
@@ -132,13 +132,18 @@ func (c notifying) judge(n *Notified, steps []stepOf) {
 			c.fail(told, n.ID, s.show(), "it has %s as %s, and by the log it is %s", d.ID, d.State, last)
 			return
 		}
-		proven = proven || proves(d.State, n.until(d))
+		switch reached := proves(d.State, n.until(d)); {
+		case reached && d.Means(n.To):
+			proven = true
+		case reached:
+			other = d.ID
+		}
 	}
 	for id, s := range known {
 		c.fail(told, n.ID, s.show(), "it does not know its delivery %s", id)
 		return
 	}
-	c.judgeState(n, proven)
+	c.judgeState(n, proven, other)
 	for i := range n.Deliveries {
 		c.judgeStarts(n, &n.Deliveries[i], steps)
 	}
@@ -157,14 +162,18 @@ func proves(s posthouse.State, until posthouse.Proof) bool {
 	return until == posthouse.ProofSent && happy(s) || until == posthouse.ProofDelivered && s == posthouse.Delivered
 }
 
-// judgeState holds that its state follows from what is known of it, and that it does not wait for nothing.
-func (c notifying) judgeState(n *Notified, proven bool) {
+// judgeState holds that its state follows from what is known of it, and that it does not wait for nothing. other is a delivery that told
+// somebody whom the notification does not mean.
+func (c notifying) judgeState(n *Notified, proven bool, other string) {
 	want := posthouse.NotificationWaiting
 	switch {
 	case n.Ack != nil:
 		want = posthouse.NotificationAcknowledged
 	case proven:
 		want = posthouse.NotificationTold
+	case n.Reason == "escalated" && other == "":
+		c.fail(told, n.ID, line("%s  version %d, %s", stampText(n.UpdatedAt), n.Version, n.State), "it was told to somebody else, and no delivery says so")
+		return
 	case n.State == posthouse.NotificationNotTold:
 		want = n.State
 	}

@@ -125,6 +125,17 @@ func toldCases() (list []lawCase) {
 	told(func() *hand { return followed(nil, refused(), arrivedAs(second(10*time.Second).start(), 2).sent()) }, func() *hand {
 		return followed(is(posthouse.NotificationTold), newHand(posthouse.Retry).accept().wait(), arrivedAs(second(10*time.Second).start(), 2).sent())
 	})
+	escalated := func(by string) func(n *verify.Notified) {
+		return func(n *verify.Notified) {
+			n.To, n.State, n.Reason = []posthouse.Recipient{{User: "u1"}}, posthouse.NotificationNotTold, "escalated"
+			n.Deliveries[0].User = by
+		}
+	}
+	told(func() *hand { return followed(escalated("lead"), plain()) }, func() *hand { return followed(escalated("u1"), plain()) })
+	told(func() *hand { return followed(escalated("lead"), plain()) }, func() *hand {
+		return followed(func(n *verify.Notified) { escalated("lead")(n); n.State = posthouse.NotificationTold }, plain())
+	})
+	told(func() *hand { return followed(escalated("lead"), plain()) }, func() *hand { return followed(escalated("lead"), refused()) })
 	acked := func(after time.Duration) func(n *verify.Notified) {
 		return func(n *verify.Notified) {
 			n.State, n.Ack = posthouse.NotificationAcknowledged, &posthouse.Acknowledgement{By: "u1", At: began.Add(after)}

@@ -79,6 +79,9 @@ func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 		{"notification", n.ID}, {"whom", whom(n.To)}, {"state", string(n.State)}, {"reason", n.Reason},
 		{"route", fmt.Sprintf("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, {"told", sh.At(n.ToldAt)}, {"next step", sh.At(n.NextAt)},
 	}
+	if n.Reason == "escalated" {
+		fields[6] = [2]string{"told instead", n.ToldUser + ", " + sh.At(n.ToldAt)}
+	}
 	if a := n.Ack; a != nil {
 		fields = append(fields, [2]string{"acknowledged", fmt.Sprintf("by %s, %s, by %s", a.By, sh.At(a.At), a.Via)}, [2]string{"evidence", string(a.Evidence)})
 	}
