@@ -119,6 +119,35 @@ func TestAKeyIsThePersonTheChannelAndTheExpression(t *testing.T) {
 }
 
 // One that is alone leaves as it is, unless the digest says otherwise; a critical one does not wait at all, and a duplicate is in no text.
+// Rules by kind hold in a digest of several kinds: what a user has switched off is not in its text, what may not be switched off comes all the
+// same, and a cap counts its kind alone. Kinds without a rule of their own stay together.
+func TestADigestOfSeveralKindsHeedsTheRulesOfEach(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.digests(posthouse.Digest{Name: "day", Window: hour, By: `"all"`})
+		_, err := h.api.Tenants.Put(h.Context(), "default", wire.PutTenant{MandatoryKinds: []string{"alarm"}, Caps: []posthouse.Cap{{Max: 1, Per: hour, Kinds: []string{"ads"}, Then: posthouse.CapSuppress}}})
+		h.must(err)
+		for _, user := range []string{"u1", "u2", "u3"} {
+			_, err = h.api.Users.Put(h.Context(), posthouse.User{ID: user})
+			h.must(err)
+		}
+		h.chooses("u1", wire.PutPreferences{Nothing: true})
+		h.chooses("u2", wire.PutPreferences{Off: []posthouse.Unwanted{{Kind: "news"}}})
+		nothing := slices.Concat(h.gathers("day", "news", "u1", "one"), h.gathers("day", "alarm", "u1", "fire"), h.gathers("day", "ticket", "u1", "two"))
+		some := slices.Concat(h.gathers("day", "ticket", "u2", "three"), h.gathers("day", "report", "u2", "four"), h.gathers("day", "news", "u2", "five"))
+		capped := slices.Concat(h.gathers("day", "ads", "u3", "six"), h.gathers("day", "ticket", "u3", "eight"), h.gathers("day", "ads", "u3", "seven"))
+		for _, id := range []string{nothing[0], some[0], capped[0]} {
+			h.leaves(id)
+		}
+		h.become(posthouse.Suppressed, nothing[0], nothing[2], some[2], capped[2])
+		h.become(posthouse.Sent, nothing[1], some[0], some[1], capped[0], capped[1])
+		got := p.texts("a")
+		slices.Sort(got)
+		if want := []string{"1. three\n2. four", "eight", "fire", "six"}; !slices.Equal(got, want) {
+			h.Errorf("what came: %q, want %q", got, want)
+		}
+	})
+}
+
 func TestWhatIsAloneLeavesAsItIs(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		h.digests(posthouse.Digest{Name: "d", Window: hour})

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	quiethours "github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/route"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -25,6 +26,7 @@ func openRouter(s *Server) error {
 	s.store.SetGathering(digest.Law{})
 	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone}
 	s.gatherer.Trial = taking{s}
+	s.gatherer.Own = s.kindsOfTheirOwn
 	s.collections = digest.Book{Store: s.store.Plans}
 	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone, Choices: s.choices,
 		Language: s.languageOf, Template: func(ctx context.Context, tenant, name string) (posthouse.Template, error) {
@@ -107,6 +109,27 @@ func (s *Server) leftAlone(ctx context.Context, tenant, name, kind string, to po
 		return time.Time{}, err
 	}
 	return ends[0], nil
+}
+
+// kindsOfTheirOwn are those of some kinds for which a channel, its tenant or a recipient has other rules than for messages of no kind.
+func (s *Server) kindsOfTheirOwn(ctx context.Context, tenant, name string, to posthouse.Recipient, kinds []string) (own []string, err error) {
+	wishes := []suppress.Wish{{User: to.User, Channel: name}}
+	for _, kind := range kinds {
+		wishes = append(wishes, suppress.Wish{User: to.User, Channel: name, Kind: kind})
+	}
+	refused, err := s.choices.Refused(ctx, tenant, wishes)
+	if err != nil {
+		return nil, err
+	}
+	ch := s.engine.Routes.Channel(tenant, name)
+	for i, kind := range kinds {
+		_, without := refused[0]
+		_, with := refused[i+1]
+		if with != without || ch != nil && (ch.Settings.Exempt(kind) || s.quiet.Tell(tenant, ch.Settings.Quiet, ch.Settings.Tiers.Caps, kind)) {
+			own = append(own, kind)
+		}
+	}
+	return own, nil
 }
 
 // languageOf is the language of the text that a user gets of a template.

@@ -41,6 +41,9 @@ type Composer struct {
 	Zone *time.Location
 	// Trial tries texts, so that one which is too long leaves as several. Defaults to none: each is taken.
 	Trial Trial
+	// Own are those of some kinds to which other rules hold, for a recipient on a channel, than to a text of several kinds: one of them is
+	// told only with its like. Defaults to none.
+	Own func(ctx context.Context, tenant, channel string, to posthouse.Recipient, kinds []string) ([]string, error)
 	// NewID makes the ids of messages and collections. Defaults to posthouse.NewID.
 	NewID func() string
 }
@@ -101,7 +104,14 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 	for i := range there {
 		messages[i] = found[there[i].Message]
 	}
-	n, why, err := r.fitting(ctx, &c, messages)
+	var why error
+	n, err := r.alike(ctx, &c, messages)
+	if err != nil {
+		return nil, p, err
+	}
+	if n == len(messages) {
+		n, why, err = r.fitting(ctx, &c, messages)
+	}
 	switch {
 	case err != nil:
 		return nil, p, err

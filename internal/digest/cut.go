@@ -15,6 +15,34 @@ import (
 // disabled: about a day by the planner's waits. Then it has failed.
 const mostTries = 150
 
+// alike is how many of a collection's messages, from the first on, the same rules hold to: what people choose, quiet hours, caps and
+// exemptions are by kind, and a text of several kinds has none.
+func (r *Composer) alike(ctx context.Context, c *collection, messages []posthouse.Message) (int, error) {
+	if _, mixed := kindOf(messages); !mixed || r.Own == nil {
+		return len(messages), nil
+	}
+	var kinds []string
+	for i := range messages {
+		kinds = append(kinds, messages[i].Kind)
+	}
+	slices.Sort(kinds)
+	own, err := r.Own(ctx, c.Tenant, c.Channel, c.To, slices.Compact(kinds))
+	if err != nil {
+		return 0, err
+	}
+	with := func(kind string) string {
+		if slices.Contains(own, kind) {
+			return kind
+		}
+		return ""
+	}
+	n := slices.IndexFunc(messages, func(m posthouse.Message) bool { return with(m.Kind) != with(messages[0].Kind) })
+	if n < 0 {
+		n = len(messages)
+	}
+	return n, nil
+}
+
 // fitting is how many of a collection's messages, from the first on, fit into one text that is accepted and that the provider takes. 0 says that
 // the first has no room in a text of this digest, even alone. why is what is wrong with the digest, whatever messages it has.
 func (r *Composer) fitting(ctx context.Context, c *collection, messages []posthouse.Message) (n int, why, err error) {

@@ -58,10 +58,20 @@ type Whom struct {
 	Deadline time.Time
 }
 
+// Tell reports whether hours are other ones for messages of a kind than for those of none.
+func (h Hours) Tell(kind string) bool {
+	return slices.ContainsFunc(h, func(w window) bool { return w.about(kind) != w.about("") })
+}
+
 // holds reports whether a window is about somebody.
 func (w *window) holds(a *Whom) bool {
-	return (len(w.Kinds) == 0 || slices.Contains(w.Kinds, a.Kind)) && !slices.Contains(w.ExceptKinds, a.Kind) &&
+	return w.about(a.Kind) &&
 		(len(w.Users) == 0 || a.User != "" && slices.Contains(w.Users, a.User) || a.Address != "" && slices.Contains(w.Users, a.Address))
+}
+
+// about reports whether a window is about messages of a kind.
+func (w *window) about(kind string) bool {
+	return (len(w.Kinds) == 0 || slices.Contains(w.Kinds, kind)) && !slices.Contains(w.ExceptKinds, kind)
 }
 
 // Off reports whether a day, of which only the date counts, is off by a calendar; an empty one is that of weekends.

@@ -109,6 +109,13 @@ func (k *Keeper) of(tenant string) party {
 // Caps are those of a tenant: they count what a person gets by all of its channels.
 func (k *Keeper) Caps(tenant string) []*Cap { return k.of(tenant).caps }
 
+// Tell reports whether the hours and caps of a tenant, or those of a channel of it, are other ones for messages of a kind than for those of none.
+func (k *Keeper) Tell(tenant string, own Hours, caps []*Cap, kind string) bool {
+	of := k.of(tenant)
+	tells := func(c *Cap) bool { return c.Counts(kind) != c.Counts("") }
+	return of.hours.Tell(kind) || own.Tell(kind) || slices.ContainsFunc(of.caps, tells) || slices.ContainsFunc(caps, tells)
+}
+
 // Any reports whether a tenant, or a channel of it with hours of its own, has quiet hours.
 func (k *Keeper) Any(tenant string, own Hours) bool {
 	return len(own) > 0 || len(k.of(tenant).hours) > 0
