@@ -40,6 +40,13 @@ func TestAConditionKnowsThePerson(t *testing.T) {
 			t.Errorf("%s: the preview shows %+v", c.when, s)
 		}
 	}
+	h.put(posthouse.Channel{Name: "phones", Driver: "pull"})
+	h.way("phones", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"phones"}}}})
+	shown, err := h.api.Routes.Preview(h.Context(), "phones", posthouse.Draft{To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "x"}})
+	h.must(err)
+	if got := shown.Notifications[0].Steps[0].Messages[0].Problem; !strings.Contains(got, `"li.na" has no address on "phones"`) {
+		t.Errorf("of one without a number the preview says %s", got)
+	}
 	out, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "way2", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Text: "x"}})
 	h.must(err)
 	h.eventually("the notification says that no condition was true", func() bool {

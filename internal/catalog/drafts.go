@@ -3,6 +3,7 @@ package catalog
 // drafts are what is wrong with messages.
 func drafts() []Sentence {
 	return []Sentence{
+		{"%q has no address on %q, and the id is none: %s", "{1} 在渠道 {2} 上没有地址，ID 本身也不是地址：{3!}"},
 		{"has %d bytes: at most %d are allowed", "有 {1} 字节，最多 {2} 字节"},
 		{"has %d characters: at most %d are allowed", "有 {1} 个字符，最多 {2} 个"},
 		{"has %d files: a content of type %s is one file", "有 {1} 个文件；{2} 类型的内容只能有一个"},

@@ -406,8 +406,11 @@ func recipientsOf(r *state.Channel, d *posthouse.Draft, known map[string]string,
 		list = slices.Clone(d.To)
 		for i := range list {
 			address, err := r.Address(list[i], known)
-			if err != nil {
-				p.Add(fmt.Sprintf("to[%d].address", i), "%v", err)
+			switch path := fmt.Sprintf("to[%d].address", i); {
+			case err != nil && list[i].Address == "" && known[list[i].User] == "": // the id was taken for one
+				p.Add(path, "%.80q has no address on %.80q, and the id is none: %v", list[i].User, r.Stored.Name, err)
+			case err != nil:
+				p.Add(path, "%v", err)
 			}
 			list[i].Address = address
 		}
