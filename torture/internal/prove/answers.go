@@ -98,10 +98,9 @@ func (m *model) answers(w *world, p int, add adder, write writer) {
 		if a.told {
 			words = "tells again"
 		}
-		keeps := &keeper{kept: a.kept}
-		write(fmt.Sprintf("the provider %s %s at %s", words, by, name(p)), p, m.hear(i, keeps), func(next *world) {
+		write(fmt.Sprintf("the provider %s %s at %s", words, by, name(p)), p, m.hear(i, a.kept), func(next *world) {
 			own, meant := &next.procs[p], ""
-			next.answers[i].kept = keeps.kept
+			next.answers[i].kept, own.kept = own.kept, ""
 			if again {
 				next.left.retells--
 			}
@@ -134,8 +133,9 @@ func (w *world) heard(answer int) bool {
 }
 
 // hear has the product take the call by which a provider tells an answer, as far as the acknowledgement.
-func (m *model) hear(i int, keeps *keeper) func(*process) error {
+func (m *model) hear(i int, kept string) func(*process) error {
 	return func(proc *process) error {
+		keeps := &keeper{kept}
 		took := &cutBook{Book: m.book()}
 		links := &ack.Links{Sealer: plainly{}, PublicURL: "https://post.example", Book: took, Deliveries: m.db.Messages, Sent: m.db.Receipts, Meant: keeps, Log: slog.New(slog.DiscardHandler)}
 		heard, err := m.told(links, m.scene.answers[i])
@@ -155,6 +155,7 @@ func (m *model) hear(i int, keeps *keeper) func(*process) error {
 		req.SetPathValue("address", callback.NewAddress())
 		said := httptest.NewRecorder()
 		desk.ServeHTTP(said, req)
+		proc.kept = keeps.kept
 		if proc.status, proc.hears = said.Code, took.hearing; proc.hears != nil {
 			proc.hears.of = i
 		}

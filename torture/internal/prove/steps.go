@@ -136,9 +136,9 @@ func (p *process) free() bool {
 
 func name(p int) string { return fmt.Sprintf("process %c", 'A'+p) }
 
-// transact runs a transaction, or remembers what it does: it follows from the rows, the process and what is done.
+// transact runs a transaction, or remembers what it does: it follows from the rows, what is kept of answers, the process and what is done.
 func (m *model) transact(w *world, p int, words string, run func(*process) error) error {
-	k := string(w.procs[p].text(w.rows.mostText([]byte(words))))
+	k := string(w.procs[p].text(w.rows.mostText(fmt.Appendf(nil, "%s%v", words, w.answers))))
 	if known, ok := m.memo[k]; ok {
 		w.rows, w.procs[p] = known.rows, known.proc
 		return nil

@@ -35,6 +35,7 @@ type process struct {
 	due      []work.Plan // the notification as its planner has read it, until it has begun a step
 	hears    *hearing    // an answer that it was told of; never changed in place
 	status   int         // what a provider was just answered with; 0 between steps
+	kept     string      // what it has found or put down of which delivery an answer means; empty between steps
 }
 
 // owner is the lease_owner of what a process claims.
