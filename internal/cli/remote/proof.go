@@ -86,11 +86,12 @@ type proofVerified struct {
 }
 
 type proofTold struct {
-	ID     string                      `json:"id"`
-	To     []string                    `json:"to"`
-	State  posthouse.NotificationState `json:"state"`
-	Reason string                      `json:"reason,omitempty"`
-	Ack    *posthouse.Acknowledgement  `json:"acknowledgement,omitempty"`
+	ID       string                      `json:"id"`
+	To       []string                    `json:"to"`
+	State    posthouse.NotificationState `json:"state"`
+	Reason   string                      `json:"reason,omitempty"`
+	ToldUser string                      `json:"told_user,omitempty"`
+	Ack      *posthouse.Acknowledgement  `json:"acknowledgement,omitempty"`
 }
 
 type proofReached struct {
@@ -208,7 +209,7 @@ func pageWord(page bool, unlike error) string {
 }
 
 func toldOf(n *posthouse.Notification) proofTold {
-	out := proofTold{ID: n.ID, To: []string{}, State: n.State, Reason: n.Reason}
+	out := proofTold{ID: n.ID, To: []string{}, State: n.State, Reason: n.Reason, ToldUser: n.ToldUser}
 	for _, to := range n.To {
 		out.To = append(out.To, cmp.Or(to.User, to.Address))
 	}
@@ -226,7 +227,11 @@ func printStated(sh *shell.Shell, out *proofVerified) {
 		if n.Ack != nil {
 			ack = fmt.Sprintf("by %s, %s, via %s", n.Ack.By, n.Ack.At.Format(time.RFC3339), n.Ack.Via)
 		}
-		rows = append(rows, []string{n.ID, shell.Words(n.To), string(n.State), n.Reason, ack})
+		reason := n.Reason
+		if reason == "escalated" {
+			reason += " to " + n.ToldUser
+		}
+		rows = append(rows, []string{n.ID, shell.Words(n.To), string(n.State), reason, ack})
 	}
 	if len(rows) > 0 {
 		sh.Table([]string{"Notification", "Whom", "State", "Reason", "Acknowledged"}, rows)
