@@ -24,7 +24,7 @@ import (
 func openRouter(s *Server) error {
 	s.store.SetNotified(digest.Both{Others: route.Law{}})
 	s.store.SetGathering(digest.Law{})
-	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone}
+	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone, Log: s.o.Log}
 	s.gatherer.Trial = taking{s}
 	s.gatherer.Own = s.kindsOfTheirOwn
 	s.collections = digest.Book{Store: s.store.Plans}

@@ -1,7 +1,9 @@
 package digest
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -44,12 +46,14 @@ type Composer struct {
 	// Own are those of some kinds to which other rules hold, for a recipient on a channel, than to a text of several kinds: one of them is
 	// told only with its like. Defaults to none.
 	Own func(ctx context.Context, tenant, channel string, to posthouse.Recipient, kinds []string) ([]string, error)
+	// Log defaults to slog.Default().
+	Log *slog.Logger
 	// NewID makes the ids of messages and collections. Defaults to posthouse.NewID.
 	NewID func() string
 }
 
 // Gather is intake.Gatherer's: by what each delivery of a message is gathered. One that does not wait is left out of it. An error of code
-// not_found says that there is no such digest, and one of code invalid what is wrong with its expression for this message.
+// not_found says that there is no such digest.
 func (r *Composer) Gather(ctx context.Context, name string, m *posthouse.Message, list []posthouse.Delivery) ([]work.Gathered, error) {
 	d, err := r.Digests.Digest(ctx, m.Tenant, name, 0)
 	if err != nil {
@@ -65,8 +69,8 @@ func (r *Composer) Gather(ctx context.Context, name string, m *posthouse.Message
 			continue // a rule has decided of it
 		}
 		by, err := valueOf(d.By, m, to.Recipient)
-		if err != nil {
-			return nil, posthouse.Errorf(posthouse.CodeInvalid, "%v", err)
+		if err != nil { // how messages are gathered decides of none: it is gathered with those of no value
+			cmp.Or(r.Log, slog.Default()).Warn("the expression of a digest fails: the message is gathered without its value", "tenant", m.Tenant, "digest", d.Name, "message", m.ID, "error", err)
 		}
 		out[i] = work.Gathered{ID: r.newID(), Digest: d, By: by, Key: keyOf(&d, to.Channel, to.Recipient, by)}
 	}

@@ -3,6 +3,7 @@ package digest_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -250,13 +251,32 @@ func TestOddDigestsAreNamed(t *testing.T) {
 	hour := posthouse.Duration(time.Hour)
 	for path, d := range map[string]posthouse.Digest{
 		"window": {}, "cron": {Window: hour, Cron: "0 18 * * *"}, "max": {Window: hour, Max: 1}, "by": {Window: hour, By: "kind +"},
-		"time_zone": {Window: hour, TimeZone: "Asia/Shanghai"}, "line": {Window: hour, Line: "${"},
+		"time_zone": {Window: hour, TimeZone: "Asia/Shanghai"}, "line": {Window: hour, Line: "${"}, "by of types": {Window: hour, By: "kind + 1"},
 	} {
+		path, _, _ := strings.Cut(path, " ")
 		d := digest.WithDefaults(d)
 		p := draft.Problems{}
 		if digest.Check(&d, &p); len(p.List) != 1 || p.List[0].Path != path {
 			t.Errorf("%+v: %v, want one problem of %s", d, p.List, path)
 		}
+	}
+}
+
+// shelf has one digest.
+type shelf struct{ of posthouse.Digest }
+
+func (s shelf) Digest(context.Context, string, string, int) (posthouse.Digest, error) {
+	return s.of, nil
+}
+
+// How messages are gathered decides of none: where the expression fails for one, it is gathered without a value.
+func TestAnExpressionThatFailsRefusesNoMessage(t *testing.T) {
+	t.Parallel()
+	c := &digest.Composer{Digests: shelf{digest.WithDefaults(posthouse.Digest{Name: "d", Window: posthouse.Duration(time.Hour), By: "payload.n > 3"})}, Log: slog.New(slog.DiscardHandler)}
+	m := &posthouse.Message{ID: posthouse.NewID(), Tenant: "t", Content: posthouse.Content{Text: "x"}}
+	got, err := c.Gather(t.Context(), "d", m, []posthouse.Delivery{{ID: posthouse.DeliveryID(m.ID, 1), State: posthouse.Pending, Channel: "a"}})
+	if err != nil || len(got) != 1 || got[0].Key == "" || got[0].By != "" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/posthouse/posthouse"
@@ -99,6 +100,7 @@ var keys = expression.Rules{
 		}
 		return "", false
 	},
+	Options: []expr.Option{expr.Env(asked(&posthouse.Message{}, posthouse.Recipient{}, map[string]any{}))},
 }
 
 // refused says that an operator is none of those allowed.
@@ -123,10 +125,7 @@ func valueOf(by string, m *posthouse.Message, to posthouse.Recipient) (string, e
 			return "", fmt.Errorf("read the payload: %w", err)
 		}
 	}
-	out, err := expression.Run(program, map[string]any{
-		"kind": m.Kind, "ref": m.Ref, "priority": string(m.Priority), "source": m.Source, "payload": payload,
-		"user": to.User, "address": to.Address, "type": to.Type,
-	})
+	out, err := expression.Run(program, asked(m, to, payload))
 	if err != nil {
 		return "", fmt.Errorf("the expression %q fails: %w", by, err)
 	}
@@ -138,6 +137,14 @@ func valueOf(by string, m *posthouse.Message, to posthouse.Recipient) (string, e
 		return "", fmt.Errorf("the expression %q has a value of %d bytes: at most %d are allowed", by, len(value), maxBy)
 	}
 	return value, nil
+}
+
+// asked are the names that an expression knows, and what they are.
+func asked(m *posthouse.Message, to posthouse.Recipient, payload map[string]any) map[string]any {
+	return map[string]any{
+		"kind": m.Kind, "ref": m.Ref, "priority": string(m.Priority), "source": m.Source, "payload": payload,
+		"user": to.User, "address": to.Address, "type": to.Type,
+	}
 }
 
 // keyOf stands for all that the deliveries of a collection have in common.
