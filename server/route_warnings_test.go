@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,12 @@ func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 	}
 	if _, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "sms", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{QuietHours: hours}}); !slices.Equal(paths(err), []string{"quiet_hours[0].calendar"}) {
 		t.Errorf("a channel's calendar that is no roster: %v", err)
+	}
+	hours[0].Calendar = "night"
+	_, _, err = h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "sms", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{QuietHours: hours}})
+	h.must(err)
+	if err := h.api.Rosters.Delete(h.Context(), "night"); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "the channel sms") {
+		t.Errorf("a roster that hours go by is deleted: %v", err)
 	}
 	rate := &posthouse.RateSettings{Hours: &posthouse.WorkingHours{From: "09:00", To: "18:00", Calendar: "holidays"}}
 	if _, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "sms", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Rate: rate}}); !slices.Equal(paths(err), []string{"rate.hours.calendar"}) {

@@ -116,7 +116,7 @@ func Routes(o Options) []web.Route {
 		templates{o.Templates, o.Filler, o.Channels, o.Tenants}.routes(),
 		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),
 		digests{o.Digests, o.Collections, o.Templates}.routes(),
-		rosters{o.Rosters, o.Users, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Zone}.overrideRoutes(),
+		rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.overrideRoutes(),
 		users{o.Users, o.Channels}.routes(),
 		campaigns{o.Campaigns, o.Removals, o.CampaignTests, o.Channels, o.Sender, streams, o.Events.Ending()}.routes(),
 		audiences{o.Audiences, o.Removals}.routes(),

@@ -28,7 +28,10 @@ type Rosters interface {
 type rosters struct {
 	store Rosters
 	users Users
-	zone  *time.Location
+	// channels and tenants have hours that go by rosters.
+	channels stored
+	tenants  Tenants
+	zone     *time.Location
 }
 
 func (r rosters) routes() []web.Route {
@@ -124,9 +127,42 @@ func (r rosters) fromCSV(c *web.Call, text []byte) (posthouse.Roster, error) {
 	return given, err
 }
 
+// asCalendar refuses to delete a roster by whose days hours go: without it they would go by Saturdays and Sundays.
+func (r rosters) asCalendar(c *web.Call, roster string) error {
+	names := func(list []posthouse.QuietHours) bool {
+		return slices.ContainsFunc(list, func(q posthouse.QuietHours) bool { return q.Calendar == roster })
+	}
+	used := func(by string) error {
+		return posthouse.Errorf(posthouse.CodeConflict, "the roster says which days are off for the hours of %s: change these first", by)
+	}
+	if t, err := r.tenants.Tenant(c.Context(), c.Tenant()); err == nil && names(t.QuietHours) {
+		return used("the tenant " + t.Name)
+	}
+	for cursor := ""; ; {
+		list, next, err := r.channels.List(c.Context(), c.Tenant(), cursor, 0)
+		if err != nil {
+			return err
+		}
+		for _, ch := range list {
+			if names(ch.QuietHours) || ch.Rate != nil && ch.Rate.Hours != nil && ch.Rate.Hours.Calendar == roster {
+				return used("the channel " + ch.Name)
+			}
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
+}
+
 func (r rosters) remove(c *web.Call) error {
 	before, err := r.named(c, c.PathValue("name"))
 	deletes(c, before, err)
+	if err == nil {
+		err = r.asCalendar(c, before.Name)
+	}
+	if err != nil {
+		return err
+	}
 	return r.store.DeleteRoster(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 

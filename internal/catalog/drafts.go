@@ -97,6 +97,7 @@ func requests() []Sentence {
 		{"is %.80q, which stands there twice", "为 {1}，重复出现"},
 		{"is the user itself: want another user, such as wang.fang", "就是该用户本人；应为另一个用户，例如 wang.fang"},
 		{"there is no channel %q, in which users have addresses: %d of these", "没有渠道 {1}，而其中 {2} 个用户登记了它的地址"},
+		{"the roster says which days are off for the hours of %s: change these first", "{1!} 的时段按这张值班表判断休息日，请先修改"},
 		{"user %q: the directory does not know the manager %q", "用户 {1}：通讯录中没有上级 {2}"},
 		{"user %q: the managers are a circle: %s", "用户 {1}：上级关系成环：{2}"},
 		{"has %d bytes: want %s", "有 {1} 字节，应为 {2!}"},
