@@ -90,6 +90,10 @@ func TestPeopleChooseWhatTheyGet(t *testing.T) {
 		if n := told("own", "other", posthouse.NotificationTold); len(n.Deliveries) != 1 || n.Deliveries[0].Channel != "c" {
 			h.Errorf("by the channel that is preferred: %+v", n.Deliveries)
 		}
+		h.chooses("u1", wire.PutPreferences{Off: []posthouse.Unwanted{{Channel: "a"}, {Channel: "b"}, {Channel: "c"}}})
+		if n := told("own", "other", posthouse.NotificationNotTold); n.Reason != "preference" {
+			h.Errorf("to a user who wants no channel of the route: %+v", n)
+		}
 		h.chooses("u1", wire.PutPreferences{Nothing: true})
 		if n := told("own", "other", posthouse.NotificationNotTold); n.Reason != "preference" {
 			h.Errorf("to a user who wants nothing: %+v", n)

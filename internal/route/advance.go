@@ -206,8 +206,10 @@ func (n *notification) late(now time.Time) (ids []string) {
 // ended says why nobody was told after the last step.
 func (n *notification) ended() string {
 	reason := ReasonNobody
-	if len(n.Steps) > 0 && !slices.ContainsFunc(n.Steps, func(s posthouse.NotificationStep) bool { return s.Skipped != SkippedCondition }) {
-		reason = ReasonCondition
+	for why, passed := range map[string]string{SkippedCondition: ReasonCondition, SkippedPreference: ReasonPreference} {
+		if len(n.Steps) > 0 && !slices.ContainsFunc(n.Steps, func(s posthouse.NotificationStep) bool { return s.Skipped != why }) {
+			reason = passed
+		}
 	}
 	sent := false
 	for _, d := range n.Deliveries {
