@@ -177,8 +177,8 @@ var goesOnAcknowledged = []overlay.Edit{{
 // confirmedUnwritten answers a provider that all is taken, whatever could be written.
 var confirmedUnwritten = []overlay.Edit{{
 	File: "internal/callback/desk.go",
-	Old:  "it is asked to come again\", \"error\", err)\n		return failed\n",
-	New:  "it is asked to come again\", \"error\", err)\n",
+	Old:  "		answer = failed\n		answer.page = heard.Page\n",
+	New:  "",
 }}
 
 // capKept keeps counting what a provider has refused against its recipient's cap.
