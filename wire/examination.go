@@ -25,6 +25,7 @@ type ServerSetting struct {
 	Value  string        `json:"value" doc:"What holds. A secret is ********; empty where nothing is given and nothing is the default."`
 	Source SettingSource `json:"source" doc:"Where it was given: flag, environment, env_file, file or default."`
 	At     string        `json:"at,omitempty" doc:"The place: the flag, the variable, or file and line. Empty for a default."`
+	Help   string        `json:"help,omitempty" doc:"What it does, as the help of the command says it."`
 	Secret bool          `json:"secret,omitempty" doc:"Whether the value is kept from everybody."`
 }
 

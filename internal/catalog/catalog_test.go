@@ -92,6 +92,32 @@ var diagnosed = []string{
 	"../../server/sms.go",
 }
 
+// What each setting does is there in Chinese, as the page of settings shows it.
+func TestEachSettingIsExplained(t *testing.T) {
+	t.Parallel()
+	helps := func(t *testing.T, name string, list map[string]string) {
+		t.Helper()
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if pair, ok := n.(*ast.KeyValueExpr); ok {
+				if key, is := pair.Key.(*ast.Ident); is && key.Name == "help" {
+					if help, ok := formatOf(pair.Value); ok {
+						list[strings.ReplaceAll(help, "`", "")] = files.Position(pair.Pos()).String()
+					}
+				}
+			}
+			return true
+		})
+	}
+	if found := spokenIn(t, []string{"../config/server.go"}, helps); found < 80 {
+		t.Errorf("only %d settings were found", found)
+	}
+}
+
 // What the diagnosis hands on of others is there in Chinese too.
 func TestNoFindingIsInEnglishAlone(t *testing.T) {
 	t.Parallel()

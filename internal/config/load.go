@@ -69,7 +69,7 @@ var sources = []wire.SettingSource{wire.SettingByFlag, wire.SettingByVariable, w
 
 // inForce is the setting as it holds where a layer gives it so.
 func (s setting[T]) inForce(g given, layer int) wire.ServerSetting {
-	out := wire.ServerSetting{Name: s.name, Value: s.def, Source: wire.SettingByDefault, Secret: s.secret}
+	out := wire.ServerSetting{Name: s.name, Value: s.def, Source: wire.SettingByDefault, Secret: s.secret, Help: pflagText(s.help)}
 	if g.text != "" {
 		out.Value, out.Source, out.At = g.text, sources[layer], g.at
 	}

@@ -20,7 +20,7 @@ func TestWhatAProcessSaysOfItself(t *testing.T) {
 	var looks atomic.Int64
 	h := consoletest.Open(t, false, func(o *server.Options) {
 		o.Settings = []wire.ServerSetting{
-			{Name: "keep", Value: "30d", Source: wire.SettingByFile, At: "posthouse.yaml:3"}, {Name: "dsn", Value: "********", Source: wire.SettingByVariable, At: "POSTHOUSE_DSN", Secret: true},
+			{Name: "keep", Value: "30d", Source: wire.SettingByFile, At: "posthouse.yaml:3", Help: "how long settled deliveries are kept, a DURATION or forever"}, {Name: "dsn", Value: "********", Source: wire.SettingByVariable, At: "POSTHOUSE_DSN", Secret: true},
 			{Name: "time_zone", Value: "Asia/Shanghai", Source: wire.SettingByDefault},
 		}
 		o.Examine = func(context.Context) []wire.Finding {
@@ -30,8 +30,8 @@ func TestWhatAProcessSaysOfItself(t *testing.T) {
 	})
 	const at = "/console/t/default/"
 	zh := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
-	h.Shows(h.Page("admin", at+"settings"), "posthouse.yaml:3", "********", "masked", "settings file")
-	if page := h.Page("admin", at+"settings?source=file", zh); strings.Contains(page, "time_zone") || !strings.Contains(page, "配置文件") {
+	h.Shows(h.Page("admin", at+"settings"), "posthouse.yaml:3", "how long settled deliveries are kept", "********", "masked", "settings file")
+	if page := h.Page("admin", at+"settings?source=file", zh); strings.Contains(page, "time_zone") || !strings.Contains(page, "配置文件") || !strings.Contains(page, "已了结的投递保留多久") {
 		t.Errorf("narrowed to a source:\n%s", page)
 	}
 	h.Shows(h.Page("admin", at+"system"), `href="`+at+`settings"`, `href="`+at+`doctor"`)
