@@ -218,6 +218,9 @@ type Type struct {
 	Pull bool
 	// Callbacks is set where the driver is a Receiver.
 	Callbacks bool
+	// Presser says how whoever an event names stands to an address: only a person's own press acknowledges what was sent to that person alone.
+	// Defaults to not known.
+	Presser func(address string, e *posthouse.CallbackEvent) Presser
 	// Receipts reports whether a provider says of each message what became of it, so that one that arrives is delivered in the end. Without
 	// them it is sent, and no more is known. Defaults to never; what agents fetch they report of.
 	Receipts func(Config) bool

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -103,7 +104,32 @@ type Event struct {
 	Once string
 	// Delivery is the first delivery of the call that it is about, as Outgoing had it; empty where the provider does not say.
 	Delivery string
+	// Refusal is answered in place of Heard.Answer where what was pressed counts for nothing, since the card was meant for somebody else.
+	// Defaults to Heard.Answer.
+	Refusal string
 	posthouse.CallbackEvent
+}
+
+// Presser is how a person who did something, as the provider names that person, stands to an address.
+type Presser string
+
+// How.
+const (
+	PresserUnknown Presser = ""       // the provider names the person in another way than the address does
+	PresserSame    Presser = "same"   // it is the person's
+	PresserOther   Presser = "other"  // it is another person's
+	PresserMember  Presser = "member" // it is a group's: whoever pressed is one of it
+)
+
+// SamePresser is Type.Presser where an address is one person's, and the provider names people as addresses do.
+func SamePresser(address string, e *posthouse.CallbackEvent) Presser {
+	switch {
+	case address == "" || e.Address == "":
+		return PresserUnknown
+	case strings.EqualFold(address, e.Address):
+		return PresserSame
+	}
+	return PresserOther
 }
 
 // Consent says that somebody does not want to be reached any more, or wants to again.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/digest"
 	"github.com/posthouse/posthouse/internal/front/ack"
@@ -33,7 +34,7 @@ func openRouter(s *Server) error {
 			return s.store.Templates.Template(ctx, tenant, name, 0)
 		}}
 	s.told = route.Book{Store: s.store.Plans, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
-	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Meant: s.store.Answers, Fetched: s.fetched, Zone: s.zone, Log: s.o.Log}
+	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Meant: s.store.Answers, Fetched: s.fetched, Directory: s.store.Users, Presser: s.presser, Zone: s.zone, Log: s.o.Log}
 	s.router.Receipts = func(tenant, name string) (come, known bool) {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && (ch.Opened.Receipts || ch.Opened.Pull), ch != nil
@@ -94,6 +95,14 @@ func (s *Server) fetched(tenant, name, sender string) (number string, is bool) {
 	}
 	number, err := ch.Opened.Address(sender)
 	return number, err == nil
+}
+
+// presser is how whoever an event names stands to an address of a channel.
+func (s *Server) presser(tenant, name, address string, e *posthouse.CallbackEvent) channel.Presser {
+	if ch := s.engine.Routes.Channel(tenant, name); ch != nil && ch.Opened.Presser != nil {
+		return ch.Opened.Presser(address, e)
+	}
+	return channel.PresserUnknown
 }
 
 // leftAlone is until when a person is left alone on a channel, zero for not.

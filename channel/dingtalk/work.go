@@ -110,6 +110,7 @@ func Work() channel.Type {
 		},
 		OwnAddresses: true,
 		Callbacks:    true,
+		Presser:      channel.SamePresser,
 		Receipts:     func(c channel.Config) bool { return c.Duration("receipt_after") > 0 },
 		Timeout:      10 * time.Second,
 		Limits:       []posthouse.Limit{{Max: workPerMinute, Per: posthouse.Duration(time.Minute)}},

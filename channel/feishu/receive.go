@@ -39,8 +39,9 @@ type told struct {
 // pressed is what was pressed on a card.
 type pressed struct {
 	Operator struct {
-		Open string `json:"open_id"`
-		User string `json:"user_id"`
+		Open  string `json:"open_id"`
+		User  string `json:"user_id"`
+		Union string `json:"union_id"`
 	} `json:"operator"`
 	Action struct {
 		Tag    string                     `json:"tag"`
@@ -132,13 +133,38 @@ func (d *driver) decrypt(text string) ([]byte, error) {
 	return open[:len(open)-filled], nil
 }
 
+// refusal is shown to a person whose press of a card counts for nothing.
+const refusal = `{"toast":{"type":"warning","content":"This card was sent to somebody else: your press does not count.","i18n":{"zh_cn":"这张卡片是发给别人的，您的操作不算数。","en_us":"This card was sent to somebody else: your press does not count."}}}`
+
+// presser is channel.Type's. Feishu has three names of a person, and tells those that the application may see; mail addresses it never tells.
+func presser(address string, e *posthouse.CallbackEvent) channel.Presser {
+	name := ""
+	switch idKind(address) {
+	case "chat_id":
+		return channel.PresserMember
+	case "open_id":
+		name = e.Address
+	case "union_id":
+		name = e.Fields["union_id"]
+	case "user_id":
+		name = e.Fields["user_id"]
+	}
+	switch {
+	case name == "" || address == "":
+		return channel.PresserUnknown
+	case name == address:
+		return channel.PresserSame
+	}
+	return channel.PresserOther
+}
+
 // press is what was pressed, for whoever follows what happens.
 func (t *told) press() (channel.Event, error) {
 	var in pressed
 	if err := json.Unmarshal(t.Event, &in); err != nil {
 		return channel.Event{}, forged("its event cannot be read")
 	}
-	e := channel.Event{Once: t.Header.ID, CallbackEvent: posthouse.CallbackEvent{
+	e := channel.Event{Once: t.Header.ID, Refusal: refusal, CallbackEvent: posthouse.CallbackEvent{
 		Event: t.Header.Event, Address: in.Operator.Open, Key: in.Action.Name, CardType: in.Action.Tag, Fields: map[string]string{},
 	}}
 	if at, err := strconv.ParseInt(string(t.Header.At), 10, 64); err == nil && at > 0 {
@@ -147,7 +173,7 @@ func (t *told) press() (channel.Event, error) {
 			e.At = time.UnixMilli(at).UTC()
 		}
 	}
-	for name, value := range map[string]string{"message_id": in.Context.Message, "chat_id": in.Context.Chat, "user_id": in.Operator.User, "option": in.Action.Option} {
+	for name, value := range map[string]string{"message_id": in.Context.Message, "chat_id": in.Context.Chat, "user_id": in.Operator.User, "union_id": in.Operator.Union, "option": in.Action.Option} {
 		if value != "" {
 			e.Fields[name] = value
 		}

@@ -47,6 +47,7 @@ func Type() channel.Type {
 		AccountLimits:   []posthouse.Limit{{Max: callsPerSecond, Per: posthouse.Duration(time.Second)}, {Max: callsPerMinute, Per: posthouse.Duration(time.Minute)}},
 		RecipientLimits: []posthouse.Limit{{Max: perRecipientSecond, Per: posthouse.Duration(time.Second)}},
 		Callbacks:       true,
+		Presser:         presser,
 		Check:           check,
 		Address:         address,
 		Content:         content,

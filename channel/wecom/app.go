@@ -60,6 +60,7 @@ func App() channel.Type {
 			{Max: memberPerMinute, Per: posthouse.Duration(time.Minute + late)}, {Max: memberPerHour, Per: posthouse.Duration(time.Hour + late)},
 		},
 		Callbacks: true,
+		Presser:   presser,
 		Check:     checkApp,
 		Address:   appAddress,
 		Content:   appContent,
@@ -136,6 +137,14 @@ func shares(c posthouse.Content, address string) bool {
 
 // rootParty is the department that has all the others below it: WeCom gives it this number in each corporation.
 const rootParty = party + "1"
+
+// presser is channel.Type's: a department, a tag and @all are groups.
+func presser(address string, e *posthouse.CallbackEvent) channel.Presser {
+	if address != "" && !isMember(address) {
+		return channel.PresserMember
+	}
+	return channel.SamePresser(address, e)
+}
 
 // wholeCompany says that the root department is everybody too.
 func wholeCompany(_ channel.Config, out channel.Outgoing) string {

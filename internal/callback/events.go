@@ -22,8 +22,8 @@ const (
 	nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-." // of an event
 )
 
-// tell hands on what a provider told that is no receipt.
-func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []channel.Event, now time.Time) error {
+// tell hands on what a provider told that is no receipt. refusal is what the provider is answered where a press counts for nothing.
+func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []channel.Event, now time.Time) (refusal string, err error) {
 	list := make([]work.Told, len(events))
 	for i := range events {
 		e := &events[i]
@@ -32,22 +32,26 @@ func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []ch
 			Tenant: whose.Tenant, Channel: whose.Channel, Account: whose.Account, Callback: bounded(&e.CallbackEvent),
 		}}
 		if err := d.find(ctx, e.Delivery, &list[i].FeedEvent); err != nil {
-			return err
+			return "", err
 		}
 		if d.o.Pressed == nil {
 			continue
 		}
-		if err := d.o.Pressed(ctx, whose.Tenant, &list[i].FeedEvent); err != nil {
-			return err
+		err := d.o.Pressed(ctx, whose.Tenant, &list[i].FeedEvent)
+		if posthouse.CodeOf(err) == posthouse.CodeForbidden {
+			refusal, err = e.Refusal, nil
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 	told, err := d.o.Feed.Tell(ctx, now, list)
 	if err != nil {
-		return err
+		return "", err
 	}
 	d.events.WithLabelValues(whose.Channel, "told").Add(float64(told))
 	d.events.WithLabelValues(whose.Channel, "dropped").Add(float64(len(list) - told))
-	return nil
+	return refusal, nil
 }
 
 // find says which message an event is about, and, among the deliveries of its call, that of who has done something. A message of

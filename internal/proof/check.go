@@ -104,16 +104,12 @@ func Check(file []byte, keys []byte) (Checked, error) {
 
 // around finds out whether what stands beside the statement is what belongs there: nobody signs it, and a page shows it.
 func around(p wire.Proof, key secret.PublicKey) error {
-	field := ""
-	switch {
-	case p.KeyID != key.ID:
-		field = "key_id"
-	case p.PublicKey != key.PEM:
-		field = "public_key"
-	default:
-		return nil
+	for field, same := range map[string]bool{"key_id": p.KeyID == key.ID, "public_key": p.PublicKey == key.PEM} {
+		if !same {
+			return fmt.Errorf("%s is not that of the statement: what stands around the statement was changed", field)
+		}
 	}
-	return fmt.Errorf("%s is not that of the statement: what stands around the statement was changed", field)
+	return nil
 }
 
 // keyFor is the key to check a proof with.

@@ -30,6 +30,8 @@ type Opened struct {
 	Limits, AccountLimits, RecipientLimits []posthouse.Limit
 	// OwnAddresses is set where a user's id is never an address.
 	OwnAddresses bool
+	// Presser says how whoever an event names stands to an address; nil for not known.
+	Presser func(address string, e *posthouse.CallbackEvent) channel.Presser
 	// Receipts is set where the provider says of each message what became of it.
 	Receipts bool
 	// Pull hands the channel's deliveries to agents instead of the driver.

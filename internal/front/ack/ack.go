@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
@@ -53,6 +54,10 @@ type Links struct {
 	// Fetched is a sender's number as a channel keeps it that agents fetch from; false for another channel, and for what is no number
 	// there. Texted needs it.
 	Fetched func(tenant, channel, sender string) (number string, is bool)
+	// Directory names whoever pressed a card as a user. Defaults to none: the provider's name stands.
+	Directory Directory
+	// Presser says how whoever an event names stands to an address of a channel. Defaults to not known.
+	Presser func(tenant, channel, address string, e *posthouse.CallbackEvent) channel.Presser
 	// Zone is of the times on the page. Defaults to UTC.
 	Zone *time.Location
 	Log  *slog.Logger

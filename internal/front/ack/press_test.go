@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,8 +38,8 @@ func (b *book) Acknowledge(_ context.Context, v work.Viewer, id, by string, via 
 	return b.Notification, nil
 }
 
-// A key acknowledges in whichever part of the event the provider puts it, and only in its own tenant. The user who pressed the button counts,
-// where the event tells that user. The token of a link is no key.
+// A key acknowledges in whichever part of the event the provider puts it, and only in its own tenant. Whoever pressed the button is named, by
+// the user where the event tells that. The token of a link is no key.
 func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 	t.Parallel()
 	l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler), PublicURL: "https://post.example"}
@@ -57,7 +58,7 @@ func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 		name, tenant, by string
 		event            *posthouse.FeedEvent
 	}{
-		{"the key of a button", "t1", "li.na", told(key, nil, "")},
+		{"the key of a button", "t1", "ou_1", told(key, nil, "")},
 		{"a value of a button", "t1", "wang.wei", told("submit", map[string]string{"a": "b", "value.key": key, "z": "y"}, "wang.wei")},
 		{"another tenant's", "t2", "", told(key, nil, "")},
 		{"a key that is none", "t1", "", told("ack.rubbish", nil, "")},
@@ -75,6 +76,77 @@ func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 		}
 		if got != test.by || got != "" && (b.Tenant != "t1" || b.ID != "N1" || b.Ack.Via != posthouse.AckCard || !strings.Contains(string(b.Ack.Evidence), "ou_1")) {
 			t.Errorf("%s: acknowledged as %+v, want by %q", test.name, b.Ack, test.by)
+		}
+	}
+}
+
+// at are users who have some names.
+type at []posthouse.User
+
+func (a at) UsersAt(_ context.Context, _ string, names []string) (list []posthouse.User, err error) {
+	for _, u := range a {
+		for _, address := range u.Addresses {
+			if slices.Contains(names, address) {
+				list = append(list, u)
+			}
+		}
+	}
+	return list, nil
+}
+
+// A card that was sent to one person is acknowledged by that person alone. One for any of several, or in a group, is acknowledged by whoever
+// presses it, who is named as a user where the directory knows the address. What cannot be compared is kept as the provider names it.
+func TestACardNamesWhoeverPressedIt(t *testing.T) {
+	t.Parallel()
+	one, several := []posthouse.Recipient{{User: "li.na"}}, []posthouse.Recipient{{User: "li.na"}, {User: "wang.wei"}}
+	folk := at{{ID: "li.na", Addresses: map[string]string{"c": "ou_li"}}, {ID: "wang.wei", Addresses: map[string]string{"c": "ou_wang"}}, {ID: "zhao", Addresses: map[string]string{"other": "ou_x"}}}
+	for _, test := range []struct {
+		name      string
+		to        []posthouse.Recipient
+		sentTo    string // the delivery's address
+		presser   string
+		directory Directory
+		by        string // empty for refused
+	}{
+		{"the person's own", one, "ou_li", "ou_li", nil, "li.na"},
+		{"another's press of a person's own", one, "ou_li", "ou_wang", folk, ""},
+		{"a stranger's press of a person's own", one, "ou_li", "ou_stranger", nil, ""},
+		{"one for several, pressed by another of them", several, "ou_li", "ou_wang", folk, "wang.wei"},
+		{"one for several, pressed by a stranger", several, "ou_li", "ou_x", folk, "ou_x"},
+		{"one for whoever the route names", nil, "ou_li", "ou_wang", folk, "wang.wei"},
+		{"a group's, pressed by a user", one, "oc_group", "ou_wang", folk, "wang.wei"},
+		{"a group's, pressed by one who is not known", one, "oc_group", "ou_member", folk, "ou_member"},
+		{"by mail address, pressed by one who is not known", one, "li@example.org", "ou_member", nil, "ou_member"},
+		{"by mail address, pressed by the person", one, "li@example.org", "ou_li", folk, "li.na"},
+		{"by mail address, pressed by another one", one, "li@example.org", "ou_wang", folk, ""},
+		{"where the provider names nobody", one, "ou_li", "", folk, "li.na"},
+	} {
+		d := posthouse.Delivery{ID: "D1", Tenant: "t1", Channel: "c", Notification: "N1"}
+		d.User, d.Address = "li.na", test.sentTo
+		b := &book{posthouse.Notification{ID: "N1", Tenant: "t1", To: test.to, Deliveries: []posthouse.NotificationDelivery{{ID: "D1", Channel: "c", User: "li.na"}}}}
+		l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler), Book: b, Deliveries: sent{"D1": d}, Directory: test.directory, Presser: func(_, _, address string, e *posthouse.CallbackEvent) channel.Presser {
+			switch {
+			case strings.HasPrefix(address, "oc_"):
+				return channel.PresserMember
+			case strings.Contains(address, "@"):
+				return channel.PresserUnknown
+			}
+			return channel.SamePresser(address, e)
+		}}
+		key, err := l.Key("t1", "N1", "li.na")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = l.Pressed(t.Context(), "t1", &posthouse.FeedEvent{Tenant: "t1", Channel: "c", Callback: &posthouse.CallbackEvent{Event: "press", Address: test.presser, Key: key}})
+		got := ""
+		if b.Ack != nil {
+			got = b.Ack.By
+		}
+		if got != test.by || (posthouse.CodeOf(err) == posthouse.CodeForbidden) != (test.by == "") {
+			t.Errorf("%s: acknowledged by %q (%v), want %q", test.name, got, err, test.by)
+		}
+		if got != "" && !strings.Contains(string(b.Ack.Evidence), test.presser) || got != "" && got != "li.na" && !strings.Contains(string(b.Ack.Evidence), `"sent_to":"li.na"`) {
+			t.Errorf("%s: the evidence is %s", test.name, b.Ack.Evidence)
 		}
 	}
 }

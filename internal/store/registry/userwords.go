@@ -82,6 +82,35 @@ func clearWords(t *sqldb.Tx, tenant string, users []string) error {
 	return nil
 }
 
+// mostNamesakes bounds how many users are looked at who have one name in common.
+const mostNamesakes = 50
+
+// UsersAt are users who have one of some names as an address on any channel, or as the end of their id or name, in whichever case: the caller
+// compares.
+func (s Users) UsersAt(ctx context.Context, tenant string, names []string) (list []posthouse.User, err error) {
+	var low []string
+	for _, name := range names {
+		if w := word(name); w != "" {
+			low = append(low, w)
+		}
+	}
+	if len(low) == 0 {
+		return nil, nil
+	}
+	clause, args := s.db.In("word", low)
+	ids, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT DISTINCT user_id FROM posthouse_user_words WHERE "+clause+" AND tenant = ? ORDER BY user_id LIMIT ?", append(args, tenant, mostNamesakes)...)
+	if err != nil {
+		return nil, s.db.Coded(err, "find users by their addresses")
+	}
+	found, err := s.Profiles(ctx, tenant, ids)
+	for _, id := range ids {
+		if u, is := found[id]; is {
+			list = append(list, u)
+		}
+	}
+	return list, err
+}
+
 // FindUsers lists users whose id, address or name, from one of its characters or words on, begins with a text, at most limit of them: those
 // whose word is the shortest way from the text come first. It asks for one more word than that, so the caller can tell that there are others.
 func (s Users) FindUsers(ctx context.Context, tenant, text string, limit int) ([]posthouse.User, error) {
