@@ -139,6 +139,11 @@ func TestUsersAreFoundByTheirWords(t *testing.T) {
 		if list, err := s.Users.FindUsers(t.Context(), "t1", "孙", 1); len(list) != 1 || list[0].ID != "u3" || err != nil {
 			t.Errorf("the one whom 孙 fits best is %+v, %v", list, err)
 		}
+		for tenant, want := range map[string]int{"t1": 1, "t2": 0} {
+			if list, err := s.Users.UsersAt(t.Context(), tenant, []string{"lily@example.COM", "nobody", ""}); len(list) != want || err != nil || want > 0 && list[0].Addresses["sms"] != "13800138000" {
+				t.Errorf("at an address of %s are %+v, %v", tenant, list, err)
+			}
+		}
 		put(posthouse.User{ID: "sun.li", Name: "王芳"})
 		if err := s.Users.DeleteUser(t.Context(), "t1", "u3"); err != nil {
 			t.Fatal(err)
