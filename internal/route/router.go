@@ -208,10 +208,6 @@ func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification
 			return false, err
 		}
 		for j := range drafts {
-			if r.gone(n.Tenant, drafts[j].Channel) { // whoever sends cannot help that: the step is passed over
-				gone = append(gone, posthouse.Problem{Path: "route", Message: fmt.Sprintf("there is no channel %.80q (step %d of the route %s)", drafts[j].Channel, i+1, n.Route)})
-				continue
-			}
 			answer, _, err := r.rehearse(ctx, intake.Request{
 				Tenant: req.Tenant, Caller: req.Caller, HandedIn: req.HandedIn, MaxRecipients: req.MaxRecipients,
 			}, &try, &drafts[j])
@@ -222,8 +218,12 @@ func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification
 			}
 			able = able || err == nil
 			for _, w := range problems {
-				if !strings.HasPrefix(w.Path, "to[") {
-					wrong = append(wrong, posthouse.Problem{Path: w.Path, Message: fmt.Sprintf("%s (step %d of the route %s, channel %s)", w.Message, i+1, n.Route, drafts[j].Channel)})
+				said := posthouse.Problem{Path: w.Path, Message: fmt.Sprintf("%s (step %d of the route %s, channel %s)", w.Message, i+1, n.Route, drafts[j].Channel)}
+				switch {
+				case w.Path == "channel": // it is gone, which whoever sends cannot help: the step is passed over
+					gone = append(gone, said)
+				case !strings.HasPrefix(w.Path, "to["):
+					wrong = append(wrong, said)
 				}
 			}
 		}
