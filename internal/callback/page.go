@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/web"
 )
 
-//go:embed page.html style.css
+//go:embed page.html
 var files embed.FS
 
 // page is what a person sees who opens the link in a mail by which one unsubscribes. Looking at it changes nothing: that takes its button.
@@ -17,7 +17,7 @@ var page = web.NewLinkedPage(Path, files)
 
 // styled answers for the style of the page, and reports whether it was asked for.
 func styled(w http.ResponseWriter, r *http.Request) bool {
-	if r.Method != http.MethodGet || r.PathValue("address") != "style.css" {
+	if r.Method != http.MethodGet || r.PathValue("address") != web.LinkedStyle {
 		return false
 	}
 	page.Begin(w, r)
@@ -32,12 +32,11 @@ func show(w http.ResponseWriter, r *http.Request, a reply, log *slog.Logger) boo
 	if _, ok := page.Begin(w, r); !ok {
 		return true
 	}
-	shown := struct {
+	lang := web.Language(r)
+	page.Draw(w, a.status, struct {
 		Lang, State, Address string
 		T                    map[string]string
-	}{web.Language(r), stateOf(a), a.page.Address, nil}
-	shown.T = texts[shown.Lang]
-	page.Draw(w, a.status, shown, log)
+	}{lang, stateOf(a), a.page.Address, texts[lang]}, log)
 	return true
 }
 

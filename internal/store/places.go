@@ -38,15 +38,8 @@ func readHolding(from sqldb.Lookup, lock string) (h work.Holding, found bool, er
 // Take lets a place begin to send where none holds the epoch, or where the place before it has ended, and returns which holds the database now.
 func (s Places) Take(ctx context.Context, now time.Time, place string) (h work.Holding, err error) {
 	err = s.change(ctx, now, "take the database for a place", func(t *tx) error {
-		epoch, err := raising{t}.lockEpoch()
-		if err == nil && epoch < 0 {
-			err = posthouse.Errorf(posthouse.CodeUnavailable, "the epoch is being raised: if no other process does, raise it again")
-		}
-		if err != nil {
-			return err
-		}
-		var found bool
-		if h, found, err = readHolding(t.Query, t.DB.Dialect.Lock); err != nil {
+		epoch, is, found, err := placing{t}.held()
+		if h = is; err != nil {
 			return err
 		}
 		free := !found || h.Epoch != epoch
@@ -70,15 +63,8 @@ func (s Places) Leave(ctx context.Context, now time.Time, to string) (h work.Hol
 		return h, err
 	}
 	err = s.change(ctx, now, "leave the database to another place", func(t *tx) error {
-		epoch, err := raising{t}.lockEpoch()
-		if err == nil && epoch < 0 {
-			err = posthouse.Errorf(posthouse.CodeUnavailable, "the epoch is being raised: if no other process does, raise it again")
-		}
-		if err != nil {
-			return err
-		}
-		var found bool
-		if h, found, err = readHolding(t.Query, t.DB.Dialect.Lock); err != nil {
+		epoch, is, found, err := placing{t}.held()
+		if h = is; err != nil {
 			return err
 		}
 		switch {
@@ -159,6 +145,18 @@ func (s Places) UnderWay(ctx context.Context) (int64, error) {
 
 // placing is a transaction that changes which place holds the database.
 type placing struct{ *tx }
+
+// held is the epoch, locked, and which place holds the database.
+func (t placing) held() (epoch int64, h work.Holding, found bool, err error) {
+	epoch, err = raising{t.tx}.lockEpoch()
+	if err == nil && epoch < 0 {
+		err = posthouse.Errorf(posthouse.CodeUnavailable, "the epoch is being raised: if no other process does, raise it again")
+	}
+	if err == nil {
+		h, found, err = readHolding(t.Query, t.DB.Dialect.Lock)
+	}
+	return epoch, h, found, err
+}
 
 func (t placing) set(h *work.Holding, found bool) error {
 	at, err := t.Now()

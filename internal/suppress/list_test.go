@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -30,6 +31,21 @@ type book struct {
 	writes []int // how many each write had
 	over   []int // how many each look for what is over finds, in turn
 	wrong  error
+	mu     sync.Mutex // of over and wrong, where Run looks too
+}
+
+// set says what the next looks find.
+func (b *book) set(wrong error, over ...int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong, b.over = wrong, over
+}
+
+// left are what no look has found yet.
+func (b *book) left() []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.over)
 }
 
 func (b *book) Suppress(_ context.Context, _ time.Time, list []posthouse.Suppression) error {
@@ -68,6 +84,8 @@ func (b *book) Suppressions(_ context.Context, _ string, of work.SuppressionsOf,
 }
 
 func (b *book) PruneSuppressions(context.Context, time.Time, int) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if len(b.over) == 0 {
 		return 0, b.wrong
 	}
@@ -228,22 +246,22 @@ func TestWhatIsOverIsDeletedAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, b := newList()
-		b.over = []int{pruneBatch, pruneBatch, 3, 7}
+		b.set(nil, pruneBatch, pruneBatch, 3, 7)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); l.Run(ctx, slog.New(slog.DiscardHandler)) }()
 		synctest.Wait()
-		if !slices.Equal(b.over, []int{7}) {
-			t.Errorf("left after the first look: %v", b.over)
+		if left := b.left(); !slices.Equal(left, []int{7}) {
+			t.Errorf("left after the first look: %v", left)
 		}
-		b.wrong = errors.New("away")
+		b.set(errors.New("away"), 7)
 		time.Sleep(pruneEvery)
 		synctest.Wait()
-		b.wrong, b.over = nil, []int{1}
+		b.set(nil, 1)
 		time.Sleep(pruneEvery)
 		synctest.Wait()
-		if len(b.over) > 0 {
-			t.Errorf("left after an error and ten minutes: %v", b.over)
+		if left := b.left(); len(left) > 0 {
+			t.Errorf("left after an error and ten minutes: %v", left)
 		}
 		stop()
 		<-ended

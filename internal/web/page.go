@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"embed"
 	"html/template"
 	"io/fs"
 	"log/slog"
@@ -9,16 +10,23 @@ import (
 	"strings"
 )
 
-// LinkedPage is a page behind a link that only its recipient has: page.html and style.css of its files. No one keeps it, and it runs nothing.
+//go:embed linked.html linked.css
+var linked embed.FS
+
+// LinkedStyle is the name, behind the path of a page, of its style.
+const LinkedStyle = "style.css"
+
+// LinkedPage is a page behind a link that only its recipient has: page.html of its files, which begins with the template "head" and has what
+// that shows, Lang and T.title. All have one style. No one keeps the page, and it runs nothing.
 type LinkedPage struct {
-	path  string // behind which the link's token stands
-	files fs.FS
-	page  *template.Template
+	path string // behind which the link's token stands
+	page *template.Template
 }
 
 // NewLinkedPage makes a page of its files. It panics where they cannot be read: they are part of the program.
 func NewLinkedPage(path string, files fs.FS) LinkedPage {
-	return LinkedPage{path, files, template.Must(template.ParseFS(files, "page.html"))}
+	t := template.New("page.html").Funcs(template.FuncMap{"style": func() string { return path + LinkedStyle }})
+	return LinkedPage{path, template.Must(template.Must(t.ParseFS(linked, "linked.html")).ParseFS(files, "page.html"))}
 }
 
 // Begin sets the headers and returns the token of the link. ok is false where the request is answered already: its method is another one,
@@ -38,8 +46,8 @@ func (p LinkedPage) Begin(w http.ResponseWriter, r *http.Request) (token string,
 		return "", false
 	}
 	token = strings.TrimPrefix(r.URL.Path, p.path)
-	if token == "style.css" {
-		http.ServeFileFS(w, r, p.files, "style.css")
+	if token == LinkedStyle {
+		http.ServeFileFS(w, r, linked, "linked.css")
 		return "", false
 	}
 	return token, true

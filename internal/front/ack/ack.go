@@ -80,7 +80,7 @@ func (l *Links) Link(tenant, notification, user string) (string, error) {
 	return l.PublicURL + Path + token, err
 }
 
-//go:embed page.html style.css
+//go:embed page.html
 var files embed.FS
 
 var page = web.NewLinkedPage(Path, files)

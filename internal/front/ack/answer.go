@@ -158,10 +158,10 @@ type line struct {
 
 // meant is the delivery that a text message answers, which names none: of the notifications that were sent by some lines before it was
 // written and are not acknowledged, the one with its code; without a code, the only one that waits, or where none does, the only one of which
-// nobody was told. nil where that is none, or several: a
-// word too few leads to the next step, and one that is guessed lets an alarm rest. What an answer means is kept before it acknowledges,
-// nothing too, and holds for good: a provider that has not heard our answer tells it again, to this process or to another one, and by then
-// another notification may be the only one that waits.
+// nobody was told. nil where that is none, or several: a word too few leads to the next step, and one that is guessed lets an alarm rest.
+//
+// What an answer means is kept before it acknowledges, nothing too, and holds for good: a provider that has not heard our answer tells it
+// again, to this process or to another one, and by then another notification may be the only one that waits.
 func (l *Links) meant(ctx context.Context, log *slog.Logger, tenant, code string, in *channel.Inbound, lines []line) (*posthouse.Delivery, error) {
 	key := keyOf(in)
 	id, kept, err := l.Meant.Answer(ctx, tenant, asMeant, key, "")

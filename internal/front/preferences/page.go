@@ -59,7 +59,7 @@ func (l *Links) link(tenant, kind string, of posthouse.Preferences) (url string,
 	return l.PublicURL + Path + token, until, err
 }
 
-//go:embed page.html style.css
+//go:embed page.html
 var files embed.FS
 
 var page = web.NewLinkedPage(Path, files)
