@@ -19,8 +19,8 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// What is wrong with a page whose statement is good. Nobody signs what a page shows: it is drawn anew of its statement and compared, and what
-// cannot be compared is not believed either, since a page says by itself what drew it.
+// What is wrong with a page whose statement is good. The signature covers the statement alone: the page is drawn anew from it and compared.
+// A page that cannot be compared is refused too, since the page itself says which program drew it.
 var (
 	ErrPageChanged = errors.New("the page does not show what its statement says: it was changed after it was made, or stored anew by another program. What counts is the statement")
 	ErrPageOther   = errors.New("the page was drawn by another version of Posthouse, so what it shows cannot be compared. What counts is the statement: check the file proof.json, or what is printed here")

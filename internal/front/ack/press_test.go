@@ -38,8 +38,8 @@ func (b *book) Acknowledge(_ context.Context, v work.Viewer, id, by string, via 
 	return b.Notification, nil
 }
 
-// A key acknowledges in whichever part of the event the provider puts it, and only in its own tenant. Whoever pressed the button is named, by
-// the user where the event tells that. The token of a link is no key.
+// A key acknowledges in whichever part of the event the provider puts it, and only in its own tenant. The acknowledgement names the user who
+// pressed the button, or the provider's name of that person. The token of a link is no key.
 func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 	t.Parallel()
 	l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler), PublicURL: "https://post.example"}
