@@ -129,6 +129,8 @@ type Notification struct {
 	ToldUser string           `json:"told_user,omitempty"`
 	ToldAt   time.Time        `json:"told_at,omitzero"`
 	Ack      *Acknowledgement `json:"acknowledgement,omitempty"`
+	// LinksRevokedAt is until when the links and cards that were sent are void: nobody acknowledges by one made before.
+	LinksRevokedAt time.Time `json:"links_revoked_at,omitzero"`
 	// NextAt is when the next step begins, unless something comes before.
 	NextAt    time.Time `json:"next_at,omitzero"`
 	Version   int64     `json:"version"`

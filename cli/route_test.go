@@ -46,6 +46,7 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	run(0, id, "status", message)
 	run(0, "its route says who is told", "send", "--route", "duty", "--to", "u3", "--text", "Hello")
 	run(0, "duty, version 1", "notification", "show", id)
+	run(0, "its links are revoked", "notification", "revoke-links", id)
 	run(0, "acknowledged by li.na", "notification", "ack", id, "--by", "li.na", "--evidence", "by telephone")
 	run(0, "by telephone", "notification", "show", id)
 	run(0, id, "notification", "list", "--state", "acknowledged")

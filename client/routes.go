@@ -77,6 +77,11 @@ func (c Notifications) AcknowledgeMessage(ctx context.Context, message string, a
 	return page.Items, err
 }
 
+// RevokeLinks makes the links and the buttons of cards void that were sent for a notification.
+func (c Notifications) RevokeLinks(ctx context.Context, id string) (posthouse.Notification, error) {
+	return send[posthouse.Notification](ctx, c.api, http.MethodPost, path("notifications", id, "revoke-links"), nil)
+}
+
 // End stops a notification that waits, without an acknowledgement.
 func (c Notifications) End(ctx context.Context, id string) (posthouse.Notification, error) {
 	return send[posthouse.Notification](ctx, c.api, http.MethodPost, path("notifications", id, "end"), nil)

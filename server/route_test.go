@@ -470,6 +470,22 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 		h.Errorf("the button of one that was cancelled: got %d %s", status, page)
 	}
 	h.turns(id, posthouse.NotificationAcknowledged)
+	sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u3"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
+	h.must(err)
+	h.eventually("it arrives", func() bool { return len(p.on("a")) == 3 })
+	id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+	if n, err = h.api.Notifications.RevokeLinks(h.Context(), id); err != nil || n.LinksRevokedAt.IsZero() || n.State != posthouse.NotificationWaiting {
+		h.Fatalf("its links are revoked: %+v, %v", n, err)
+	}
+	link = strings.TrimPrefix(p.texts("a")[2], "full: https://post.example")
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		if status, page := ask(method, link, "en"); status != http.StatusNotFound || !strings.Contains(page, "not valid") {
+			h.Errorf("%s of a link that was revoked: got %d %s", method, status, page)
+		}
+	}
+	if n = h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
+		h.Errorf("a link that was revoked has acknowledged: %+v", n.Ack)
+	}
 }
 
 // A message whose route names all recipients needs none, and its notification is that of whoever was told.

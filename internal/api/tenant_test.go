@@ -41,6 +41,7 @@ var bodies = map[string]string{
 	"POST /v1/collections/{id}/leave":                    "",
 	"POST /v1/routes/{name}/preview":                     `{"to":[{"user":"u1"}],"content":{"text":"x"}}`,
 	"POST /v1/notifications/{id}/ack":                    `{}`,
+	"POST /v1/notifications/{id}/revoke-links":           "",
 	"POST /v1/notifications/{id}/end":                    "",
 	"POST /v1/messages/{id}/ack":                         `{}`,
 	"DELETE /v1/templates/{name}":                        "",

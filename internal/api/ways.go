@@ -40,6 +40,7 @@ type Notifications interface {
 	Waiting(ctx context.Context, v work.Viewer, kind, ref string) ([]posthouse.Notification, error)
 	Acknowledge(ctx context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error)
 	End(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
+	RevokeLinks(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
 }
 
 // ways is the resource of routes, and of the notifications that follow them.
@@ -66,6 +67,7 @@ func (w ways) routes() []web.Route {
 		web.Get("/v1/notifications", reads, "List notifications, newest first.", w.listTold).Query("state").Paged().Sighted(),
 		web.Get("/v1/notifications/{id}", reads, "One notification.", w.getTold).Sighted(),
 		web.Post("/v1/notifications/{id}/ack", sends, "Acknowledge it: no further step begins.", ackBody, w.ack).Audited().Sighted(),
+		web.Act("/v1/notifications/{id}/revoke-links", sends, "Revoke the links and the buttons of cards that were sent for it: nobody acknowledges by them any more. What is sent from then on has new ones.", w.revokeLinks).Audited().Sighted(),
 		web.Act("/v1/notifications/{id}/end", sends, "End it: no further step begins, and nobody has taken note.", w.end).Audited().Sighted(),
 		web.Get("/v1/messages/{id}/notifications", reads, "Who was told of a message, by which steps.", w.ofMessage).Paged().Sighted(),
 		web.Post("/v1/messages/{id}/ack", sends, "Acknowledge a message, for all whom it means or for one.", ackBody, w.ackMessage).Audited().Sighted(),
@@ -258,4 +260,9 @@ func means(n *posthouse.Notification, user string) bool {
 func (w ways) end(c *web.Call) (posthouse.Notification, error) {
 	c.Asked(nil, 1)
 	return w.told.End(c.Context(), c.Viewer(), c.PathValue("id"))
+}
+
+func (w ways) revokeLinks(c *web.Call) (posthouse.Notification, error) {
+	c.Asked(nil, 1)
+	return w.told.RevokeLinks(c.Context(), c.Viewer(), c.PathValue("id"))
 }

@@ -27,7 +27,7 @@ var least = map[string]posthouse.Role{
 	"POST deliveries/{id}/cancel": posthouse.RoleOperator, "POST deliveries/{id}/recall": posthouse.RoleOperator, "POST deliveries/{id}/replay": posthouse.RoleOperator, "POST deliveries/{id}/resolve": posthouse.RoleOperator,
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator, "POST campaigns/{name}/unschedule": posthouse.RoleOperator,
-	"GET notifications": posthouse.RoleViewer, "GET notifications/{id}": posthouse.RoleViewer, "POST notifications/{id}/ack": posthouse.RoleOperator, "POST notifications/{id}/end": posthouse.RoleOperator,
+	"GET notifications": posthouse.RoleViewer, "GET notifications/{id}": posthouse.RoleViewer, "POST notifications/{id}/ack": posthouse.RoleOperator, "POST notifications/{id}/revoke-links": posthouse.RoleOperator, "POST notifications/{id}/end": posthouse.RoleOperator,
 	"GET digests": posthouse.RoleViewer, "POST digests": posthouse.RoleAdmin, "GET digests/{name}": posthouse.RoleViewer, "POST digests/{name}": posthouse.RoleAdmin, "POST digests/{name}/delete": posthouse.RoleAdmin, "GET collections/{id}": posthouse.RoleViewer, "POST collections/{id}/leave": posthouse.RoleOperator,
 	"GET routes": posthouse.RoleViewer, "GET routes/{name}": posthouse.RoleViewer, "POST routes": posthouse.RoleAdmin, "POST routes/{name}": posthouse.RoleAdmin, "POST routes/{name}/delete": posthouse.RoleAdmin,
 	"GET outbox": posthouse.RoleOperator, "GET audit": posthouse.RoleOperator,

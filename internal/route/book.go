@@ -127,6 +127,11 @@ func (b Book) Acknowledge(ctx context.Context, v work.Viewer, id, by string, via
 	return n, err
 }
 
+// RevokeLinks makes the links and cards void by which a notification could be acknowledged.
+func (b Book) RevokeLinks(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error) {
+	return b.change(ctx, v, id, RevokeLinks)
+}
+
 // End keeps a notification that waits from going on, and withdraws what has not started of it.
 func (b Book) End(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error) {
 	return b.change(ctx, v, id, End)

@@ -54,6 +54,17 @@ func Acknowledge(p work.Plan, by string, via posthouse.AckVia, evidence json.Raw
 	return next, withdraw, true, err
 }
 
+// RevokeLinks is a notification's plan once the links and cards that were sent for it are void. What is sent from then on has new ones.
+func RevokeLinks(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+	n, err := read(p)
+	if err != nil {
+		return p, withdraw, false, err
+	}
+	n.LinksRevokedAt = now
+	next, err = n.plan()
+	return next, withdraw, true, err
+}
+
 // End is a notification's plan once a person or a program has ended it: no further step begins. One that is not waiting stays as it is.
 func End(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
 	n, err := read(p)

@@ -17,7 +17,7 @@ import (
 
 func notificationGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("notification", "Whether somebody was told of a message that follows a route",
-		notificationList(sh), notificationShow(sh), notificationAck(sh), notificationEnd(sh)))
+		notificationList(sh), notificationShow(sh), notificationAck(sh), notificationRevoke(sh), notificationEnd(sh)))
 }
 
 func notificationList(sh *shell.Shell) *cobra.Command {
@@ -137,6 +137,19 @@ func notificationAck(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&ack.User, "user", "", "with --message, only those of this `USER`")
 	flags.StringVar(&note, "evidence", "", "a `REMARK` that is kept with it")
 	return cmd
+}
+
+func notificationRevoke(sh *shell.Shell) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke-links ID", Short: "Make the links and cards void that were sent for a notification; its next step sends new ones", Args: shell.Takes("ID"),
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			n, err := c.Notifications.RevokeLinks(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return sh.Done(n.ID, "its links are revoked")
+		}),
+	}
 }
 
 func notificationEnd(sh *shell.Shell) *cobra.Command {

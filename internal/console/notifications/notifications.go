@@ -33,6 +33,7 @@ func Pages() host.Pages {
 			host.Looks("notifications", "routes.read", showAll),
 			host.Looks("notifications/{id}", "routes.read", show),
 			sends("notifications/{id}/ack", "routes.ack", acknowledge),
+			sends("notifications/{id}/revoke-links", "routes.revoke-links", revokeLinks),
 			sends("notifications/{id}/end", "routes.end", end),
 			host.Looks("routes", "routes.read", showRoutes),
 			host.Acts("routes", "routes.put", store),
@@ -126,6 +127,13 @@ func acknowledge(v *host.Visit) error {
 		ack.Evidence, _ = json.Marshal(map[string]string{"note": note}) // a text: cannot fail
 	}
 	if _, err := v.API.Notifications.Acknowledge(v.Noted(), v.R.PathValue("id"), ack); err != nil {
+		return err
+	}
+	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed_said")
+}
+
+func revokeLinks(v *host.Visit) error {
+	if _, err := v.API.Notifications.RevokeLinks(v.Noted(), v.R.PathValue("id")); err != nil {
 		return err
 	}
 	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed_said")

@@ -71,6 +71,13 @@ type claim struct {
 	Until        int64  `json:"e"` // seconds since 1970
 }
 
+// revoked reports whether a link or a key was made before those of its notification were revoked. Both times are whole seconds: of one that was
+// made in the second of the revocation nobody knows, and it is void.
+func (c *claim) revoked(n *posthouse.Notification) bool {
+	made := time.Unix(c.Until, 0).Add(-Valid)
+	return !n.LinksRevokedAt.IsZero() && !made.After(n.LinksRevokedAt)
+}
+
 // asLink keeps the token of a link from serving for something else.
 const asLink = "acknowledgement"
 
@@ -111,6 +118,10 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v := work.Viewer{Tenant: c.Tenant, Sight: work.SeeAll()}
 	n, err := l.Book.Get(r.Context(), v, c.Notification)
+	if err == nil && c.revoked(&n) {
+		l.draw(w, http.StatusNotFound, s, "bad")
+		return
+	}
 	if err == nil && r.Method == http.MethodPost && n.Ack == nil {
 		evidence, _ := json.Marshal(map[string]string{"address": hostOf(r.RemoteAddr), "agent": state.Plain(r.UserAgent(), 300)}) // texts: cannot fail
 		n, err = l.Book.Acknowledge(r.Context(), v, c.Notification, c.User, posthouse.AckLink, evidence)

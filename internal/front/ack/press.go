@@ -63,6 +63,10 @@ func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEve
 	if err != nil {
 		return err
 	}
+	if c.revoked(&n) {
+		log.Warn("a button was pressed whose key was revoked: it acknowledges nothing", "notification", n.ID)
+		return nil
+	}
 	by, stands, err := l.presser(ctx, &n, c.User, e)
 	if err != nil {
 		return err

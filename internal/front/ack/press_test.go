@@ -26,6 +26,31 @@ func (plainly) Open(text, aad string) (string, error) {
 	return "", posthouse.Errorf(posthouse.CodeInvalid, "it was sealed for something else")
 }
 
+// A key and a link that were made before a revocation are void, and those made after it are good.
+func TestWhatIsRevokedAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
+	made := claim{Until: time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC).Add(Valid).Unix()}
+	for after, want := range map[time.Duration]bool{-time.Minute: false, -time.Second: false, 300 * time.Millisecond: true, time.Hour: true} {
+		n := posthouse.Notification{LinksRevokedAt: time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC).Add(after)}
+		if got := made.revoked(&n); got != want {
+			t.Errorf("revoked %s after it was made: %t", after, got)
+		}
+	}
+	if made.revoked(&posthouse.Notification{}) {
+		t.Error("without a revocation it is void")
+	}
+	l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler)}
+	key, err := l.Key("t1", "N1", "li.na")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &book{posthouse.Notification{LinksRevokedAt: time.Now().Add(time.Second)}}
+	l.Book = b
+	if err := l.Pressed(t.Context(), "t1", &posthouse.FeedEvent{Channel: "c", Callback: &posthouse.CallbackEvent{Key: key}}); err != nil || b.Ack != nil {
+		t.Errorf("a key that was revoked acknowledges: %+v, %v", b.Ack, err)
+	}
+}
+
 // book is one notification.
 type book struct{ posthouse.Notification }
 
