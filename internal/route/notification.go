@@ -63,6 +63,8 @@ type notification struct {
 	Meant []string `json:"meant,omitempty"`
 	// Managers are those who were found, by the user: they stay whoever they were when a step first turned to them.
 	Managers map[string]string `json:"managers,omitempty"`
+	// Roles are the users who had a role when a step first turned to it, by the role: they stay too.
+	Roles map[string][]string `json:"roles,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
 

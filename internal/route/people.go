@@ -15,14 +15,13 @@ func (r *Router) people(ctx context.Context, n *notification, s *posthouse.Route
 	for _, to := range s.To {
 		var found []posthouse.Recipient
 		var wrong []string
-		if to.Manager > 0 {
+		switch {
+		case to.Manager > 0:
 			found, wrong, err = r.above(ctx, n, to)
-		} else {
-			var problems []posthouse.Problem
-			found, problems, err = r.Intake.People(ctx, n.Tenant, []posthouse.Recipient{to}, now)
-			for _, p := range problems {
-				wrong = append(wrong, p.Message)
-			}
+		case to.Role != "":
+			found, wrong, err = r.holders(ctx, n, to, now)
+		default:
+			found, wrong, err = r.named(ctx, n, to, now)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -35,6 +34,39 @@ func (r *Router) people(ctx context.Context, n *notification, s *posthouse.Route
 		}
 	}
 	return people, missing, nil
+}
+
+// named are those for whom a recipient of a step stands now.
+func (r *Router) named(ctx context.Context, n *notification, to posthouse.Recipient, now time.Time) (people []posthouse.Recipient, missing []string, err error) {
+	people, problems, err := r.Intake.People(ctx, n.Tenant, []posthouse.Recipient{to}, now)
+	for _, p := range problems {
+		missing = append(missing, p.Message)
+	}
+	return people, missing, err
+}
+
+// holders are those who have a role. A notification keeps those that were found, as it keeps managers. A role that no user has is asked again.
+func (r *Router) holders(ctx context.Context, n *notification, to posthouse.Recipient, now time.Time) (people []posthouse.Recipient, missing []string, err error) {
+	users := n.Roles[to.Role]
+	if len(users) == 0 {
+		if people, missing, err = r.named(ctx, n, to, now); err != nil || len(people) == 0 {
+			return nil, missing, err
+		}
+		for _, one := range people {
+			users = append(users, one.User)
+		}
+		kept := maps.Clone(n.Roles) // what is only judged keeps its own
+		if kept == nil {
+			kept = map[string][]string{}
+		}
+		kept[to.Role] = users
+		n.Roles = kept
+		return people, missing, nil
+	}
+	for _, user := range users {
+		people = append(people, posthouse.Recipient{User: user, Type: to.Type})
+	}
+	return people, nil, nil
 }
 
 // above are the managers, some levels up, of those whom a notification means.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -50,4 +51,44 @@ func TestANotificationKeepsItsManagers(t *testing.T) {
 	delete(directory, "m")
 	above(1, "m")
 	above(2, "top")
+}
+
+// roles are who has one, and can change. All else of an intake is not asked.
+type roles struct {
+	Intake
+	users map[string][]string
+}
+
+func (r roles) People(_ context.Context, _ string, to []posthouse.Recipient, _ time.Time) (people []posthouse.Recipient, missing []posthouse.Problem, err error) {
+	for _, user := range r.users[to[0].Role] {
+		people = append(people, posthouse.Recipient{User: user, Type: to[0].Type})
+	}
+	if len(people) == 0 {
+		missing = []posthouse.Problem{{Message: "nobody has the role"}}
+	}
+	return people, missing, nil
+}
+
+// A role that changes while the steps go on makes nobody else of the people whom the notification meant.
+func TestANotificationKeepsThePeopleOfARole(t *testing.T) {
+	t.Parallel()
+	held := map[string][]string{}
+	r := Router{Intake: roles{users: held}, Directory: book{}}
+	n := notification{}
+	step := &posthouse.RouteStep{To: []posthouse.Recipient{{Role: "ops", Type: "staff"}}}
+	meant := func(of *notification, want ...posthouse.Recipient) {
+		t.Helper()
+		people, missing, err := r.people(t.Context(), of, step, time.Time{})
+		if err != nil || !slices.Equal(people, want) || (len(people) == 0) != (len(missing) > 0) {
+			t.Errorf("the step means %v, missing %q, %v; want %v", people, missing, err, want)
+		}
+	}
+	meant(&n)
+	held["ops"] = []string{"a", "b"}
+	judged := n
+	meant(&judged, posthouse.Recipient{User: "a", Type: "staff"}, posthouse.Recipient{User: "b", Type: "staff"})
+	held["ops"] = []string{"b", "c"}
+	meant(&n, posthouse.Recipient{User: "b", Type: "staff"}, posthouse.Recipient{User: "c", Type: "staff"})
+	delete(held, "ops")
+	meant(&n, posthouse.Recipient{User: "b", Type: "staff"}, posthouse.Recipient{User: "c", Type: "staff"})
 }
