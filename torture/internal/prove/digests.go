@@ -91,9 +91,23 @@ func (o only) Digest(context.Context, string, string, int) (posthouse.Digest, er
 	return digest.WithDefaults(o.of), nil
 }
 
+// room is how many messages the provider takes in one text.
+type room int
+
+func (r room) Refused(_ context.Context, _ string, d posthouse.Draft) (why, err error) {
+	if n := strings.Count(d.Content.Text, "word-"); n > int(r) {
+		return posthouse.Errorf(posthouse.CodeInvalid, "%d messages are too many for one text", n), nil
+	}
+	return nil, nil
+}
+
 // composer is the product's, whose next message has an id.
 func (m *model) composer(next string) *digest.Composer {
-	return &digest.Composer{Digests: only{m.scene.digest}, Messages: m.db.Messages, Plans: atPlans{m}, NewID: func() string { return next }}
+	r := &digest.Composer{Digests: only{m.scene.digest}, Messages: m.db.Messages, Plans: atPlans{m}, NewID: func() string { return next }}
+	if m.scene.room > 0 {
+		r.Trial = room(m.scene.room)
+	}
+	return r
 }
 
 func (a atPlans) Collection(ctx context.Context, _ time.Time, tenant, id string, decide func(work.Plan, time.Time) (work.Plan, work.Withdrawal, bool, error)) (work.Plan, error) {

@@ -23,6 +23,7 @@ type scene struct {
 	digest   posthouse.Digest // that gathers the first messages; the others are made for its collections as they leave
 	gathered int              // how many of the messages it gathers
 	late     int              // how many of these come while the others are under way
+	room     int              // how many of these a provider takes in one text; 0 for any number
 	policy   posthouse.Policy
 	window   time.Duration // how long the provider knows a key
 	wait     time.Duration // before another try
@@ -208,6 +209,11 @@ var fullScenes = []scene{{
 	name: "digest of three", about: "a digest gathers three messages, two at most together; one that is alone leaves as it is",
 	messages: 4, gathered: 3, late: 1, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
 	digest: posthouse.Digest{Window: posthouse.Duration(pause), Max: 2},
+}, {
+	name: "digest too long", about: "a digest gathers three messages, of which the provider takes two in one text; one may be cancelled",
+	messages: 6, gathered: 3, room: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	digest: posthouse.Digest{Window: posthouse.Duration(pause), Always: true},
+	left:   budget{crashes: 1, cancels: 1},
 }, {
 	name: "digest delivered", about: "a digest gathers two messages; the provider says later what became of their delivery, and a person of an unknown",
 	messages: 3, gathered: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
