@@ -14,9 +14,9 @@ import (
 )
 
 // openPeople makes the desk that lets people in, and at the first start the first person.
-func openPeople(ctx context.Context, s *Server) error {
+func (s *Server) openPeople(ctx context.Context) error {
 	desk := people.Options{
-		Persons: s.store.People, Guests: s.store.People, Links: s.store.People, Sessions: s.store.People, Codes: s.store.People, Sealer: s.keyring, RequireTOTP: s.o.RequireTOTP, Gate: s.gate, Book: bookOf(s), Log: s.o.Log,
+		Persons: s.store.People, Guests: s.store.People, Links: s.store.People, Sessions: s.store.People, Codes: s.store.People, Sealer: s.keyring, RequireTOTP: s.o.RequireTOTP, Gate: s.gate, Book: s.book(), Log: s.o.Log,
 	}
 	if s.passive() {
 		desk = s.visiting(desk)
@@ -80,7 +80,7 @@ func (l links) Link(ctx context.Context, name string) (path string, ends time.Ti
 func linkPath(link string) string { return console.Root + "enter?link=" + url.QueryEscape(link) }
 
 // openConsole puts the console beside the API, and leads browsers to it.
-func openConsole(s *Server) error {
+func (s *Server) openConsole() error {
 	provider, err := s.o.OIDC.provider(s)
 	if err != nil {
 		return err

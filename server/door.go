@@ -28,7 +28,7 @@ func (s *Server) PutChannel(ctx context.Context, tenant string, ch posthouse.Cha
 	before, _ := s.channels.Get(ctx, tenant, ch.Name)
 	stored, created, err := s.channels.Put(ctx, tenant, ch)
 	if err == nil {
-		bookOf(s).Write(ctx, putEntry(tenant, ch.Name, byProgram), changeOf(before, stored, created))
+		s.book().Write(ctx, putEntry(tenant, ch.Name, byProgram), changeOf(before, stored, created))
 	}
 	return stored, err
 }

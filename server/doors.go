@@ -20,7 +20,7 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	s.proxies = &web.Proxies{Trusted: o.TrustedProxies, Log: o.Log}
 	s.bodies = web.NewBodies(o.MaxBodies, o.MaxBody, o.Log)
 	s.gate = web.NewGate(web.GateOptions{Keys: s.store.Keys, Log: o.Log, Metrics: o.Registry})
-	if err := openPeople(ctx, s); err != nil {
+	if err := s.openPeople(ctx); err != nil {
 		return err
 	}
 	if s.handler, err = s.apiHandler(); err != nil {
@@ -30,15 +30,15 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 		s.handler = s.place.refusing(s.handler) // for the pages of the console, which ask it
 	}
 	if o.SMS.on() {
-		if err := openSMS(s); err != nil {
+		if err := s.openSMS(); err != nil {
 			return err
 		}
 	}
-	if err := openConsole(s); err != nil {
+	if err := s.openConsole(); err != nil {
 		return err
 	}
-	openAcks(s)
-	if err := openFronts(s); err != nil {
+	s.openAcks()
+	if err := s.openFronts(); err != nil {
 		return err
 	}
 	if s.place != nil {
@@ -59,12 +59,12 @@ func (s *Server) openDoors(ctx context.Context) (err error) {
 	if o.SMTP.Addr == "" || s.passive() { // senders of mail keep it until the door opens
 		return nil
 	}
-	return openMail(s)
+	return s.openMail()
 }
 
 // openSMS makes the SMS front door, beside the API and at an address of its own where it has one. There is nothing else
 // there: that address is often open to phones.
-func openSMS(s *Server) error {
+func (s *Server) openSMS() error {
 	s.o.SMS.warn(s.o.Log)
 	door, err := s.smsHandler()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	}
 	return web.New(web.Options{
 		Replica: replica,
-		Gate:    s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: bookOf(s), Terms: said, Beside: lksms.Described(),
+		Gate:    s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: s.book(), Terms: said, Beside: lksms.Described(),
 	}, s.routes())
 }
 

@@ -11,16 +11,16 @@ import (
 )
 
 // openFeed makes what hands on what happens to deliveries.
-func openFeed(ctx context.Context, s *Server) error {
+func (s *Server) openFeed(ctx context.Context) error {
 	s.events, s.poster = feed.NewLog(s.store.Feed), feed.NewPoster(s.network, s.keyring)
 	return s.store.Feed.Look(ctx)
 }
 
-func keeperOf(s *Server) feed.Keeper {
+func (s *Server) keeper() feed.Keeper {
 	return feed.Keeper{Journal: s.store.Feed, Log: s.events, Keep: cmp.Or(s.o.EventsKeep, feed.DefaultKeep), Logger: s.o.Log}
 }
 
-func followerOf(s *Server) feed.Follower { return feed.Follower{Log: s.events, Demand: s.store.Feed} }
+func (s *Server) follower() feed.Follower { return feed.Follower{Log: s.events, Demand: s.store.Feed} }
 
 // Follow calls tell with what happens to deliveries, in order, of all processes and all tenants, until tell fails, ctx ends or
 // the server stops, and returns why. It begins behind the event whose id after is, or now, where after is empty; whoever keeps the last
@@ -28,7 +28,7 @@ func followerOf(s *Server) feed.Follower { return feed.Follower{Log: s.events, D
 // first one ever to follow, by Go, webhook or stream, gets what happens from five seconds later on: until then processes do
 // not write what nobody reads.
 func (s *Server) Follow(ctx context.Context, after string, tell func(events []posthouse.FeedEvent) error) error {
-	f := followerOf(s)
+	f := s.follower()
 	from, _, err := f.Begin(ctx, after, time.Time{})
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (s *Server) forms() []inbound.Form {
 }
 
 // openFronts puts the fronts beside the API.
-func openFronts(s *Server) error {
+func (s *Server) openFronts() error {
 	reader := s.reader()
 	s.fronts = inbound.New(inbound.Options{
 		Forms: s.forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,

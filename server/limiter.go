@@ -11,7 +11,7 @@ import (
 func (s *Server) openLimiter(ctx context.Context) (err error) {
 	shared := limit.SQL{Rows: s.store.Limits}
 	if s.o.Redis == "" {
-		lease(s, shared)
+		s.lease(shared)
 		s.quotas, err = openQuotas(ctx, s.o, s.store.Tenants, shared, nil)
 		return err
 	}
@@ -21,7 +21,7 @@ func (s *Server) openLimiter(ctx context.Context) (err error) {
 	}
 	s.redis = redis
 	s.closing.add(redis.Close)
-	lease(s, &limit.Fallback{Primary: redis, Secondary: shared, Report: func(err error) {
+	s.lease(&limit.Fallback{Primary: redis, Secondary: shared, Report: func(err error) {
 		if err == nil {
 			s.o.Log.Info("Redis answers again")
 			return
@@ -33,7 +33,7 @@ func (s *Server) openLimiter(ctx context.Context) (err error) {
 }
 
 // lease lets this process hold the limits of accounts for a moment each, so that a permit of theirs costs no round trip.
-func lease(s *Server, inner limit.Limiter) {
+func (s *Server) lease(inner limit.Limiter) {
 	leased := &limit.Leased{Inner: inner, Rows: s.store.Limits, Log: s.o.Log}
 	s.closing.add(leased.Close)
 	s.limiter = leased

@@ -34,7 +34,7 @@ func (o Options) PlainMail() string {
 }
 
 // openMail makes the door for mail.
-func openMail(s *Server) error {
+func (s *Server) openMail() error {
 	o := s.o
 	if why := o.PlainMail(); why != "" && !o.SMTP.AllowPlain {
 		return errors.New(why)

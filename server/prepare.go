@@ -178,14 +178,14 @@ func (s *Server) prepareKey(ctx context.Context) error {
 		}
 		added, err := addKey(ctx, s.store.Keys, id, text)
 		if added {
-			noteKey(ctx, s, firstKey(id, givenKey))
+			s.noteKey(ctx, firstKey(id, givenKey))
 		}
 		return err
 	}
 	id, text := secret.NewKey()
 	added, err := s.store.Keys.AddFirstKey(ctx, time.Now(), firstKey(id, "first"), secret.HashKey(text))
 	if err == nil && added {
-		noteKey(ctx, s, firstKey(id, "first"))
+		s.noteKey(ctx, firstKey(id, "first"))
 		s.o.Announce(secret.FormatKey(id, text))
 	}
 	return err
@@ -195,9 +195,9 @@ func (s *Server) prepareKey(ctx context.Context) error {
 const givenKey = "given at start"
 
 // noteKey writes to the audit log that a start made a key.
-func noteKey(ctx context.Context, s *Server, key posthouse.Key) {
+func (s *Server) noteKey(ctx context.Context, key posthouse.Key) {
 	key.CreatedAt = time.Now()
-	bookOf(s).Write(ctx, wire.AuditEntry{Tenant: key.Tenant, Source: atStart, Action: "keys.create", Target: key.ID}, map[string]any{"after": key})
+	s.book().Write(ctx, wire.AuditEntry{Tenant: key.Tenant, Source: atStart, Action: "keys.create", Target: key.ID}, map[string]any{"after": key})
 }
 
 // firstKey is a key for everything of the default tenant.

@@ -50,7 +50,7 @@ const (
 )
 
 // openReplica opens it, and refuses what is no replica of this installation. One that does not answer is left out until it does.
-func openReplica(ctx context.Context, s *Server) error {
+func (s *Server) openReplica(ctx context.Context) error {
 	reads := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "posthouse", Name: "reads_total", Help: "Lists, searches, exports and charts that were read where there is a replica (read_dsn), by what answered: replica or primary.",
 	}, []string{"from"})

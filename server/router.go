@@ -22,7 +22,7 @@ import (
 )
 
 // openRouter makes what follows routes.
-func openRouter(s *Server) error {
+func (s *Server) openRouter(context.Context) error {
 	s.store.SetNotified(digest.Both{Others: route.Law{}})
 	s.store.SetGathering(digest.Law{})
 	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone, Log: s.o.Log}
@@ -45,7 +45,7 @@ func openRouter(s *Server) error {
 			Settings: func(ctx context.Context, tenant, cursor string, limit int) ([]posthouse.Channel, string, error) {
 				return s.channels.List(ctx, tenant, cursor, limit)
 			}, Zone: s.zone.String},
-		Sealer: s.keyring, PublicURL: s.acks.PublicURL, Log: s.o.Log, Audit: bookOf(s),
+		Sealer: s.keyring, PublicURL: s.acks.PublicURL, Log: s.o.Log, Audit: s.book(),
 	}
 	if s.o.PublicURL != "" {
 		s.router.Link, s.router.PreferencesLink = s.acks.Link, s.choosing.Link
@@ -54,7 +54,7 @@ func openRouter(s *Server) error {
 }
 
 // openAcks puts the pages behind links beside the API: those by which notifications are acknowledged, and preferences chosen.
-func openAcks(s *Server) {
+func (s *Server) openAcks() {
 	both := http.NewServeMux()
 	both.Handle("/", s.handler)
 	both.Handle(ack.Path, s.acks)

@@ -47,8 +47,8 @@ func (s *Server) reader() read.Reader {
 	return read.New(s.store.Messages, s.store.Messages, history{s.store.History, s.store.Logs}, s.engine.Explainer)
 }
 
-// bookOf is where all doors write who changed what.
-func bookOf(s *Server) web.Book {
+// book is where all doors write who changed what.
+func (s *Server) book() web.Book {
 	if s.passive() {
 		return web.Book{Log: s.o.Log} // nothing changes at a passive place
 	}
@@ -84,7 +84,7 @@ func (s *Server) routesBy(from shown) []web.Route {
 			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Texted: s.acks.Texted, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: from.audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet, s.choices}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, CampaignTests: s.campaigns, Audiences: s.campaigns, Removals: campaign.Remover{Desk: s.campaigns}, Fetches: campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}}, Tasks: s.flow, MaxStreams: s.o.maxStreams(), Log: s.o.Log, Gate: s.gate, Actions: actions,
 			Overviewer:    read.Overviewer{Tallies: from.minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates, Fill: s.gauges(from.minutes)},
-			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: followerOf(s), Poster: s.poster},
+			Subscriptions: s.store.Subscriptions, Events: api.Events{Follower: s.follower(), Poster: s.poster},
 			Operation: api.Operation{
 				Readiness: s.checks, Place: s.place.said, Unsafe: func(ctx context.Context) ([]wire.Setting, error) { return unsafe(ctx, s.store.DB) }, Metrics: metricsHere(s.o),
 				Version: s.o.Version, Database: s.store.DB.Database(), Zone: s.zone,

@@ -119,8 +119,8 @@ func assemble(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, name: nameHere(), began: time.Now(), failed: make(chan error, 1), network: channel.Network{Allow: o.AllowNetworks, AllowPrivate: o.AllowPrivate}}
 	for _, step := range []func(context.Context) error{
-		s.checkOptions, s.openPlace, s.prepare, s.openLimiter, s.openQuiet, func(ctx context.Context) error { return openFeed(ctx, s) }, s.openFlow, func(context.Context) error { return openRouter(s) }, func(context.Context) error { return openMedia(s) }, func(context.Context) error { return openCampaigns(s) }, s.openEngine, s.openChannels,
-		func(context.Context) error { return openDesk(s) }, func(context.Context) error { return openCallbacks(s) }, s.openDoors,
+		s.checkOptions, s.openPlace, s.prepare, s.openLimiter, s.openQuiet, s.openFeed, s.openFlow, s.openRouter, s.openMedia, s.openCampaigns,
+		s.openEngine, s.openChannels, s.openDesk, s.openCallbacks, s.openDoors,
 	} {
 		if err := step(ctx); err != nil {
 			return s, errors.Join(err, s.closing.close())
@@ -134,7 +134,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	if s.passive() {
 		return s.preparePassive(ctx)
 	}
-	for _, step := range []func(context.Context) error{s.openStore, s.openTide, s.takePlace, func(ctx context.Context) error { return openReplica(ctx, s) }, s.openKeyring, s.prepareKey} {
+	for _, step := range []func(context.Context) error{s.openStore, s.openTide, s.takePlace, s.openReplica, s.openKeyring, s.prepareKey} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (s *Server) checkOptions(context.Context) (err error) {
 func (s *Server) openEngine(context.Context) (err error) {
 	o := s.o
 	s.engine, err = engine.New(engine.Options{
-		Stores: storesOf(s), Owner: s.name, Rosters: s.store.Rosters, Roles: s.store.Users, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
+		Stores: s.stores(), Owner: s.name, Rosters: s.store.Rosters, Roles: s.store.Users, Rules: o.Rules, Limiter: s.limiter, Log: o.Log, Metrics: o.Registry, Tracer: o.Tracer, Location: s.zone,
 		Poll: o.Poll, RescueEvery: o.RescueEvery, LeaseMargin: o.LeaseMargin, Clock: s.store.DB.Now, Keep: o.Keep, KeepSent: o.KeepSent, KeepLogs: o.SMS.LogKeep, AcceptOnly: o.AcceptOnly, Accepters: accepters(s.store.DB),
 		Outgrown: s.outgrown, Elsewhere: s.place.refusal(),
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
@@ -220,7 +220,7 @@ func (s *Server) openChannels(context.Context) (err error) {
 }
 
 // openCampaigns makes what sends campaigns.
-func openCampaigns(s *Server) (err error) {
+func (s *Server) openCampaigns(context.Context) (err error) {
 	if s.importer, err = campaign.NewImporter(s.store.Audiences, ""); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (s *Server) gauges(rates read.KeptRates) read.Gauges {
 }
 
 // openDesk makes the desk where people make campaigns and act on them.
-func openDesk(s *Server) error {
+func (s *Server) openDesk(context.Context) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
 		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
 		Suppressed: s.store.Suppressions, Paces: s.steward.Paces, Closed: s.engine.Routes.Closed,
@@ -257,7 +257,7 @@ func openDesk(s *Server) error {
 }
 
 // openMedia makes the library of files that are to be sent.
-func openMedia(s *Server) (err error) {
+func (s *Server) openMedia(context.Context) (err error) {
 	// The networks that are allowed by name are those of providers: a file that is fetched is shown to whoever asked for it.
 	s.media, err = media.New(media.Options{
 		Store: s.store.Media, Network: channel.Network{AllowPrivate: s.o.AllowPrivate}, MaxFile: s.o.MaxMedia, MaxTenant: s.o.MaxTenantMedia, Keep: s.o.KeepMedia, Log: s.o.Log,
@@ -269,7 +269,7 @@ func openMedia(s *Server) (err error) {
 }
 
 // openCallbacks makes the desk that providers call.
-func openCallbacks(s *Server) (err error) {
+func (s *Server) openCallbacks(context.Context) (err error) {
 	s.suppressed = suppress.New(s.store.Suppressions, s.engine.Routes)
 	s.callback, err = callback.New(callback.Options{
 		Addresses: s.store.Callbacks, Book: s.store.Receipts, Consents: s.suppressed, Members: receipts.New(s.store.Refs, s.store.Segments, s.store.Refs), Channel: s.engine.Routes.Channel, Registry: s.o.Registry, Log: s.o.Log,
@@ -339,8 +339,8 @@ func (s *Server) Start(ctx context.Context) error {
 		s.done.Go(func() { s.watchPlace(following) })
 		s.done.Go(func() { s.watchPeers(following) })
 	}
-	s.done.Go(func() { heraldOf(s).Run(following) })
-	s.done.Go(func() { keeperOf(s).Run(following) })
+	s.done.Go(func() { s.herald().Run(following) })
+	s.done.Go(func() { s.keeper().Run(following) })
 	s.done.Go(func() { s.quotas.Follow(following) })
 	s.done.Go(func() { s.quiet.Follow(following) })
 	s.done.Go(func() { s.choices.Follow(following) })
@@ -380,7 +380,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return fmt.Errorf("read the channels: %w", err)
 	}
 	if s.o.SMS.on() {
-		return smsChannel{s.o.SMS, s.channels, bookOf(s)}.prepare(ctx)
+		return smsChannel{s.o.SMS, s.channels, s.book()}.prepare(ctx)
 	}
 	return nil
 }

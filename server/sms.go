@@ -106,8 +106,8 @@ func (s *Server) smsHandler() (http.Handler, error) {
 	o := s.o.SMS
 	return lksms.New(lksms.Options{
 		Reader: s.reader(), Engine: desk{s.engine.Intake, s.engine.Pull, s.engine.Rescuer}, Store: received{s.store.Handouts, s.store.Answers, s.store.Logs, s.store.DB}, Agents: met{s.store.Agents, s.store.Reports}, Texts: s.store.Texts, Gate: s.gate, Rates: s.quotas, Username: o.Username, Password: o.Password, Channel: o.channel(), Format: lksms.Format(o.Format),
-		PageAgents: o.PageAgents, Origins: o.Origins, Audit: bookOf(s),
-		Sensitive: o.Sensitive, Rules: smsChannel{o, s.channels, bookOf(s)}.rules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Bodies: s.bodies, Log: s.o.Log,
+		PageAgents: o.PageAgents, Origins: o.Origins, Audit: s.book(),
+		Sensitive: o.Sensitive, Rules: smsChannel{o, s.channels, s.book()}.rules, TimeZone: s.zone, MaxBody: s.o.MaxBody, Bodies: s.bodies, Log: s.o.Log,
 	})
 }
 

@@ -95,7 +95,7 @@ type counter struct {
 }
 
 // stores hands the parts of the database to the roles of the engine.
-func storesOf(s *Server) engine.Stores {
+func (s *Server) stores() engine.Stores {
 	st := s.store
 	at := counter{st.Queue, st.Reports, st.Handouts, st.Agents}
 	if s.o.OnEvents != nil {
