@@ -332,15 +332,18 @@ func (h *house) replaysOnce(p *scripted, members []string) {
 
 func TestADigestIsRefusedByName(t *testing.T) {
 	t.Parallel()
-	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
-	_ = p
 	h := open(t, databases[0].dsn(t))
+	for name, text := range map[string]string{"odd": "${nope} ${count}", "even": "${count}: ${list}"} {
+		_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: name, Text: text})
+		h.must(err)
+	}
 	for path, d := range map[string]posthouse.Digest{
 		"window":    {Name: "d"},
 		"cron":      {Name: "d", Window: hour, Cron: "0 18 * * *"},
 		"max":       {Name: "d", Window: hour, Max: 101},
 		"by":        {Name: "d", Window: hour, By: "map(payload, 1)"},
 		"template":  {Name: "d", Window: hour, Template: "none"},
+		"template ": {Name: "d", Window: hour, Template: "odd"},
 		"time_zone": {Name: "d", Cron: "0 18 * * *", TimeZone: "Nowhere"},
 		"cron ":     {Name: "d", Cron: "0 9 31 4 *"},
 		"by ":       {Name: "d", Window: hour, By: "paylod.cluster"},
@@ -354,5 +357,13 @@ func TestADigestIsRefusedByName(t *testing.T) {
 	_, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "a", Digest: "none", Sensitive: true, To: []posthouse.Recipient{{User: "u"}}, Content: &posthouse.Content{Text: "x"}})
 	if got := paths(err); !slices.Contains(got, "messages[0].sensitive") {
 		h.Errorf("a sensitive message: %v (%v)", got, err)
+	}
+
+	h.digests(posthouse.Digest{Name: "d", Window: hour, Template: "even"})
+	if _, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "even", Text: "${nope}"}); !slices.Contains(paths(err), "text") || !strings.Contains(err.Error(), "${nope}") {
+		h.Errorf("a template that a digest uses asks for what no digest has: %v", err)
+	}
+	if err := h.api.Templates.Delete(h.Context(), "even"); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "the digest d") {
+		h.Errorf("a template that a digest uses is deleted: %v", err)
 	}
 }

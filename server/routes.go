@@ -80,7 +80,7 @@ func (s *Server) routesBy(from shown) []web.Route {
 			Desk:    s.engine.Pull, Reassigner: s.engine.Pull, Holder: s.engine.Pull, Filler: s.engine.Contents, Contents: s.engine.Contents,
 			Refs: s.store.Messages, Plans: s.store.Plans, Outbox: s.store.Outbox, Templates: s.store.Templates, Rosters: s.store.Rosters, Users: s.store.Users,
 			Ways: s.store.Routes, WayPreviews: s.router, Notifications: s.told,
-			Digests: s.store.Digests, Collections: s.collections,
+			Digests: s.store.Digests, Collections: s.collections, Fronts: s.store.Fronts,
 			Keys: s.store.Keys, Agents: registered{s.store.Agents, s.store.Handouts}, Texted: s.acks.Texted, Tally: s.store.Handouts, Answers: s.store.Answers, Audit: from.audit, Tenants: s.store.Tenants, Quotas: said{s.quotas, s.quiet, s.choices}, Forms: s.suppressed.Forms, Channels: s.channels, Accounts: s.channels.Accounts(), Callbacks: s.store.Callbacks, CallbackDesk: s.callback,
 			Campaigns: s.campaigns, CampaignTests: s.campaigns, Audiences: s.campaigns, Removals: campaign.Remover{Desk: s.campaigns}, Fetches: campaign.Fetcher{Desk: s.campaigns, Databases: databases{s.o.Databases, s.zone}}, Tasks: s.flow, MaxStreams: s.o.maxStreams(), Log: s.o.Log, Gate: s.gate, Actions: actions,
 			Overviewer:    read.Overviewer{Tallies: from.minutes, Depths: s.engine, Lines: s.engine.Routes, Gates: s.store.Gates, Fill: s.gauges(from.minutes)},

@@ -43,9 +43,11 @@ type Options struct {
 	// Digests gather messages into Collections.
 	Digests     Digests
 	Collections Collections
-	Users       Users
-	Keys        Keys
-	Agents      Agents
+	// Fronts may use templates. Defaults to none.
+	Fronts Fronts
+	Users  Users
+	Keys   Keys
+	Agents Agents
 	// Texted is told of text messages that agents got, and reports whether one acknowledged a notification.
 	Texted   func(ctx context.Context, agent posthouse.Agent, in channel.Inbound) (acknowledged bool, err error)
 	Tally    Tally
@@ -113,7 +115,7 @@ func Routes(o Options) []web.Route {
 		phones{o.Agents, o.Channels, o.Reassigner, keys}.routes(),
 		handouts.routes(), handouts.reportRoutes(), received{o.Agents, o.Answers, o.Texted}.routes(),
 		logs{o.Reader}.routes(),
-		templates{o.Templates, o.Filler, o.Channels, o.Tenants}.routes(),
+		templates{o.Templates, o.Filler, o.Channels, o.Tenants, templateUses{o.Ways, o.Digests, o.Fronts}}.routes(),
 		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),
 		digests{o.Digests, o.Collections, o.Templates}.routes(),
 		rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.overrideRoutes(),

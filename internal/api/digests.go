@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -72,21 +73,23 @@ func (d digests) put(c *web.Call, in posthouse.Digest) (posthouse.Digest, error)
 	p := draft.Problems{}
 	digest.Check(&in, &p)
 	if in.Template != "" && len(p.List) == 0 {
-		_, err := d.templates.Template(c.Context(), in.Tenant, in.Template, 0)
+		found, err := d.templates.Template(c.Context(), in.Tenant, in.Template, 0)
 		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			return in, err
 		}
 		if err != nil {
 			p.Add("template", "there is no template %.80q: store it first, such as one of the text ${count}: ${list}", in.Template)
+		} else if name := missing(found); name != "" {
+			p.Add("template", "is %.80q, which asks for ${%.60s}, and no digest has that: want %s, such as ${count}: ${list}", in.Template, name, strings.Join(digest.Names(), ", "))
 		}
 	}
 	c.Add(p.List)
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
-	before, missing := d.store.Digest(c.Context(), c.Tenant(), in.Name, 0)
+	before, isNew := d.store.Digest(c.Context(), c.Tenant(), in.Name, 0)
 	stored, err := d.store.PutDigest(c.Context(), time.Now(), in)
-	puts(c, missing == nil, before, stored)
+	puts(c, isNew == nil, before, stored)
 	c.Tag(stored.Tag())
 	return stored, err
 }

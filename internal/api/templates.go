@@ -31,6 +31,7 @@ type templates struct {
 	filler   read.Filler
 	channels Channels
 	tenants  Tenants
+	used     templateUses
 }
 
 // Bounds of a template, in bytes.
@@ -96,6 +97,9 @@ func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, 
 		return in, err
 	}
 	in.Tenant = c.Tenant()
+	if err := t.used.gathered(c, in); err != nil {
+		return in, err
+	}
 	before, missing := t.store.Template(c.Context(), c.Tenant(), in.Name, 0)
 	stored, err := t.store.PutTemplate(c.Context(), time.Now(), in)
 	stored.Variables = read.Variables(stored)
@@ -188,6 +192,12 @@ func checkParameters(c *web.Call, parameters map[string]string) {
 func (t templates) remove(c *web.Call) error {
 	before, err := t.store.Template(c.Context(), c.Tenant(), c.PathValue("name"), 0)
 	deletes(c, before, err)
+	if err == nil {
+		err = t.used.unused(c, before.Name)
+	}
+	if err != nil {
+		return err
+	}
 	return t.store.DeleteTemplate(c.Context(), c.Tenant(), c.PathValue("name"))
 }
 

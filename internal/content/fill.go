@@ -77,8 +77,8 @@ func minutes(d time.Duration) json.RawMessage {
 	return strconv.AppendInt(nil, int64(max(d, 0)/time.Minute), 10)
 }
 
-// fieldPlatform is the payload's field that the platform's address is put into.
-const fieldPlatform = "platformUrl"
+// FieldPlatform is the payload's field that the platform's address is put into.
+const FieldPlatform = "platformUrl"
 
 // withPlatform is a payload with the platform's address, where it has none of its own.
 func withPlatform(payload json.RawMessage, address string) (json.RawMessage, error) {
@@ -89,10 +89,10 @@ func withPlatform(payload json.RawMessage, address string) (json.RawMessage, err
 	if err != nil {
 		return nil, err
 	}
-	if _, own := fields[fieldPlatform]; own {
+	if _, own := fields[FieldPlatform]; own {
 		return payload, nil
 	}
-	if fields[fieldPlatform], err = json.Marshal(address); err != nil {
+	if fields[FieldPlatform], err = json.Marshal(address); err != nil {
 		return nil, fmt.Errorf("the platform's address cannot be written: %w", err)
 	}
 	return render.Object(fields)

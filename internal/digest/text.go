@@ -81,6 +81,11 @@ func (c *collection) contentOf(list string, messages []posthouse.Message) *posth
 	return out
 }
 
+// Names are what the template of a digest is filled with.
+func Names() []string {
+	return []string{"digest", "count", "list", "kind", "by", "user", "first_at", "last_at"}
+}
+
 // payloadOf is what the template of a collection is filled with.
 func (c *collection) payloadOf(list string, messages []posthouse.Message) (json.RawMessage, error) {
 	type item struct {
