@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
 # they are missing; on Linux strace too, which sees what a power cut could lose, pgbouncer, Galera,
+# Patroni with etcd, libfaketime, which gives a server a clock of its own,
 # and Alertmanager, apprise and swaks, which drive the fronts. It starts none of them: the
 # tests start their own. With the word "browser" it installs Chromium and Chinese fonts
 # instead, for the tests of the console, with the word "release" what tries a release:
@@ -49,6 +50,9 @@ missing() {
 	has redis-server || echo redis
 	has pgbouncer || echo pgbouncer
 	[ "$(uname)" != Linux ] || [ -e /usr/lib/galera/libgalera_smm.so ] || [ -e /usr/lib64/galera-4/libgalera_smm.so ] || echo galera
+	[ "$(uname)" != Linux ] || has etcd || echo etcd
+	[ "$(uname)" != Linux ] || has patroni || echo patroni
+	[ "$(uname)" != Linux ] || ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 || echo faketime
 	[ "$(uname)" != Linux ] || has strace || echo strace
 	[ "$(uname)" != Linux ] || has prometheus-alertmanager || echo alertmanager
 	[ "$(uname)" != Linux ] || has apprise || echo apprise
@@ -86,6 +90,9 @@ deb_packages() {
 		mariadb-client) echo mariadb-client ;;
 		redis) echo redis-server ;;
 		galera) echo galera-4 ;;
+		etcd) echo etcd-server ;;
+		patroni) echo patroni ;;
+		faketime) echo libfaketime ;;
 		strace) echo strace ;;
 		alertmanager) echo prometheus-alertmanager ;;
 		apprise | swaks | pgbouncer) echo "$name" ;;
@@ -127,6 +134,8 @@ with_apt() {
 			case $name in
 			redis) service=redis-server ;;
 			pgbouncer) service=pgbouncer ;;
+			etcd) service=etcd ;;
+			patroni) service=patroni ;;
 			alertmanager) service=prometheus-alertmanager ;;
 			promtool) service=prometheus ;;
 			nginx) service=nginx ;;

@@ -12,6 +12,8 @@
 // needs commits to be synced, takes a whole one with Own; a program does so
 // with Start.
 //
+// StartPatroni starts a cluster of PostgreSQL servers that Patroni rules, Galera one of MariaDB.
+//
 // No TestMain is needed. Each server has a watch, a small shell that waits for
 // this process to end, however it ends, and then ends the server and removes its
 // directory. Servers start no goroutine, so goleak stays quiet; they cannot be

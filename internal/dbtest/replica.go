@@ -26,6 +26,7 @@ func (s *Server) replica(o StandbyOptions) (*Server, error) {
 		return nil, err
 	}
 	options := s.options
+	options.Clock = o.Clock
 	options.Dir, options.Args = "", append(append(ReplicaArgs(2), "--read-only=ON", "--rpl-semi-sync-slave-enabled=ON"), o.Args...)
 	layOut := r.layOut
 	r.layOut = func(c *Server) error {

@@ -26,6 +26,8 @@ type Options struct {
 	Durable bool
 	// Args are more arguments of the server program. Defaults to none. Those of a pooler are lines of its file, as in "pool_mode=session".
 	Args []string
+	// Clock is by how much the server's clock is ahead of the true one; negative is behind. Defaults to 0. What is not needs libfaketime.
+	Clock time.Duration
 	// Before is the DSN of the database that a pooler stands before. Required for one.
 	Before string
 }
@@ -175,6 +177,9 @@ func (s *Server) launch() error {
 		return err
 	}
 	cmd := s.owner.command(s.dir, s.programs[s.recipe.programs[0]], append(args, s.arguments()...)...)
+	if err := skew(cmd, s.options.Clock); err != nil {
+		return err
+	}
 	if s.process, err = startProcess(cmd, s.logFile()); err != nil {
 		return err
 	}

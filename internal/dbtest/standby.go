@@ -18,6 +18,8 @@ type StandbyOptions struct {
 	Through string
 	// Args are more arguments of the server program. Defaults to none.
 	Args []string
+	// Clock is by how much its machine's clock is ahead of the true one; negative is behind. Defaults to 0. What is not needs libfaketime.
+	Clock time.Duration
 }
 
 // Standby starts a copy of a PostgreSQL server that follows it by streaming, over a replication slot of its own, and returns
@@ -44,7 +46,7 @@ func (s *Server) Standby(o StandbyOptions) (*Server, error) {
 		return nil, err
 	}
 	options := s.options
-	options.Dir, options.Args = "", o.Args
+	options.Dir, options.Args, options.Clock = "", o.Args, o.Clock
 	r.create = nil // a copy has the databases of the primary
 	r.layOut = func(c *Server) error {
 		c.password = s.password

@@ -33,10 +33,16 @@ var kinds = []dbtest.Kind{dbtest.KindPostgres, dbtest.KindMariaDB}
 // openPair starts all of it; in sync, a commit waits for the standby.
 func openPair(t *testing.T, kind dbtest.Kind, sync bool, env ...string) *pair {
 	t.Helper()
+	return openSkewed(t, kind, sync, 0, env...)
+}
+
+// openSkewed is the same with a standby whose clock is ahead of the primary's.
+func openSkewed(t *testing.T, kind dbtest.Kind, sync bool, ahead time.Duration, env ...string) *pair {
+	t.Helper()
 	p := &pair{primary: open(t, kind)}
 	p.stream = relay(t, p.primary)
 	var err error
-	if p.standby, err = p.primary.Standby(dbtest.StandbyOptions{Through: p.stream.Addr()}); err != nil {
+	if p.standby, err = p.primary.Standby(dbtest.StandbyOptions{Through: p.stream.Addr(), Clock: ahead}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -91,7 +97,12 @@ func relay(t *testing.T, to *dbtest.Server) *proxy.Proxy {
 	if to.Kind() == dbtest.KindMariaDB {
 		protocol = proxy.MySQL
 	}
-	p, err := proxy.Start(proxy.Options{Target: to.Addr, Protocol: protocol})
+	return relayTo(t, to.Addr, protocol)
+}
+
+func relayTo(t *testing.T, addr string, protocol proxy.Protocol) *proxy.Proxy {
+	t.Helper()
+	p, err := proxy.Start(proxy.Options{Target: addr, Protocol: protocol})
 	if err != nil {
 		t.Fatal(err)
 	}
