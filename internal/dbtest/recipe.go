@@ -39,6 +39,7 @@ var recipes = map[Kind]recipe{
 	KindMariaDB:  mariadbRecipe,
 	KindRedis:    redisRecipe,
 	KindPooler:   poolerRecipe,
+	KindEtcd:     etcdRecipe,
 }
 
 // value runs a query that answers with one text, in a connection of its own.
