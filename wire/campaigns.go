@@ -93,6 +93,7 @@ type CampaignStart struct {
 
 // CampaignChange changes what a campaign says and how it is sent, as long as it has not begun. What is not named stays as it is.
 type CampaignChange struct {
+	Name          string              `json:"name,omitempty" doc:"What it is called from now on, such as coupon-b: its id stays." example:"coupon-b" maxLength:"128"`
 	Template      string              `json:"template,omitempty" doc:"The template that makes each member's content from now on: instead of what it was." maxLength:"128"`
 	Content       *posthouse.Content  `json:"content,omitempty" doc:"The content that everybody gets as it is from now on."`
 	OwnText       *CampaignText       `json:"own_text,omitempty" doc:"A text of its own with placeholders of columns, from now on."`

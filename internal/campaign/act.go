@@ -58,10 +58,13 @@ func (d *Desk) Start(ctx context.Context, tenant, name string, in wire.CampaignS
 	})
 }
 
-// Change changes what a campaign says that has not begun, and its terms: those that are given, and those that are taken away.
+// Change changes the name of a campaign that has not begun, what it says, and its terms: those that are given, and those that are taken away.
 func (d *Desk) Change(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignChange) (wire.Campaign, error) {
 	return d.step(ctx, tenant, name, func(c *work.Campaign) (Action, error) {
 		p := &draft.Problems{}
+		if err := d.rename(ctx, c, in.Name, p); err != nil {
+			return Change, err
+		}
 		takeAway(c, in.Remove, p)
 		own, err := d.sayAnew(ctx, by, c, &in, p)
 		if err != nil {
@@ -96,6 +99,19 @@ func (d *Desk) Change(ctx context.Context, tenant string, by work.Caller, name s
 		}
 		return Change, d.keepText(ctx, own)
 	})
+}
+
+// rename gives a campaign another name, empty for the one it has. Nothing but people and schedules knows a campaign by its name.
+func (d *Desk) rename(ctx context.Context, c *work.Campaign, name string, p *draft.Problems) error {
+	if name == "" || name == c.Name {
+		return nil
+	}
+	if _, found, err := d.o.Campaigns.Campaign(ctx, c.Tenant, name); err != nil || found {
+		p.Add("name", "there is a campaign %q already", name)
+		return err
+	}
+	c.Name = name
+	return nil
 }
 
 // takeAway takes terms from a campaign by their names.

@@ -133,12 +133,23 @@ func TestTheTermsOfACampaignChangeBeforeItsStart(t *testing.T) {
 		if err != nil || got.Brake != nil || got.Canary == nil || got.Spread != spread || !got.Deadline.Equal(end) {
 			t.Fatalf("changed again it is %+v, %v", got, err)
 		}
+		h.making(d, "autumn", 0, "x")
+		if got, err := change(wire.CampaignChange{Name: "summer"}); err != nil || got.Name != "summer" || got.ID != made.ID || got.Spread != spread {
+			t.Fatalf("renamed it is %+v, %v", got, err)
+		}
+		if _, err := d.Get(t.Context(), "t1", "spring"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			t.Errorf("by its name of before: %v", err)
+		}
+		if got, err := d.Change(t.Context(), "t1", work.Program(), "summer", wire.CampaignChange{Name: "spring"}); err != nil || got.Name != "spring" {
+			t.Fatalf("renamed back it is %+v, %v", got, err)
+		}
 		past, long := time.Now().Add(-time.Second), posthouse.Duration(-1)
 		for _, c := range []struct {
 			in     wire.CampaignChange
 			fields []string
 		}{
 			{wire.CampaignChange{Deadline: &past}, []string{"deadline"}},
+			{wire.CampaignChange{Name: "autumn"}, []string{"name"}},
 			{wire.CampaignChange{Spread: &long, Remove: []string{"people"}, Priority: "soon", OnUnknown: "query"}, []string{"remove[0]", "priority", "on_unknown", "spread"}},
 		} {
 			if _, err := change(c.in); !cmp.Equal(problems(err), c.fields) {

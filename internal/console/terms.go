@@ -32,7 +32,7 @@ func (terms) Policies() []posthouse.Policy {
 
 // termsOf are the rules of a campaign as a form has them.
 func termsOf(v *visit, c wire.Campaign) terms {
-	t := terms{Campaign: c, Priority: string(c.Priority), OnUnknown: string(c.OnUnknown), brief: brief{Payload: string(c.Payload), Failures: "5", After: "100"}}
+	t := terms{Campaign: c, Priority: string(c.Priority), OnUnknown: string(c.OnUnknown), brief: brief{Name: c.Name, Payload: string(c.Payload), Failures: "5", After: "100"}}
 	if !c.Deadline.IsZero() {
 		t.brief.Deadline = c.Deadline.In(zoneFor(v)).Format("2006-01-02T15:04")
 	}
@@ -70,7 +70,7 @@ func changeTerms(v *visit) error {
 	}
 	t := termsOf(v, c)
 	t.brief = brief{
-		Payload: v.form("payload"), Deadline: v.form("deadline"), NotWithin: v.form("not_told_within"), Canary: v.form("canary"), Failures: v.form("failures"),
+		Name: v.form("name"), Payload: v.form("payload"), Deadline: v.form("deadline"), NotWithin: v.form("not_told_within"), Canary: v.form("canary"), Failures: v.form("failures"),
 		Spread: v.form("spread"), Brake: v.form("brake"), After: v.form("brake_after"),
 	}
 	t.Priority, t.OnUnknown = v.form("priority"), v.form("on_unknown")
@@ -79,9 +79,9 @@ func changeTerms(v *visit) error {
 	}
 	change := t.change(v)
 	if len(t.Problems) == 0 {
-		_, err := v.call().Campaigns.Change(withNote(v.ctx(), v.form("note")), c.Name, change)
+		changed, err := v.call().Campaigns.Change(withNote(v.ctx(), v.form("note")), c.Name, change)
 		if err == nil {
-			return v.goTo(v.at("campaigns", c.Name) + "?said=stored")
+			return v.goTo(v.at("campaigns", changed.Name) + "?said=stored")
 		}
 		if t.Problems = refusalOf(err, "campaign"); t.Problems == nil {
 			return err
@@ -93,7 +93,7 @@ func changeTerms(v *visit) error {
 // change is what the form says of the rules; what it leaves empty is taken away.
 func (t *terms) change(v *visit) wire.CampaignChange {
 	d := t.draft(v)
-	in := wire.CampaignChange{Priority: posthouse.Priority(t.Priority), OnUnknown: posthouse.Policy(t.OnUnknown), Canary: d.Canary, Brake: d.Brake}
+	in := wire.CampaignChange{Name: t.brief.Name, Priority: posthouse.Priority(t.Priority), OnUnknown: posthouse.Policy(t.OnUnknown), Canary: d.Canary, Brake: d.Brake}
 	if in.Brake != nil && t.Campaign.Brake != nil {
 		in.Brake.Classes = t.Campaign.Brake.Classes // the form has none
 	}

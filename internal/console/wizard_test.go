@@ -343,6 +343,12 @@ func TestRulesAreChangedBeforeTheStart(t *testing.T) {
 	if got := h.ask("sender", at+"/edit", form); got.status != http.StatusConflict {
 		t.Errorf("over another state: %d", got.status)
 	}
+	form.Set("version", found(t, h.page("sender", at+"/edit"), `name="version" value="([^"]+)"`))
+	form.Set("name", "march")
+	if got := h.ask("sender", at+"/edit", form); got.to() != "/console/t/default/campaigns/march?said=stored" {
+		t.Fatalf("it is renamed: %d\n%s", got.status, got.body)
+	}
+	h.api("PATCH", "/v1/campaigns/march", `{"name":"spring"}`, nil)
 	if got := h.ask("operator", at+"/edit", form); got.status != http.StatusForbidden {
 		t.Errorf("an operator changes rules: %d", got.status)
 	}

@@ -375,9 +375,11 @@ func change(sh *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Change how a campaign is sent that has not begun", Args: shell.Takes("NAME"),
 		Example: `  posthouse campaign change coupon-a --deadline "2030-10-01 20:00" --spread 2h
-  posthouse campaign change coupon-a --remove brake,canary`,
+  posthouse campaign change coupon-a --remove brake,canary
+  posthouse campaign change coupon-a --name coupon-b`,
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&in.Name, "name", "", "the `NAME` by which it is called from now on")
 	flags.StringVar((*string)(&in.Priority), "priority", "", "`WORD`: high, normal or low")
 	flags.StringVar((*string)(&in.OnUnknown), "on-unknown", "", "what follows where nobody knows whether a member was reached: `WORD` hold or retry")
 	flags.StringVar(&deadline, "deadline", "", "the `TIME` when sending ends, whoever is left: \"2030-10-01 20:00\", 20:00, or 2h from now")

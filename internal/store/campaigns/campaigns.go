@@ -12,18 +12,18 @@ import (
 )
 
 // campaignColumns begin with what never changes.
-const campaignColumns = "id, tenant, name, channel, kind, list_name, audience, segment_size, created_at, " +
+const campaignColumns = "id, tenant, channel, kind, list_name, audience, segment_size, created_at, " +
 	campaignProgress + ", version, updated_at"
 
 // campaignProgress is what each step of a campaign writes: also what people may change before its start.
-const campaignProgress = "template, content, payload, priority, on_unknown, deadline, rules, start_at, template_version, state, reason, planned, last_seq, marks, started_at, finished_at"
+const campaignProgress = "name, template, content, payload, priority, on_unknown, deadline, rules, start_at, template_version, state, reason, planned, last_seq, marks, started_at, finished_at"
 
 func readCampaign(scan sqldb.Scanner) (work.Campaign, error) {
 	var c work.Campaign
 	var content, payload, rules, marks string
 	var priority, start, deadline, created, started, finished, updated int64
-	err := scan(&c.ID, &c.Tenant, &c.Name, &c.Channel, &c.Kind, &c.Audience, &c.AudienceID, &c.SegmentSize, &created,
-		&c.Template, &content, &payload, &priority, &c.OnUnknown, &deadline, &rules, &start, &c.Version, &c.State, &c.Reason, &c.Planned, &c.Last, &marks, &started, &finished, &c.Edition, &updated)
+	err := scan(&c.ID, &c.Tenant, &c.Channel, &c.Kind, &c.Audience, &c.AudienceID, &c.SegmentSize, &created,
+		&c.Name, &c.Template, &content, &payload, &priority, &c.OnUnknown, &deadline, &rules, &start, &c.Version, &c.State, &c.Reason, &c.Planned, &c.Last, &marks, &started, &finished, &c.Edition, &updated)
 	if err != nil {
 		return c, err
 	}
@@ -67,16 +67,21 @@ func (s Campaigns) MakeCampaign(ctx context.Context, now time.Time, c work.Campa
 		}
 		made.Edition, made.CreatedAt, made.UpdatedAt = 1, sqldb.TimeOf(at), sqldb.TimeOf(at)
 		args := []any{
-			c.ID, c.Tenant, c.Name, c.Channel, c.Kind, c.Audience, c.AudienceID, c.SegmentSize, at,
+			c.ID, c.Tenant, c.Channel, c.Kind, c.Audience, c.AudienceID, c.SegmentSize, at,
 		}
 		args = append(append(args, step...), made.Edition, at)
 		_, err = t.Exec("INSERT INTO posthouse_campaigns ("+campaignColumns+") VALUES ("+sqldb.Marks(len(args))+")", args...)
 		return err
 	})
 	if s.db.Taken(err) {
-		err = posthouse.Errorf(posthouse.CodeConflict, "there is a campaign %q already", c.Name)
+		err = taken(c.Name)
 	}
 	return made, err
+}
+
+// taken is the error of a name that another campaign of the tenant has.
+func taken(name string) error {
+	return posthouse.Errorf(posthouse.CodeConflict, "there is a campaign %q already", name)
 }
 
 func stepOf(c *work.Campaign) ([]any, error) {
@@ -92,7 +97,7 @@ func stepOf(c *work.Campaign) ([]any, error) {
 	}
 	rules, err := json.Marshal(c.CampaignRules)
 	return []any{
-		c.Template, string(content), string(c.Payload),
+		c.Name, c.Template, string(content), string(c.Payload),
 		sqldb.PriorityNumber(c.Priority), string(c.OnUnknown), sqldb.Micros(c.Deadline), string(rules), sqldb.Micros(c.StartAt),
 		c.Version, string(c.State), c.Reason, c.Planned, c.Last, string(marks), sqldb.Micros(c.StartedAt), sqldb.Micros(c.FinishedAt),
 	}, err
@@ -156,6 +161,9 @@ func (s Campaigns) StepCampaign(ctx context.Context, now time.Time, c work.Campa
 		}
 		return insertSegments(t, cut, at)
 	})
+	if len(cut) == 0 && s.db.Taken(err) { // a segment may be taken too
+		err = taken(c.Name)
+	}
 	return stepped, err
 }
 
