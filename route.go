@@ -138,6 +138,26 @@ type Notification struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
+// Concerns reports whether a notification is about a person, by the user or the address: it means that person, one of its deliveries went to
+// them, or they acknowledged it.
+func (n *Notification) Concerns(person string) bool {
+	return slices.ContainsFunc(n.To, func(r Recipient) bool { return r.User == person || r.Address == person }) ||
+		slices.ContainsFunc(n.Deliveries, func(d NotificationDelivery) bool { return d.User == person }) ||
+		n.Ack != nil && n.Ack.By == person
+}
+
+// KnownBy says what a person, by the user or the address, knew of a notification at a time: acknowledged where they had taken note by then, told
+// where a delivery to them was proven by then, both with the moment, else not_told.
+func (n *Notification) KnownBy(person string, by time.Time) (NotificationState, time.Time) {
+	if n.Ack != nil && n.Ack.By == person && !n.Ack.At.After(by) {
+		return NotificationAcknowledged, n.Ack.At
+	}
+	if n.ToldUser == person && !n.ToldAt.IsZero() && !n.ToldAt.After(by) {
+		return NotificationTold, n.ToldAt
+	}
+	return NotificationNotTold, time.Time{}
+}
+
 // NotificationState says whether somebody was told.
 type NotificationState string
 

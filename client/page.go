@@ -71,6 +71,8 @@ func (f Filter) query() url.Values {
 	set("account", f.Account)
 	set("reason", f.Reason)
 	set("known_as", f.KnownAs)
+	set("person", f.Person)
+	set("route", f.Route)
 	set("priority", string(f.Priority))
 	set("state", joined(f.States))
 	set("since", stamp(f.Since))

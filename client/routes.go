@@ -51,9 +51,10 @@ func (c Notifications) Get(ctx context.Context, id string) (posthouse.Notificati
 	return get[posthouse.Notification](ctx, c.api, path("notifications", id), nil)
 }
 
-// List lists notifications that are in a state, or in any where it is empty, the newest first. Of the filter, Cursor and Limit are used.
+// List lists notifications that are in a state, or in any where it is empty, the newest first. Of the filter, Person, Route, Kind,
+// Ref, Since, Until, Cursor and Limit are used.
 func (c Notifications) List(ctx context.Context, state posthouse.NotificationState, f Filter) (wire.Page[posthouse.Notification], error) {
-	q := Filter{Cursor: f.Cursor, Limit: f.Limit}.query()
+	q := Filter{Person: f.Person, Route: f.Route, Kind: f.Kind, Ref: f.Ref, Since: f.Since, Until: f.Until, Cursor: f.Cursor, Limit: f.Limit}.query()
 	if state != "" {
 		q.Set("state", string(state))
 	}

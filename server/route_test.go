@@ -226,6 +226,19 @@ func TestNobodyIsToldForAReason(t *testing.T) {
 		if err != nil || len(page.Items) != 1 || page.Items[0].ID != n.ID {
 			h.Errorf("those not told: %+v, %v", page, err)
 		}
+		hour := time.Hour
+		for _, c := range []struct {
+			f    client.Filter
+			want int
+		}{
+			{client.Filter{Person: "u1"}, 1}, {client.Filter{Person: "u2"}, 0}, {client.Filter{Route: "w"}, 1}, {client.Filter{Route: "v"}, 0},
+			{client.Filter{Person: "u1", Route: "w", Since: n.CreatedAt.Add(-hour), Until: n.CreatedAt.Add(hour)}, 1}, {client.Filter{Until: n.CreatedAt.Add(-hour)}, 0},
+			{client.Filter{Since: n.CreatedAt.Add(hour)}, 0}, {client.Filter{Kind: "none"}, 0}, {client.Filter{Ref: "none"}, 0}, {client.Filter{Kind: "none", Ref: "none"}, 0},
+		} {
+			if page, err := h.api.Notifications.List(h.Context(), "", c.f); err != nil || len(page.Items) != c.want {
+				h.Errorf("narrowed by %+v: %+v, %v, want %d", c.f, page, err, c.want)
+			}
+		}
 		e := (<-posts).event(h.T)
 		if told := e.Notification; e.Type() != "notification.not_told" || told.ID != n.ID || told.Version != n.Version || told.Reason != "failed" || told.From != posthouse.NotificationWaiting ||
 			told.Step != 2 || !slices.Equal(told.Channels, []string{"a", "b"}) || told.To[0].User != "u1" || e.User != "u1" {

@@ -33,7 +33,7 @@ type WayPreviews interface {
 // Notifications are read, acknowledged and ended.
 type Notifications interface {
 	Get(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
-	List(ctx context.Context, v work.Viewer, in posthouse.NotificationState, cursor string, limit int) (list []posthouse.Notification, next string, err error)
+	List(ctx context.Context, v work.Viewer, f route.Filter, cursor string, limit int) (list []posthouse.Notification, next string, err error)
 	// Of are the notifications of a message, none where it follows no route, and what each step of them says.
 	Of(ctx context.Context, v work.Viewer, message, cursor string, limit int) (list []posthouse.Notification, says posthouse.Draft, next string, err error)
 	// Waiting are those that wait and are about a kind and a ref.
@@ -64,7 +64,7 @@ func (w ways) routes() []web.Route {
 		web.Put("/v1/routes/{name}", admin, "Store a new version.", routeBody, w.put).Guarded(),
 		web.Delete("/v1/routes/{name}", admin, "Delete a route, all versions. Notifications that follow it go on.", w.remove),
 		web.Post("/v1/routes/{name}/preview", reads, "Who would get what when. Nothing is sent.", routePreviewBody, w.preview).Sighted(),
-		web.Get("/v1/notifications", reads, "List notifications, newest first.", w.listTold).Query("state").Paged().Sighted(),
+		web.Get("/v1/notifications", reads, "List notifications, newest first.", w.listTold).Query("state", "person", "route", "kind", "ref", "since", "until").Paged().Sighted(),
 		web.Get("/v1/notifications/{id}", reads, "One notification.", w.getTold).Sighted(),
 		web.Post("/v1/notifications/{id}/ack", sends, "Acknowledge it: no further step begins.", ackBody, w.ack).Audited().Sighted(),
 		web.Act("/v1/notifications/{id}/revoke-links", sends, "Revoke the links and the buttons of cards that were sent for it: nobody acknowledges by them any more. What is sent from then on has new ones.", w.revokeLinks).Audited().Sighted(),
@@ -142,12 +142,18 @@ func (w ways) preview(c *web.Call, in posthouse.Draft) (wire.RoutePreview, error
 }
 
 func (w ways) listTold(c *web.Call) (wire.Page[posthouse.Notification], error) {
-	state := posthouse.NotificationState(c.Query.Get("state"))
-	if state != "" && !slices.Contains(posthouse.NotificationStates(), state) {
-		c.Refuse("state", "is %.60q: want one of %v", state, posthouse.NotificationStates())
+	f := route.Filter{
+		State: posthouse.NotificationState(c.Query.Get("state")), Person: c.Query.Get("person"), Route: c.Query.Get("route"), Kind: c.Query.Get("kind"), Ref: c.Query.Get("ref"),
+		Since: c.Moment("since"), Until: c.Moment("until"),
+	}
+	if f.State != "" && !slices.Contains(posthouse.NotificationStates(), f.State) {
+		c.Refuse("query.state", "is %.60q: want one of %s", f.State, web.Words(posthouse.NotificationStates()))
+	}
+	if !f.Until.IsZero() && !f.Until.After(f.Since) {
+		c.Refuse("query.until", "must be later than since")
 	}
 	return paged(c, func(cursor string, limit int) ([]posthouse.Notification, string, error) {
-		return w.told.List(c.Context(), c.Viewer(), state, cursor, limit)
+		return w.told.List(c.Context(), c.Viewer(), f, cursor, limit)
 	})
 }
 

@@ -18,11 +18,11 @@ type Sentence struct{ English, Chinese string }
 
 // Sentences are all that are known.
 func Sentences() []Sentence {
-	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), forms(), findings(), settings(), places(), others())
+	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), forms(), findings(), settings(), places(), notified(), others())
 }
 
 // Words are what stands in sentences as an argument, and reasons of deliveries. Alone, such a word may be a person's.
-func Words() []Sentence { return slices.Concat(words(), kinds(), states(), reasons(), parts()) }
+func Words() []Sentence { return slices.Concat(words(), kinds(), states(), reasons(), ways(), parts()) }
 
 // maxText bounds a text that is looked at, in bytes.
 const maxText = 2000

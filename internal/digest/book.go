@@ -12,7 +12,7 @@ import (
 type Store interface {
 	Plans
 	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
-	PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) (list []work.Plan, next string, err error)
+	PlansIn(ctx context.Context, tenant string, kind work.PlanType, f work.PlanFilter, cursor string, limit int) (list []work.Plan, next string, err error)
 }
 
 // Book shows collections, and lets one leave.
@@ -46,7 +46,7 @@ func (b Book) Get(ctx context.Context, v work.Viewer, id string) (posthouse.Coll
 
 // List lists collections that are in a state, or in any, the newest first.
 func (b Book) List(ctx context.Context, v work.Viewer, in posthouse.CollectionState, cursor string, limit int) ([]posthouse.Collection, string, error) {
-	plans, next, err := b.Store.PlansIn(ctx, v.Tenant, work.PlanCollection, string(in), cursor, limit)
+	plans, next, err := b.Store.PlansIn(ctx, v.Tenant, work.PlanCollection, work.PlanFilter{State: string(in)}, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}

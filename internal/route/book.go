@@ -15,7 +15,7 @@ type Store interface {
 	Plans
 	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
 	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
-	PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) (list []work.Plan, next string, err error)
+	PlansIn(ctx context.Context, tenant string, kind work.PlanType, f work.PlanFilter, cursor string, limit int) (list []work.Plan, next string, err error)
 }
 
 // Book shows notifications, and takes the word of people about them.
@@ -53,14 +53,46 @@ func (b Book) Get(ctx context.Context, v work.Viewer, id string) (posthouse.Noti
 	return n.Notification, nil
 }
 
-// List lists notifications that are in a state, or in any, the newest first.
-func (b Book) List(ctx context.Context, v work.Viewer, in posthouse.NotificationState, cursor string, limit int) ([]posthouse.Notification, string, error) {
-	plans, next, err := b.Store.PlansIn(ctx, v.Tenant, work.PlanNotification, string(in), cursor, limit)
+// Filter narrows a list of notifications. The zero value is all of them.
+type Filter struct {
+	State posthouse.NotificationState
+	// Person is the user or the address of somebody whom it means, a step has told, or who has acknowledged it.
+	Person string
+	// Route is the one that it follows, Kind and Ref what its message is about.
+	Route, Kind, Ref string
+	// Since and Until bound when its message was handed in: from Since, before Until.
+	Since, Until time.Time
+}
+
+// keeps reports whether a notification is of the list.
+func (f *Filter) keeps(n *notification) bool {
+	return (f.Person == "" || n.Concerns(f.Person)) && (f.Route == "" || n.Route == f.Route) && (f.Kind == "" || n.Kind == f.Kind) && (f.Ref == "" || n.Ref == f.Ref)
+}
+
+// List lists notifications, the newest first. What no index answers, which is all but state, time, and kind with ref, is looked for in a bounded
+// number of them: a page may be short, and leads on.
+func (b Book) List(ctx context.Context, v work.Viewer, f Filter, cursor string, limit int) ([]posthouse.Notification, string, error) {
+	narrow := work.PlanFilter{State: string(f.State), Since: f.Since, Until: f.Until}
+	if f.Kind != "" && f.Ref != "" {
+		narrow.Kind, narrow.Ref = f.Kind, f.Ref
+	}
+	list := []posthouse.Notification{}
+	narrow.Keep = func(p work.Plan) (bool, error) {
+		n, err := read(p)
+		return err == nil && n.sees(v.Sight) && f.keeps(&n), err
+	}
+	plans, next, err := b.Store.PlansIn(ctx, v.Tenant, work.PlanNotification, narrow, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	list, err := seen(plans, v.Sight)
-	return list, next, err
+	for _, p := range plans {
+		n, err := read(p)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, n.Notification)
+	}
+	return list, next, nil
 }
 
 func seen(plans []work.Plan, s work.Sight) ([]posthouse.Notification, error) {

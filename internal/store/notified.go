@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/layout"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
@@ -225,25 +226,69 @@ func (s Plans) WaitingNotifications(ctx context.Context) (map[string]int, error)
 	return waiting, nil
 }
 
-// PlansIn lists a tenant's plans of a type that are in a state, or in any, the newest ids first, and returns the next page's cursor.
-func (s Plans) PlansIn(ctx context.Context, tenant string, kind work.PlanType, state, cursor string, limit int) ([]work.Plan, string, error) {
-	name := "plans in " + string(kind) + " " + state
+// Bounds of what PlansIn looks at: how many plans for a page that keeps only some of them, and how many at once.
+const (
+	mostLooked = 20_000
+	lookedAt   = 250
+)
+
+// PlansIn lists a tenant's plans of a type that a filter leaves, the newest ids first, and returns the next page's cursor.
+func (s Plans) PlansIn(ctx context.Context, tenant string, kind work.PlanType, f work.PlanFilter, cursor string, limit int) (kept []work.Plan, next string, err error) {
+	name := "plans in " + string(kind) + " " + f.State
 	before, err := page.Key(name, cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	size := page.Size(limit)
-	text, args := "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ?", []any{tenant, string(kind)}
-	if state != "" {
-		text, args = text+" AND state = ? AND state <> ''", append(args, state)
+	turn := size + 1
+	if f.Keep != nil {
+		turn = max(turn, lookedAt)
+	}
+	for looked := 0; looked < mostLooked; looked += turn {
+		text, args := narrowedPlans(tenant, kind, &f, before)
+		list, err := sqldb.All(s.db.Reads(ctx), readPlan, text, append(args, turn)...)
+		if err != nil {
+			return nil, "", s.db.Coded(err, "list the plans")
+		}
+		for _, p := range list {
+			keep := true
+			if f.Keep != nil {
+				if keep, err = f.Keep(p); err != nil {
+					return nil, "", err
+				}
+			}
+			if keep && len(kept) == size {
+				return kept, page.Cursor(name, before), nil
+			}
+			if before = p.ID; keep {
+				kept = append(kept, p)
+			}
+		}
+		if len(list) < turn {
+			return kept, "", nil
+		}
+	}
+	return kept, page.Cursor(name, before), nil
+}
+
+// narrowedPlans reads plans of a type that a filter leaves, but for what it keeps, from an id on downwards.
+func narrowedPlans(tenant string, kind work.PlanType, f *work.PlanFilter, before string) (text string, args []any) {
+	text, args = "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ?", []any{tenant, string(kind)}
+	and := func(condition string, values ...any) { text, args = text+" AND "+condition, append(args, values...) }
+	if f.State != "" {
+		and("state = ? AND state <> ''", f.State)
+	}
+	if f.Ref != "" {
+		and("kind = ? AND ref = ? AND ref <> ''", f.Kind, f.Ref)
+	}
+	if !f.Since.IsZero() {
+		and("id >= ?", layout.IDAt(f.Since))
+	}
+	if !f.Until.IsZero() {
+		and("id < ?", layout.IDAt(f.Until))
 	}
 	if before != "" {
-		text, args = text+" AND id < ?", append(args, before)
+		and("id < ?", before)
 	}
-	list, err := sqldb.All(s.db.Reads(ctx), readPlan, text+" ORDER BY id DESC LIMIT ?", append(args, size+1)...)
-	if err != nil {
-		return nil, "", s.db.Coded(err, "list the plans")
-	}
-	list, next := page.Cut(list, size, name, func(p work.Plan) string { return p.ID })
-	return list, next, nil
+	return text + " ORDER BY id DESC LIMIT ?", args
 }

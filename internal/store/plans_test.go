@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -385,6 +386,37 @@ func TestNotificationsThatWaitAreCountedByTenant(t *testing.T) {
 		got, err := s.Plans.WaitingNotifications(t.Context())
 		if diff := cmp.Diff(map[string]int{"t1": 2, "t2": 0, "t3": 1}, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		made := posthouse.IDTime(plans[0].ID)
+		for name, c := range map[string]struct {
+			f    work.PlanFilter
+			want string
+		}{
+			"all":            {work.PlanFilter{}, "3 2 1 0"},
+			"a state":        {work.PlanFilter{State: "waiting"}, "1 0"},
+			"kind and ref":   {work.PlanFilter{Kind: "order", Ref: "2"}, "2"},
+			"since then":     {work.PlanFilter{Since: made}, "3 2 1 0"},
+			"since later":    {work.PlanFilter{Since: made.Add(time.Hour)}, ""},
+			"until then":     {work.PlanFilter{Until: made}, ""},
+			"until later":    {work.PlanFilter{Until: made.Add(time.Hour)}, "3 2 1 0"},
+			"what is kept":   {work.PlanFilter{Keep: func(p work.Plan) (bool, error) { return p.Ref != "2", nil }}, "3 1 0"},
+			"none is kept":   {work.PlanFilter{Keep: func(work.Plan) (bool, error) { return false, nil }}, ""},
+			"state and kept": {work.PlanFilter{State: "waiting", Keep: func(p work.Plan) (bool, error) { return p.Ref == "0", nil }}, "0"},
+		} {
+			var refs []string
+			for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+				list, next, err := s.Plans.PlansIn(t.Context(), "t1", work.PlanNotification, c.f, cursor, 2)
+				if err != nil || pages > 3 {
+					t.Fatalf("%s: page %d: %v", name, pages, err)
+				}
+				for _, p := range list {
+					refs = append(refs, p.Ref)
+				}
+				cursor = next
+			}
+			if got := strings.Join(refs, " "); got != c.want {
+				t.Errorf("%s: got the refs %q, want %q", name, got, c.want)
+			}
 		}
 	})
 }

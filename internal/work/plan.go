@@ -55,5 +55,18 @@ const (
 	PlanCollection PlanType = "collection"
 )
 
+// PlanFilter narrows a list of a tenant's plans of a type. The zero value is all of them.
+type PlanFilter struct {
+	// State is the one that they are in.
+	State string
+	// Kind and Ref are what they are about. Both are given, or neither.
+	Kind, Ref string
+	// Since and Until bound when their ids were made: from Since, before Until.
+	Since, Until time.Time
+	// Keep reports whether one is of the list: what no index answers. A page then goes through at most 20,000, may be short or empty, and leads
+	// on. Defaults to each.
+	Keep func(Plan) (bool, error)
+}
+
 // PlanPaused is the State of a plan that is not over although no moment of it is to come: a person lets it go on.
 const PlanPaused = "paused"

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -20,18 +21,31 @@ func notificationGroup(sh *shell.Shell) *cobra.Command {
 		notificationList(sh), notificationShow(sh), notificationAck(sh), notificationRevoke(sh), notificationEnd(sh)))
 }
 
+// asked is which notifications are looked for.
+type asked struct {
+	client.Filter
+	state, message, since, until, by string
+}
+
 func notificationList(sh *shell.Shell) *cobra.Command {
-	var state, message string
-	var f client.Filter
+	var f asked
 	cmd := &cobra.Command{
-		Use: "list", Short: "List notifications, newest first, or those of a message", Args: shell.Takes(),
+		Use: "list", Short: "List notifications, newest first, or say whether a person knew by a time", Args: shell.Takes(),
+		Example: `  posthouse notification list --state not_told --since 8h
+  posthouse notification list --person zhang.san --by 03:10   # did zhang.san know by 03:10?`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
+			by, err := f.read(sh)
+			if err != nil {
+				return err
+			}
+			if f.by != "" {
+				return knew(ctx, sh, c, &f, by)
+			}
 			var page wire.Page[posthouse.Notification]
-			var err error
-			if message != "" {
-				page.Items, err = c.Notifications.Of(ctx, message)
+			if f.message != "" {
+				page.Items, err = c.Notifications.Of(ctx, f.message)
 			} else {
-				page, err = c.Notifications.List(ctx, posthouse.NotificationState(state), f)
+				page, err = c.Notifications.List(ctx, posthouse.NotificationState(f.state), f.Filter)
 			}
 			if err != nil {
 				return err
@@ -45,11 +59,89 @@ func notificationList(sh *shell.Shell) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&state, "state", "", "only those in a `STATE`: waiting, told, acknowledged or not_told")
-	flags.StringVar(&message, "message", "", "only those of this message, by its `ID`")
+	flags.StringVar(&f.Person, "person", "", "only those that mean the `PERSON`, by the user or the address, told them or were acknowledged by them")
+	flags.StringVar(&f.by, "by", "", "with --person, say of each whether the person knew by this `TIME`: 03:10, \"2026-10-01 03:10\", or 2h ago")
+	flags.StringVar(&f.state, "state", "", "only those in a `STATE`: waiting, told, acknowledged or not_told")
+	flags.StringVar(&f.message, "message", "", "only those of this message, by its `ID`")
+	flags.StringVar(&f.Route, "route", "", "only those that follow the route `NAME`")
+	flags.StringVar(&f.Kind, "kind", "", "only of the `KIND`")
+	flags.StringVar(&f.Ref, "ref", "", "only with the `REF`")
+	flags.StringVar(&f.since, "since", "", "only handed in from this `TIME`: \"2026-10-01 08:30\", or 2h ago (with --by by default a day before that)")
+	flags.StringVar(&f.until, "until", "", "only handed in before this `TIME`")
 	flags.IntVar(&f.Limit, "limit", 0, "at most so `MANY` (default 50)")
 	flags.StringVar(&f.Cursor, "cursor", "", "the `CURSOR` of the page before")
 	return cmd
+}
+
+// read checks the flags. by is the time that is asked about, zero for none.
+func (f *asked) read(sh *shell.Shell) (by time.Time, err error) {
+	if f.Since, err = sh.Past("--since", f.since); err != nil {
+		return by, err
+	}
+	if f.Until, err = sh.Past("--until", f.until); err != nil {
+		return by, err
+	}
+	if f.by == "" {
+		return by, nil
+	}
+	if f.Person == "" {
+		return by, shell.Usagef("--by asks whether a person knew: say whom, such as --person zhang.san --by 03:10")
+	}
+	if f.message+f.state+f.until != "" {
+		return by, shell.Usagef("--by goes with --person, --since, --route, --kind and --ref alone")
+	}
+	if by, err = sh.Past("--by", f.by); err != nil {
+		return by, err
+	}
+	f.Until = by.Add(time.Millisecond) // what came at that moment is asked about too
+	if f.Since.IsZero() {
+		f.Since = by.AddDate(0, 0, -1)
+	}
+	return by, nil
+}
+
+// known says of one notification whether a person knew of it by a time.
+type known struct {
+	Notification string                      `json:"notification"`
+	Message      string                      `json:"message"`
+	Person       string                      `json:"person"`
+	By           time.Time                   `json:"by"`
+	Known        posthouse.NotificationState `json:"known"`
+	At           time.Time                   `json:"at,omitzero"`
+	Answer       string                      `json:"answer"`
+}
+
+// mostPages bounds the pages that an answer goes through. Each may look at thousands.
+const mostPages = 20
+
+// knew says in a line for each notification whether a person knew of it by a time.
+func knew(ctx context.Context, sh *shell.Shell, c *client.Client, f *asked, by time.Time) error {
+	answers := []known{}
+	for range mostPages {
+		page, err := c.Notifications.List(ctx, "", f.Filter)
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			n := &page.Items[i]
+			state, at := n.KnownBy(f.Person, by)
+			answers = append(answers, known{n.ID, n.Message, f.Person, by, state, at, sh.Says(route.Knew(n, f.Person, by, sh.At))})
+		}
+		if f.Cursor = page.Next; f.Cursor == "" || len(page.Items) > 0 {
+			break
+		}
+	}
+	return sh.Show(answers, func() {
+		for i := range answers {
+			sh.Printf("%s  %s\n", answers[i].Notification, answers[i].Answer)
+		}
+		if len(answers) == 0 {
+			sh.Printf("%s\n", sh.Says(fmt.Sprintf("no notification concerns %s from %s to %s", f.Person, sh.At(f.Since), sh.At(by))))
+		}
+		if f.Cursor != "" {
+			sh.Printf("%s\n", sh.Says(fmt.Sprintf("only so many were looked at: --cursor %s leads on", f.Cursor)))
+		}
+	})
 }
 
 func printNotifications(sh *shell.Shell, all []posthouse.Notification) {

@@ -80,11 +80,19 @@ func (sh *Shell) Moment(flag, v string) (time.Time, error) {
 	return time.Time{}, Usagef(`%s: %q is not a time such as 10m (from now), "2026-10-01 08:30" or 2026-10-01T08:30:00+08:00`, flag, v)
 }
 
-// Past reads a time as Moment does, but a duration counts back.
+// Past reads a time as Moment does, but a duration counts back, and a time of day alone is the last that there was.
 func (sh *Shell) Past(flag, v string) (time.Time, error) {
 	var d posthouse.Duration
 	if d.UnmarshalText([]byte(v)) == nil {
 		return time.Now().Add(-d.Std()), nil
+	}
+	if clock, err := time.Parse("15:04", v); err == nil {
+		now := time.Now().In(sh.Location())
+		at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
+		if at.After(now) {
+			at = at.AddDate(0, 0, -1)
+		}
+		return at, nil
 	}
 	t, err := sh.Moment(flag, v)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/console/host"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -52,20 +54,86 @@ func shownStates() []posthouse.NotificationState {
 
 // list is what the page of notifications shows.
 type list struct {
-	State  string
-	States []posthouse.NotificationState
-	Items  []posthouse.Notification
+	State, Person, Route, Kind, Ref, Since, By string
+	States                                     []posthouse.NotificationState
+	Periods                                    []choice
+	// Active are what narrows it, each with the page without it.
+	Active []choice
+	Items  []shown
 	Older  string
+	Query  url.Values
+}
+
+// choice is a value that a list can be narrowed to, or is.
+type choice struct {
+	Name, Word, Link string
+	Current          bool
+}
+
+// shown is a notification of the list, and where a person and a time are asked for, what the person knew.
+type shown struct {
+	posthouse.Notification
+	Answer string
+}
+
+// With is the page with a value in its query, without it where the value is empty.
+func (l list) With(name, value string) string {
+	q := url.Values{}
+	for k := range l.Query {
+		if one := l.Query.Get(k); k != name && k != "cursor" && one != "" {
+			q.Set(k, one)
+		}
+	}
+	if value != "" {
+		q.Set(name, value)
+	}
+	return "?" + q.Encode()
+}
+
+// periods are how far back the list may go, as its address has them, with their words.
+func periods() [][2]string {
+	return [][2]string{{"1h", "told_hour"}, {"24h", "told_day"}, {"168h", "told_week"}}
 }
 
 func showAll(v *host.Visit) error {
-	l := list{State: v.Query("state"), States: shownStates()}
-	page, err := v.API.Notifications.List(v.Ctx(), posthouse.NotificationState(l.State), client.Filter{Cursor: v.Query("cursor"), Limit: 50})
+	l := list{
+		State: v.Query("state"), Person: v.Query("person"), Route: v.Query("route"), Kind: v.Query("kind"), Ref: v.Query("ref"), Since: v.Query("since"), By: v.Query("by"),
+		States: shownStates(), Query: v.R.URL.Query(),
+	}
+	f := client.Filter{Person: l.Person, Route: l.Route, Kind: l.Kind, Ref: l.Ref, Cursor: v.Query("cursor"), Limit: 50}
+	now := time.Now()
+	if back, err := time.ParseDuration(l.Since); err == nil {
+		f.Since = now.Add(-back)
+	}
+	by, err := time.ParseInLocation("2006-01-02T15:04", l.By, v.Zone)
+	if asks := err == nil && l.Person != ""; !asks {
+		by = now
+	} else {
+		f.Until = by.Add(time.Millisecond) // what came at that moment is asked about too
+	}
+	page, err := v.API.Notifications.List(v.Ctx(), posthouse.NotificationState(l.State), f)
 	if err != nil {
 		return err
 	}
-	if l.Items = page.Items; page.Next != "" {
-		l.Older = "?state=" + l.State + "&cursor=" + page.Next
+	for i := range page.Items {
+		one := shown{Notification: page.Items[i]}
+		if l.Person != "" {
+			one.Answer = route.Knew(&one.Notification, l.Person, by, func(t time.Time) string { return t.In(v.Zone).Format("2006-01-02 15:04:05") })
+		}
+		l.Items = append(l.Items, one)
+	}
+	if page.Next != "" {
+		l.Older = l.With("cursor", page.Next)
+	}
+	for _, p := range periods() {
+		l.Periods = append(l.Periods, choice{Word: v.Say(p[1]), Link: l.With("since", p[0]), Current: l.Since == p[0]})
+	}
+	for _, one := range [][3]string{
+		{"told_person", "person", l.Person}, {"told_by_time", "by", strings.Replace(l.By, "T", " ", 1)}, {"route", "route", l.Route}, {"kind", "kind", l.Kind}, {"told_ref", "ref", l.Ref},
+	} {
+		if one[2] != "" {
+			l.Active = append(l.Active, choice{Name: v.Say(one[0]), Word: one[2], Link: l.With(one[1], "")})
+		}
 	}
 	return v.Show("notifications", "notifications", l)
 }

@@ -46,6 +46,9 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	h.Shows(h.Page("viewer", page), "Yes: acknowledged by", "zhang", "by telephone")
 	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "已知晓，确认人")
 	h.Shows(h.Page("viewer", at+"notifications?state=acknowledged"), "zhang")
+	h.Shows(h.Page("viewer", at+"notifications?person=zhang&route=night&since=1h"), "zhang knew at", "acknowledged by API, command or console", `href="?person=zhang&amp;since=1h"`)
+	h.Shows(h.Page("viewer", at+"notifications?person=zhang&by=2020-01-01T03:10"), "There is no notification")
+	h.Shows(h.Page("viewer", at+"notifications?route=day"), "There is no notification")
 	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted_said" {
 		t.Errorf("a route is deleted: %d %s", got.Status, got.Body)
 	}
