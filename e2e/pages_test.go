@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/rule"
 	"github.com/posthouse/posthouse/wire"
 	"github.com/posthouse/posthouse/workflow"
 )
@@ -91,6 +92,7 @@ func (h *house) furnish() []string {
 	if _, err := h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "night", Days: map[string][]string{"1": {"li.na", "欧阳" + strings.Repeat("很长", 18)}}, HandOver: "08:30"}); err != nil {
 		h.Fatal(err)
 	}
+	h.calendar()
 	if _, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "li.na", Name: strings.Repeat("欧阳", 40), Addresses: map[string]string{"desk": strings.Repeat("a", 200)}}, posthouse.User{ID: "wang.fang"}); err != nil {
 		h.Fatal(err)
 	}
@@ -136,13 +138,34 @@ func (h *house) furnish() []string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	list := []string{"", "system", "reminders/" + reminder.ID, "tasks/1001", "decisions/" + decision.ID, "decisions/" + undo.ID, "attention?state=failed&channel=desk", "campaigns/spring", "campaigns/summer", "campaigns/summer/edit", "campaigns/summer/plan", "campaigns/summer/content", "phones/phone-1", "rosters/night", "rosters/night?view=week", "directory/li.na", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
+	list := []string{"", "system", "reminders/" + reminder.ID, "tasks/1001", "decisions/" + decision.ID, "decisions/" + undo.ID, "attention?state=failed&channel=desk", "campaigns/spring", "campaigns/summer", "campaigns/summer/edit", "campaigns/summer/plan", "campaigns/summer/content", "phones/phone-1", "rosters/night", "rosters/night?view=week", "rosters/workdays", "directory/li.na", "channels/desk", "channels/desk/edit", "messages/" + posthouse.MessageID(got[0].ID), "search?q=li.na"}
 	list = append(list, h.fleet()...)
 	list = append(list, h.ways()...)
 	for _, d := range got {
 		list = append(list, "deliveries/"+d.ID)
 	}
 	return list
+}
+
+// calendar makes a roster that a channel names as its calendar of workdays, with a day off and a Saturday that is none.
+func (h *house) calendar() {
+	h.Helper()
+	roster := posthouse.Roster{Name: "workdays", Days: map[string][]string{}}
+	for day := range 5 {
+		roster.Days[fmt.Sprint(day+1)] = []string{"work"}
+	}
+	off, work := saturday().AddDate(0, 0, 2).Format(time.DateOnly), saturday().Format(time.DateOnly)
+	list, _, err := rule.ReadHolidays(strings.NewReader(off + ",off\n" + work + ",work\n"))
+	if err == nil {
+		roster, _ = list.Over(roster)
+		_, err = h.api.Rosters.Put(h.Context(), roster)
+	}
+	if err == nil {
+		_, _, err = h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "calm", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{QuietHours: []posthouse.QuietHours{{From: "22:00", To: "08:00", Days: posthouse.QuietDaysOff, Calendar: "workdays"}}}})
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
 }
 
 // ways makes a route and what follows it, a digest that gathers, a front, a subscription, quiet hours and a key, and returns their pages.

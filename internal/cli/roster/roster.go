@@ -25,7 +25,7 @@ var weekdays = []string{"", "Mon 周一", "Tue 周二", "Wed 周三", "Thu 周�
 // Group has the commands in the order that the help shows them.
 func Group(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("roster", "Who is on duty",
-		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), override(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
+		rosterList(sh), rosterShow(sh), rosterImport(sh), rosterSet(sh), override(sh), holidays(sh), rosterCheck(sh), rosterToday(sh), rosterDelete(sh)))
 }
 
 // named is the first argument, or the default roster.

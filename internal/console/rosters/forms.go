@@ -21,7 +21,7 @@ import (
 
 // wish is what a form of the page of a roster asks for.
 type wish struct {
-	Do       string // new, date, clear, swap, week or import
+	Do       string // new, date, clear, swap, week, import or holidays
 	Name     string // of a new one
 	Date     string
 	Users    string // a line each
@@ -374,6 +374,8 @@ func (w wish) apply(before posthouse.Roster) (posthouse.Roster, []posthouse.Prob
 		}
 	case "import":
 		return w.imported(next)
+	case "holidays":
+		return w.holidays(next)
 	default:
 		return next, problemAt("do", "wish_nothing")
 	}
@@ -397,6 +399,18 @@ func (w wish) imported(next posthouse.Roster) (posthouse.Roster, []posthouse.Pro
 	}
 	next.Days, next.Overrides = read.Days, read.Overrides
 	return next, problems
+}
+
+// holidays puts a list of public holidays into the roster.
+func (w wish) holidays(next posthouse.Roster) (posthouse.Roster, []posthouse.Problem) {
+	list, problems, err := rule.ReadHolidays(strings.NewReader(w.CSV))
+	if err != nil {
+		return next, problemAt("file", err.Error())
+	}
+	if len(problems) > 0 {
+		return next, problems
+	}
+	return list.Over(next)
 }
 
 // swapped has two users take each other's duty, each on a date.

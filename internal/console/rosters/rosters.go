@@ -97,6 +97,8 @@ type calendar struct {
 	Weeks    [][]square
 	Gaps     []string // dates on the page with nobody
 	Several  []rule.UserDays
+	Guides   []string  // channels that go by this roster as their calendar of workdays
+	By       []string  // the calendars by which the page marks days off
 	Give     rule.Turn // a duty that is to be swapped, without a user for none
 	Day      string    // whose form is open, empty for none
 	Book     book
@@ -111,6 +113,7 @@ type square struct {
 	Outside bool // of another month
 	Today   bool // it is this duty day now
 	Also    []elsewhere
+	Mark    string // off for a public holiday, work for a weekend's day that is a workday, empty for a day as each other
 }
 
 // elsewhere says that somebody is on duty by another roster on the same day.
@@ -160,10 +163,14 @@ func (d duty) calendarOf(r posthouse.Roster, view, date string) (c calendar, err
 	if err != nil {
 		return c, err
 	}
+	marks, err := d.marks(&c, r, others.list, first, days)
+	if err != nil {
+		return c, err
+	}
 	for i, day := range shifts {
-		s := square{Day: day, Today: day.Date == c.Now.Date, Outside: c.View == "month" && day.Date[:7] != c.Date[:7] && (day.Date < c.Date || day.Date > c.ahead.Format(time.DateOnly))}
+		s := square{Day: day, Today: day.Date == c.Now.Date, Mark: marks[day.Date], Outside: c.View == "month" && day.Date[:7] != c.Date[:7] && (day.Date < c.Date || day.Date > c.ahead.Format(time.DateOnly))}
 		for _, user := range day.Users {
-			for _, name := range others[day.Date][user] {
+			for _, name := range others.duties[day.Date][user] {
 				s.Also = append(s.Also, elsewhere{user, name})
 			}
 		}
@@ -204,27 +211,34 @@ func inZone(day time.Time, zone *time.Location) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, zone)
 }
 
-// others are the other rosters that have users on duty, by date and user.
-func (d duty) others(name string, first time.Time, days int) (map[string]map[string][]string, error) {
+// beside are the other rosters, and whose duties they have by date and user.
+type beside struct {
+	list   []posthouse.Roster
+	duties map[string]map[string][]string
+}
+
+// others are the other rosters that have users on duty.
+func (d duty) others(name string, first time.Time, days int) (out beside, err error) {
 	list, err := d.v.API.Rosters.List(d.v.Ctx())
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out := map[string]map[string][]string{}
+	out.duties = map[string]map[string][]string{}
 	for _, r := range list {
 		if r.Name == name {
 			continue
 		}
+		out.list = append(out.list, r)
 		shifts, err := rule.Days(r, inZone(first, time.UTC), days) // of which the dates count alone
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		for _, day := range shifts {
 			for _, user := range day.Users {
-				if out[day.Date] == nil {
-					out[day.Date] = map[string][]string{}
+				if out.duties[day.Date] == nil {
+					out.duties[day.Date] = map[string][]string{}
 				}
-				out[day.Date][user] = append(out[day.Date][user], r.Name)
+				out.duties[day.Date][user] = append(out.duties[day.Date][user], r.Name)
 			}
 		}
 	}
@@ -239,6 +253,15 @@ func (s square) Shown() []string { return s.Users[:min(len(s.Users), mostOnDuty)
 
 // More is how many others there are.
 func (s square) More() int { return len(s.Users) - len(s.Shown()) }
+
+// mostGaps bounds how many dates with nobody the page names.
+const mostGaps = 7
+
+// GapsShown are the first dates with nobody.
+func (c calendar) GapsShown() []string { return c.Gaps[:min(len(c.Gaps), mostGaps)] }
+
+// GapsMore is how many others there are.
+func (c calendar) GapsMore() int { return len(c.Gaps) - len(c.GapsShown()) }
 
 // Version says which state of the roster a page shows, so that nothing is stored over another; empty for one that is not there.
 func (w watch) Version() string {

@@ -290,3 +290,37 @@ func TestARosterIsMadeOfACalendar(t *testing.T) {
 		t.Errorf("a copy is %d, %+v", again.Status, r)
 	}
 }
+
+// A list of public holidays becomes dates of a roster, and where a channel names that as its calendar, other rosters show which days are off.
+func TestHolidaysAreShownByTheCalendarOfChannels(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	const at = "/console/t/default/rosters/workdays"
+	h.API("PUT", "/v1/rosters/workdays", `{"days":{"1":["x"],"2":["x"],"3":["x"],"4":["x"],"5":["x"]}}`, nil)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard","quiet_hours":[{"from":"22:00","to":"08:00","days":"workdays","calendar":"workdays"}]}`, nil)
+	bad := h.Ask("admin", at, url.Values{"do": {"holidays"}, "csv": {"2099-11-23,maybe"}})
+	h.Shows(bad.Body, "line 1", "off (休) or work (班)")
+	form := url.Values{"do": {"holidays"}, "csv": {"2099-11-23..2099-11-24,off\n2099-11-28,班"}}
+	look := h.Ask("admin", at, form)
+	h.Shows(look.Body, "What it will change", "2099-11-24", "2099-11-28")
+	form.Set("step", "store")
+	form.Set("version", consoletest.VersionOf(look.Body))
+	if got := h.Ask("admin", at, form); got.To() != at+"?said=stored" {
+		t.Fatalf("the holidays: %d\n%s", got.Status, got.Body)
+	}
+	if r := h.roster("workdays"); len(r.Overrides) != 3 || len(r.Overrides["2099-11-23"]) != 0 || !slices.Equal(r.Overrides["2099-11-28"], []string{"x"}) {
+		t.Errorf("the roster is %+v", r)
+	}
+	for _, page := range []string{at, atNight} {
+		body := h.Page("viewer", page+"?date=2099-11-24")
+		if off, work := strings.Count(body, `class="kind off"`), strings.Count(body, `class="kind work"`); off != 2 || work != 1 {
+			t.Errorf("%s shows %d days off and %d workdays", page, off, work)
+		}
+	}
+	h.Shows(h.Page("viewer", atNight), "Days off by", `/rosters/workdays">workdays</a>`)
+	calendar := h.Page("viewer", at)
+	h.Shows(calendar, "This roster is the calendar of workdays of", `/channels/out">out</a>`)
+	if strings.Contains(calendar, "nobody is told") {
+		t.Error("a calendar's days off count as days on which duty is missing")
+	}
+}
