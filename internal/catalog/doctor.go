@@ -8,6 +8,8 @@ func findings() []Sentence {
 		{"by a pooler that keeps a session for each client, as pool=session says", "经由为每个客户端保持会话的连接池（pool=session）"},
 		{"by a pooler, which was found out: nothing rests on a session (pool=transaction). Where it keeps a session for each client, pool=session saves some time", "经由连接池（自动识别），不依赖会话（pool=transaction）；若连接池为每个客户端保持会话，设 pool=session 可节省一些时间"},
 		{"nothing rests on a session, as pool=transaction says", "不依赖会话（pool=transaction）"},
+		{"%d of the server's %d are in use; a process takes up to %d", "数据库的 {2} 个连接已用 {1} 个；一个进程最多占 {3} 个"},
+		{"%d of the server's %d are in use, and a process takes up to %d: raise max_connections, or put a pooler before it", "数据库的 {2} 个连接已用 {1} 个，而一个进程最多要占 {3} 个：请加大 max_connections，或在前面加连接池"},
 		{"it is %s: %s", "当前为 {1}：{2!}"},
 		{"durable", "提交即落盘"},
 		{"%s: want %s", "{1!}，应为 {2}"},

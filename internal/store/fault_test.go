@@ -221,5 +221,10 @@ func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 		if got := strings.Join(settings, " "); !strings.Contains(got, want) || (want == "" && got != "") {
 			t.Errorf("findings %q, want %q", got, want)
 		}
+		room, err := s.DB.Room(t.Context())
+		file := s.DB.Database() == "sqlite"
+		if err != nil || file != (room == sqldb.Room{}) || !file && (room.Used < 1 || room.Own < 16 || room.Most < room.Used || room.Tight()) {
+			t.Errorf("connections: got %+v, %v; want room for another process, and of a file nothing", room, err)
+		}
 	})
 }

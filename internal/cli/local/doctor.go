@@ -98,6 +98,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 	}
 	defer s.Close() //nolint:errcheck // it was only read
 	out := append([]finding{{"database", true, database(c.Server.DSN)}}, wayTo(s.DB.Way())...)
+	out = append(out, examineRoom(s.DB.Room(ctx))...)
 	if weak := c.Server.SMS.Weak(); weak != "" {
 		out = append(out, finding{"front door", false, weak})
 	}
@@ -140,6 +141,20 @@ func wayTo(way sqldb.Way, found bool) []finding {
 		return []finding{{name, true, "nothing rests on a session, as pool=transaction says"}}
 	}
 	return nil
+}
+
+// examineRoom says whether the server has connections left for another process.
+func examineRoom(r sqldb.Room, err error) []finding {
+	const name = "connections"
+	switch {
+	case err != nil:
+		return []finding{{name, false, err.Error()}}
+	case r.Most == 0:
+		return nil
+	case r.Tight():
+		return []finding{{name, false, fmt.Sprintf("%d of the server's %d are in use, and a process takes up to %d: raise max_connections, or put a pooler before it", r.Used, r.Most, r.Own)}}
+	}
+	return []finding{{name, true, fmt.Sprintf("%d of the server's %d are in use; a process takes up to %d", r.Used, r.Most, r.Own)}}
 }
 
 func examineSettings(ctx context.Context, s *store.Store) []finding {

@@ -23,6 +23,8 @@ func TestDoctorSaysWhetherADatabaseServerCanBeLost(t *testing.T) {
 		"it lags":                      {ofStandbys("ANY 1 (db2, db3)", []sqldb.Standby{follows, lags}), "1m0s behind"},
 		"none is connected":            {ofStandbys("ANY 1 (db2)", nil), "nothing is accepted"},
 		"it may not be asked":          {ofStandbys("ANY 1 (db2)", []sqldb.Standby{{Name: "db2", Behind: -1}}), ""},
+		"room for a process":           {examineRoom(sqldb.Room{Used: 80, Most: 97, Own: 16}, nil), ""},
+		"no room for a process":        {examineRoom(sqldb.Room{Used: 90, Most: 97, Own: 16}, nil), "90 of the server's 97 are in use, and a process takes up to 16: raise max_connections"},
 		"one host":                     {ofHosts(nil), ""},
 		"two hosts":                    {ofHosts([]sqldb.HostSaid{{Name: "db1:5432", Timeline: 1}, {Name: "db2:5432", Standby: true}}), ""},
 		"one is away":                  {ofHosts([]sqldb.HostSaid{{Name: "db1:5432", Timeline: 1}, {Name: "db2:5432", Err: errors.New("refused")}}), "does not answer: refused"},

@@ -35,6 +35,7 @@ type DB struct {
 	fellBack  atomic.Int64 // when the primary last answered in the place of this replica, in Unix microseconds; 0 where this one answers
 	way       Way          // how connections come to PostgreSQL; empty elsewhere
 	found     bool         // and nothing has said so
+	own       int          // connections of a process at most; 0 where a file is the database
 	pins      string       // goes before a statement that is a transaction by itself, where no session holds what it needs
 	Texts     sync.Map     // query → query with the dialect's placeholders
 	fullAt    atomic.Int64 // when a write last found no room, in Unix microseconds
@@ -99,7 +100,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the %s database: %w", d.Name, err)
 	}
-	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, primary: p.primary, mysql: p.mysql, stands: p.mysql != nil, Log: o.Log, way: p.way, found: p.found, pins: p.pins}
+	s := &DB{Dialect: d, dsn: dsn, Writer: p.write, Reader: p.read, ground: p.ground, primary: p.primary, mysql: p.mysql, stands: p.mysql != nil, Log: o.Log, way: p.way, found: p.found, own: p.own, pins: p.pins}
 	if _, err := d.check(ctx, s.Writer); err != nil && (!o.Standby || !errors.Is(err, errReplica)) {
 		return nil, errors.Join(fmt.Errorf("check the %s database: %w", d.Name, err), s.Close())
 	}

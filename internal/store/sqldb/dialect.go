@@ -133,6 +133,7 @@ type pools struct {
 	primary     *primary // which of several servers takes the writes; nil for SQLite
 	mysql       *mysqlPrimary
 
+	own         int // connections of a process at most; 0 for SQLite
 	way         Way
 	found       bool
 	begin, pins string

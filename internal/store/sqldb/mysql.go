@@ -98,6 +98,7 @@ func openMySQL(ctx context.Context, dsn string, log *slog.Logger) (p pools, err 
 		p.mysql = primary
 	}
 	p.primary, p.write, p.read = primary.primary, mysqlOver(primary), mysqlOver(primary)
+	p.own = 2 * mysqlConnections
 	return p, nil
 }
 
@@ -210,7 +211,7 @@ func mysqlOver(connector driver.Connector) *sql.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(mysqlConnections)
 	db.SetMaxIdleConns(mysqlConnections)
-	db.SetConnMaxIdleTime(5 * time.Minute)
+	db.SetConnMaxIdleTime(spare)
 	return db
 }
 

@@ -117,6 +117,7 @@ func openBy(ctx context.Context, dsn string, way Way, log *slog.Logger, standby 
 		return pools{}, err
 	}
 	p.write, p.read = overPool(write, p.begin), overPool(read, "")
+	p.own = int(write.Config().MaxConns + read.Config().MaxConns)
 	return p, nil
 }
 
