@@ -147,7 +147,7 @@ func (w ways) listTold(c *web.Call) (wire.Page[posthouse.Notification], error) {
 		Since: c.Moment("since"), Until: c.Moment("until"),
 	}
 	if f.State != "" && !slices.Contains(posthouse.NotificationStates(), f.State) {
-		c.Refuse("query.state", "is %.60q: want one of %s", f.State, web.Words(posthouse.NotificationStates()))
+		c.Refuse("query.state", "is %.60q: want one of %v", f.State, posthouse.NotificationStates())
 	}
 	if !f.Until.IsZero() && !f.Until.After(f.Since) {
 		c.Refuse("query.until", "must be later than since")

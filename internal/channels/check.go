@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/limit"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/retry"
@@ -24,7 +25,7 @@ var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 type finder []posthouse.Problem
 
 func (f *finder) add(path, format string, args ...any) {
-	*f = append(*f, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+	*f = append(*f, posthouse.Problem{Path: path, Message: limittext.Said(format, args...)})
 }
 
 // Check finds what is wrong with a channel besides its driver's own fields. The type is empty where there is no

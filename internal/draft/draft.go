@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // MaxRecipients is how many recipients a message can have by default. MostRecipients is how many one can
@@ -52,7 +53,7 @@ type Problems struct {
 
 // Add notes a problem of a field.
 func (p *Problems) Add(field, format string, args ...any) {
-	p.List = append(p.List, posthouse.Problem{Path: p.Path + field, Message: fmt.Sprintf(format, args...)})
+	p.List = append(p.List, posthouse.Problem{Path: p.Path + field, Message: limittext.Said(format, args...)})
 }
 
 // Text checks that a value is text that every database keeps as it is.

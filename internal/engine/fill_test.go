@@ -69,7 +69,7 @@ func TestADraftWithoutContentUsesTheTemplateOfItsKind(t *testing.T) {
 			{Channel: "oa", Kind: "gone"}:                       `the template "gone.oa" is disabled`,
 			{Channel: "oa", Template: "gone.oa"}:                `template the template "gone.oa" is disabled`,
 			{Channel: "oa"}:                                     "content is required, or a template",
-			{Channel: "oa", Kind: "done", DedupWindow: -1}:      "dedup_window is -1ns: at most 87600h, ten years, is allowed",
+			{Channel: "oa", Kind: "done", DedupWindow: -1}:      "dedup_window is -1ns: at most 3650d, ten years, is allowed",
 			{Channel: "oa", Kind: "done", DedupWindow: 1 << 60}: "dedup_window is",
 			{Channel: "oa", Kind: "done", Payload: []byte(`{"n":1}`), Clock: &posthouse.Clock{}}:                                            "clock is empty",
 			{Channel: "oa", Content: &posthouse.Content{Text: "x"}, Clock: &posthouse.Clock{Until: time.Now()}}:                             "clock needs a template",

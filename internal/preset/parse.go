@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/httpapi"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // longest is the longest file that is read, in bytes.
@@ -30,7 +31,7 @@ var (
 type reader struct{ problems []posthouse.Problem }
 
 func (r *reader) wrong(line int, path, format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
+	message := limittext.Said(format, args...)
 	if line > 0 {
 		message = "line " + strconv.Itoa(line) + ": " + message
 	}

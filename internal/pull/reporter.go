@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/life"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -74,7 +75,7 @@ func (rep *Reporter) ReportHandouts(ctx context.Context, reports []work.Report) 
 func checkReports(list []work.Report) error {
 	var problems []posthouse.Problem
 	add := func(i int, field, format string, args ...any) {
-		problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("reports[%d].%s", i, field), Message: fmt.Sprintf(format, args...)})
+		problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("reports[%d].%s", i, field), Message: limittext.Said(format, args...)})
 	}
 	if len(list) > maxReports {
 		problems = append(problems, posthouse.Problem{Path: "reports", Message: fmt.Sprintf("are %d: at most %d are allowed in one call", len(list), maxReports)})

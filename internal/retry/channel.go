@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // The bounds of what a channel may set.
@@ -77,7 +78,7 @@ func (p *Profile) spread(jitter float64) {
 func Check(s posthouse.ChannelSettings) []posthouse.Problem {
 	var out []posthouse.Problem
 	problem := func(path, format string, args ...any) {
-		out = append(out, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+		out = append(out, posthouse.Problem{Path: path, Message: limittext.Said(format, args...)})
 	}
 	if _, ok := profiles[s.Profile]; s.Profile != "" && !ok {
 		problem("profile", "there is no profile %q; the profiles are %s", s.Profile, strings.Join(Names(), ", "))

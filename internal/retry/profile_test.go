@@ -184,10 +184,10 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 	want := []posthouse.Problem{
 		{Path: "profile", Message: `there is no profile "x"; the profiles are default, duty, flow, wecom`},
 		{Path: "tries", Message: "-1 is not between 1 and 1000"},
-		{Path: "backoff[1]", Message: "-1ns is not between 0s and 720h"},
+		{Path: "backoff[1]", Message: "-1ns is not between 0s and 30d"},
 		{Path: "jitter", Message: "1.5 is not between 0 and 1"},
-		{Path: "every", Message: "-1s is not between 0s and 720h"},
-		{Path: "on_unknown", Message: `"maybe" is not a policy; the policies are [retry hold query assume_sent]`},
+		{Path: "every", Message: "-1s is not between 0s and 30d"},
+		{Path: "on_unknown", Message: `"maybe" is not a policy; the policies are retry, hold, query, assume_sent`},
 		{Path: "probe_max", Message: "1m is shorter than probe_after, 1h"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -76,7 +77,7 @@ func (c *Call) Viewer() work.Viewer { return work.Viewer{Tenant: c.Tenant(), Sig
 // Refuse notes a problem: as many as are listed, and one more, so that it is said that there are more.
 func (c *Call) Refuse(path, format string, args ...any) {
 	if len(c.problems) <= maxProblems {
-		c.problems = append(c.problems, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+		c.problems = append(c.problems, posthouse.Problem{Path: path, Message: limittext.Said(format, args...)})
 	}
 }
 
