@@ -118,7 +118,6 @@ func TestAKeyIsThePersonTheChannelAndTheExpression(t *testing.T) {
 	})
 }
 
-// One that is alone leaves as it is, unless the digest says otherwise; a critical one does not wait at all, and a duplicate is in no text.
 // Rules by kind hold in a digest of several kinds: what a user has switched off is not in its text, what may not be switched off comes all the
 // same, and a cap counts its kind alone. Kinds without a rule of their own stay together.
 func TestADigestOfSeveralKindsHeedsTheRulesOfEach(t *testing.T) {
@@ -148,6 +147,53 @@ func TestADigestOfSeveralKindsHeedsTheRulesOfEach(t *testing.T) {
 	})
 }
 
+// Whoever reads a digest reads each of its lines in the own language, and what quiet hours hold beyond its deadline is suppressed at once in a
+// digest too: as it comes, or as its collection is to leave.
+func TestADigestHeedsItsReader(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "duty", Language: "zh", Text: "${n}值班", Texts: map[string]posthouse.TemplateText{"en": {Text: "${n} on duty"}}})
+		h.must(err)
+		for user, language := range map[string]string{"u1": "en", "u2": ""} {
+			_, err = h.api.Users.Put(h.Context(), posthouse.User{ID: user, Language: language})
+			h.must(err)
+		}
+		h.digests(posthouse.Digest{Name: "d", Window: hour})
+		sends := func(user, n string, deadline time.Time) string {
+			sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "a", Digest: "d", Kind: "k", Template: "duty", Payload: []byte(`{"n":"` + n + `"}`), Deadline: deadline, To: []posthouse.Recipient{{User: user}}})
+			h.must(err)
+			return sent.Accepted[0].Deliveries[0].ID
+		}
+		ids := []string{sends("u1", "N0", time.Time{}), sends("u1", "N1", time.Time{}), sends("u2", "N2", time.Time{}), sends("u2", "N3", time.Time{})}
+		h.leaves(ids[0])
+		h.leaves(ids[2])
+		h.become(posthouse.Sent, ids...)
+		got := p.texts("a")
+		slices.Sort(got)
+		if want := []string{"1. N0 on duty\n2. N1 on duty", "1. N2值班\n2. N3值班"}; !slices.Equal(got, want) {
+			h.Errorf("what came: %q, want %q", got, want)
+		}
+
+		soon := time.Now().Add(3 * time.Hour)
+		before := sends("u1", "N4", soon)
+		zone := time.FixedZone("", 0)
+		quiet := posthouse.QuietHours{From: time.Now().In(zone).Add(-time.Hour).Format("15:04"), To: time.Now().In(zone).Add(6 * time.Hour).Format("15:04"), TimeZone: "UTC"}
+		_, err = h.api.Tenants.Put(h.Context(), "default", wire.PutTenant{QuietHours: []posthouse.QuietHours{quiet}})
+		h.must(err)
+		mate := sends("u1", "N5", time.Time{})
+		h.eventually("what came in quiet hours is suppressed", func() bool {
+			d := h.delivery(sends("u1", "N6", soon))
+			h.eventually("it is looked at", func() bool { d = h.delivery(d.ID); return d.State != posthouse.Pending || d.Gathered })
+			return d.State == posthouse.Suppressed && d.Reason == "quiet_hours"
+		})
+		h.leaves(mate)
+		h.become(posthouse.Suppressed, before)
+		if d := h.delivery(before); d.Reason != "quiet_hours" {
+			h.Errorf("what waited in the digest is suppressed for %q", d.Reason)
+		}
+	})
+}
+
+// One that is alone leaves as it is, unless the digest says otherwise; a critical one does not wait at all, and a duplicate is in no text.
 func TestWhatIsAloneLeavesAsItIs(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		h.digests(posthouse.Digest{Name: "d", Window: hour})
@@ -161,8 +207,11 @@ func TestWhatIsAloneLeavesAsItIs(t *testing.T) {
 		alone := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
 		always := h.gathers("always", "k", "u2", "by the template")
 		draft.DedupKey, draft.Critical, draft.Content = "", true, &posthouse.Content{Text: "now"}
-		_, err = h.api.Messages.Send(h.Context(), draft)
+		sent, err = h.api.Messages.Send(h.Context(), draft)
 		h.must(err)
+		if got := h.delivery(sent.Accepted[0].Deliveries[0].ID).Priority; got != posthouse.High {
+			h.Errorf("a critical message is of priority %s, want high", got)
+		}
 		h.eventually("the critical one came", func() bool { return slices.Equal(p.texts("a"), []string{"now"}) })
 		h.leaves(alone)
 		h.leaves(always[0])

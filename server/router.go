@@ -27,7 +27,7 @@ func (s *Server) openRouter(context.Context) error {
 	s.store.SetGathering(digest.Law{})
 	s.gatherer = &digest.Composer{Digests: s.store.Digests, Messages: s.store.Messages, Plans: s.store.Plans, Zone: s.zone, Log: s.o.Log}
 	s.gatherer.Trial = taking{s}
-	s.gatherer.Own = s.kindsOfTheirOwn
+	s.gatherer.Own, s.gatherer.Alone, s.gatherer.Read = s.kindsOfTheirOwn, s.leftAlone, s.asRead
 	s.collections = digest.Book{Store: s.store.Plans}
 	s.router = &route.Router{Intake: taking{s}, Routes: s.store.Routes, Directory: s.store.Users, Plans: s.store.Plans, Contents: unsealing{s}, Log: s.o.Log, Location: s.zone, Quiet: s.leftAlone, Choices: s.choices,
 		Language: s.languageOf, Template: func(ctx context.Context, tenant, name string) (posthouse.Template, error) {
@@ -139,6 +139,19 @@ func (s *Server) kindsOfTheirOwn(ctx context.Context, tenant, name string, to po
 		}
 	}
 	return own, nil
+}
+
+// asRead is a message as a recipient reads it, in a language of its template. Where that cannot be filled any more it is as it was accepted.
+func (s *Server) asRead(ctx context.Context, m *posthouse.Message, to posthouse.Recipient) (*posthouse.Message, error) {
+	items := []work.Item{{Message: m, Delivery: posthouse.Delivery{Message: m.ID, Tenant: m.Tenant, Recipient: to}}}
+	if err := s.engine.Contents.Localize(ctx, items); err != nil || items[0].Language == "" {
+		return m, err
+	}
+	fresh, wrong, err := s.engine.Contents.Fresh(ctx, m, items[0].Language, time.Now())
+	if err != nil || wrong != "" {
+		return m, err
+	}
+	return fresh, nil
 }
 
 // languageOf is the language of the text that a user gets of a template.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -46,6 +47,10 @@ type Composer struct {
 	// Own are those of some kinds to which other rules hold, for a recipient on a channel, than to a text of several kinds: one of them is
 	// told only with its like. Defaults to none.
 	Own func(ctx context.Context, tenant, channel string, to posthouse.Recipient, kinds []string) ([]string, error)
+	// Alone is until when a recipient of messages of a kind is left alone on a channel; zero for not. Defaults to never.
+	Alone func(ctx context.Context, tenant, channel, kind string, to posthouse.Recipient, deadline, now time.Time) (time.Time, error)
+	// Read is a message as its recipient reads it, in the own language. Defaults to the message as it was accepted.
+	Read func(ctx context.Context, m *posthouse.Message, to posthouse.Recipient) (*posthouse.Message, error)
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 	// NewID makes the ids of messages and collections. Defaults to posthouse.NewID.
@@ -67,6 +72,11 @@ func (r *Composer) Gather(ctx context.Context, name string, m *posthouse.Message
 		to := &list[i]
 		if to.State != posthouse.Pending || to.Reason != "" || !to.DueAt.IsZero() {
 			continue // a rule has decided of it
+		}
+		if beyond, err := r.beyond(ctx, m, to); err != nil {
+			return nil, err
+		} else if beyond {
+			continue // it is suppressed at once, as without a digest
 		}
 		by, err := valueOf(d.By, m, to.Recipient)
 		if err != nil { // how messages are gathered decides of none: it is gathered with those of no value
@@ -108,6 +118,16 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 	for i := range there {
 		messages[i] = found[there[i].Message]
 	}
+	beyond, err := r.allBeyond(ctx, there, messages)
+	if err != nil {
+		return nil, p, err
+	}
+	if len(beyond) > 0 {
+		return nil, p, r.alone(ctx, p, &c, beyond)
+	}
+	if err := r.read(ctx, &c, messages); err != nil {
+		return nil, p, err
+	}
 	var why error
 	n, err := r.alike(ctx, &c, messages)
 	if err != nil {
@@ -134,6 +154,44 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 	c.Delivery, c.Outcome = posthouse.DeliveryID(d.ID, 1), posthouse.Pending
 	next, err := c.plan()
 	return []posthouse.Draft{d}, next, err
+}
+
+// beyond reports whether quiet hours last beyond the deadline of a delivery.
+func (r *Composer) beyond(ctx context.Context, m *posthouse.Message, d *posthouse.Delivery) (bool, error) {
+	if r.Alone == nil || d.Deadline.IsZero() {
+		return false, nil
+	}
+	end, err := r.Alone(ctx, d.Tenant, d.Channel, m.Kind, d.Recipient, d.Deadline, time.Now())
+	return err == nil && !end.IsZero() && state.QuietBeyond(d, end) != "", err
+}
+
+// allBeyond are those of a collection's deliveries whose deadline comes before the end of quiet hours.
+func (r *Composer) allBeyond(ctx context.Context, there []posthouse.Delivery, messages []posthouse.Message) (list []posthouse.Delivery, err error) {
+	for i := range there {
+		beyond, err := r.beyond(ctx, &messages[i], &there[i])
+		if err != nil {
+			return nil, err
+		}
+		if beyond {
+			list = append(list, there[i])
+		}
+	}
+	return list, nil
+}
+
+// read has the messages of a collection read as its recipient does.
+func (r *Composer) read(ctx context.Context, c *collection, messages []posthouse.Message) error {
+	if r.Read == nil {
+		return nil
+	}
+	for i := range messages {
+		m, err := r.Read(ctx, &messages[i], c.To)
+		if err != nil {
+			return err
+		}
+		messages[i] = *m
+	}
+	return nil
 }
 
 // waiting are the deliveries of a collection's members that still wait in it. What became of the others is written down.
