@@ -39,6 +39,7 @@ func waits() []Sentence {
 		{"the budget of its %s is spent: %d a %s", "{1!}的预算已用完：每{3!} {2} 条"},
 		{"the budget of its %s is spent: of %d a %s, the last %d are for high priority", "{1!}的预算已用完：每{3!} {2} 条，其中最后 {4} 条只发高优先级"},
 		{"%s has spent its budget", "{1!}的预算已用完"},
+		{"its recipient has got all that a cap allows for now", "收件人已达到频次上限，暂不再发"},
 		{"the windows of its %s are full", "{1!}的限流窗口已满"},
 		{"%s a second of priority %s may begin, and %s that are due stand before it", "优先级 {2!} 每秒可开始 {1} 条，前面还有 {3!} 条到期的"},
 		{"%s or more", "至少 {1}"},

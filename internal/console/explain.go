@@ -58,7 +58,7 @@ func (f frame) Summary(x wire.Explanation) string { return f.Says(x.Summary) }
 func causes() map[string]string {
 	return map[string]string{
 		"lease": "到时仍没有结果，就记为未知或转交他人", "query": "将向平台查询结果", "hold": "到时记为失败", "operator": "等回执，或人工确认",
-		"scheduled": "还没到定时发送的时间", "backoff": "失败后等待下一次重试", "limit": "限流窗口已满", "rule": "规则要求推迟",
+		"scheduled": "还没到定时发送的时间", "backoff": "失败后等待下一次重试", "limit": "限流窗口已满", "cap": "收件人已达到频次上限", "quiet_hours": "收件人处于免打扰时段", "rule": "规则要求推迟",
 		"channel": "本进程没有打开该渠道，/readyz 有说明", "paused": "渠道或账号已被暂停", "epoch": "数据库被恢复过，需要重启本进程",
 		"account": "没有可用的发送账号，或平台拒绝该账号", "machine": "本机暂时连不上平台", "blocked": "本服务的网络规则不允许访问该地址", "order": "同一顺序键的前一条消息还没有了结", "digest": "等待与其他消息汇总成一条", "run": "该渠道按固定间隔发送，等下一轮",
 		"rate": "账号当前速率有限", "inflight": "本进程的并发位已用满",

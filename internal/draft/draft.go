@@ -135,6 +135,17 @@ func Check(d *posthouse.Draft, maxRecipients int, now time.Time, p *Problems) {
 	checkContent(d, p)
 }
 
+// Priority is that of what a draft makes: normal, and high for what is critical, unless it names one.
+func Priority(d *posthouse.Draft) posthouse.Priority {
+	switch {
+	case d.Priority != "":
+		return d.Priority
+	case d.Critical:
+		return posthouse.High
+	}
+	return posthouse.Normal
+}
+
 // checkGathered refuses what a message that leaves with others cannot keep.
 func checkGathered(d *posthouse.Draft, p *Problems) {
 	for _, f := range []struct {

@@ -141,7 +141,9 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 		cause, detail := "scheduled", "not_before has not come"
 		if d.Reason == state.ReasonQuietHours {
 			cause, detail = "quiet_hours", "its recipient has quiet hours"
-		} else if d.Attempts > 0 && d.Reason != state.ReasonCapped {
+		} else if d.Reason == state.ReasonCapped {
+			cause, detail = "cap", "its recipient has got all that a cap allows for now"
+		} else if d.Attempts > 0 {
 			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, cmp.Or(d.Error, d.Reason))
 		} else if tier := state.Waits(d.Reason); tier != "" {
 			cause, detail = "limit", fmt.Sprintf("the windows of its %s are full", tier)

@@ -132,7 +132,7 @@ func TestACapCountsWhatAPersonGets(t *testing.T) {
 		r.pass(5 * time.Second)
 		r.want(one, posthouse.Sent, "", 0)
 		d := r.want(two, posthouse.Pending, state.ReasonCapped, 0)
-		if x := r.engine.Explainer.Explain(r.Context(), d); len(x.Waits) == 0 || x.Waits[0].Cause != "limit" {
+		if x := r.engine.Explainer.Explain(r.Context(), d); len(x.Waits) == 0 || x.Waits[0].Cause != "cap" {
 			r.Errorf("explained as %+v", x)
 		}
 		r.pass(61 * time.Minute)

@@ -115,7 +115,7 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 		return routed, false, nil
 	}
 	own := *d
-	own.Route, own.ID, own.DedupKey, own.DedupWindow, own.Priority = "", "", "", 0, cmp.Or(d.Priority, posthouse.Normal)
+	own.Route, own.ID, own.DedupKey, own.DedupWindow, own.Priority = "", "", "", 0, draft.Priority(d)
 	routed = work.Routed{ID: id, DedupScope: dedupScope(d.Route), DedupKey: d.DedupKey, DedupWindow: cmp.Or(d.DedupWindow.Std(), state.DefaultDedupWindow)}
 	parties := [][]posthouse.Recipient{append([]posthouse.Recipient{}, d.To...)}
 	if way.For != posthouse.RouteAny && len(d.To) > 0 {
