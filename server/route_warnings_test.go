@@ -55,6 +55,16 @@ func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 	if m := shown.Notifications[0].Steps[0].Messages; len(m) != 1 || m[0].Language != "zh" || m[0].Problem != "" {
 		t.Errorf("the preview shows %+v", m)
 	}
+	_, err = h.api.Routes.Put(h.Context(), posthouse.Route{Name: "silent", Steps: []posthouse.RouteStep{
+		{Channels: []string{"sms"}, To: []posthouse.Recipient{{User: "li.na"}}, Template: "alarm"}, {Channels: []string{"sms"}, To: []posthouse.Recipient{{Roster: "night"}}},
+	}})
+	h.must(err)
+	if _, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "silent", Payload: []byte("{}")}); !slices.Equal(paths(err), []string{"messages[0].content"}) {
+		t.Errorf("a message without a content by a route of which one step has no template: %v", err)
+	}
+	if _, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "alarm", Payload: []byte("{}")}); err != nil {
+		t.Errorf("a message without a content by a route whose steps have templates: %v", err)
+	}
 	way.Steps[0].Until, way.Steps[0].Within = posthouse.ProofDelivered, posthouse.Duration(time.Minute)
 	if stored, err = h.api.Routes.Put(h.Context(), way); err != nil || !slices.Equal(pathsOf(stored.Warnings), []string{"steps[0].until"}) {
 		t.Errorf("a channel that is never told of an arrival: %+v, %v", stored.Warnings, err)

@@ -26,6 +26,7 @@ func drafts() []Sentence {
 		{"must be a whole number", "必须是整数"},
 		{"is required for a content of type %s: an object in the provider's own form", "{1} 类型的内容必填：平台自己格式的对象"},
 		{"is required, or a template with a payload", "必填；也可以用模板和参数代替"},
+		{"is required, or a template with a payload: step %d of the route %s has no template of its own", "必填；也可以用模板和参数代替：路由 {2} 的第 {1} 步没有自己的模板"},
 		{"is required: 1 to %d recipients", "必填：1 至 {1} 个收件人"},
 		{"is required: the name of a configured channel, or a route", "必填：已配置的渠道名称，或路由"},
 		{"must be a JSON object", "应为 JSON 对象"},

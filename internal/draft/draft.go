@@ -253,7 +253,7 @@ func (p *Problems) Recipient(field string, to *posthouse.Recipient) {
 
 func checkContent(d *posthouse.Draft, p *Problems) {
 	switch {
-	case d.Content == nil && d.Template == "" && d.Kind == "":
+	case d.Content == nil && d.Template == "" && d.Kind == "" && d.Route == "": // the steps of a route may have templates
 		p.Add("content", "is required, or a template with a payload")
 	case d.Content != nil && d.Template != "":
 		p.Add("content", "stands beside a template: give one of them")

@@ -98,6 +98,10 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 	if err != nil {
 		return routed, false, err
 	}
+	if i := untold(d, &way); i >= 0 {
+		p.Add("content", "is required, or a template with a payload: step %d of the route %s has no template of its own", i+1, way.Name)
+		return routed, false, nil
+	}
 	if c := d.Content; r.Link == nil && c != nil && strings.Contains(c.Title+c.Text, linkMark) {
 		p.Add("content.text", "holds %s, and the server has no public_url to make links of", linkMark)
 		return routed, false, nil
@@ -147,6 +151,16 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 		routed.Plans = append(routed.Plans, plan)
 	}
 	return routed, mentionAll, nil
+}
+
+// untold is the first step of a route that has nothing to say of a draft, -1 for none.
+func untold(d *posthouse.Draft, way *posthouse.Route) int {
+	if d.Content != nil || d.Template != "" || d.Kind != "" {
+		return -1
+	}
+	return slices.IndexFunc(way.Steps, func(s posthouse.RouteStep) bool {
+		return slices.ContainsFunc(s.Channels, func(name string) bool { return s.TemplateOn(name) == "" })
+	})
 }
 
 // End is intake.Routing's: it ends the notifications of a message, and withdraws what has not started of them.
