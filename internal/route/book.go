@@ -21,6 +21,8 @@ type Store interface {
 // Book shows notifications, and takes the word of people about them.
 type Book struct {
 	Store Store
+	// Delivery reads a delivery as it is now. Defaults to none: what is open stands as the notification last heard of it.
+	Delivery func(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
 	// Acknowledged is told of each acknowledgement, and how long after the accept it came. Defaults to nobody.
 	Acknowledged func(via posthouse.AckVia, took time.Duration)
 }
@@ -50,7 +52,34 @@ func (b Book) Get(ctx context.Context, v work.Viewer, id string) (posthouse.Noti
 	if err != nil {
 		return posthouse.Notification{}, err
 	}
-	return n.Notification, nil
+	return n.Notification, b.refresh(ctx, []posthouse.Notification{n.Notification})
+}
+
+// mostRefreshed bounds the deliveries of notifications that are read anew.
+const mostRefreshed = 100
+
+// refresh has what is open of notifications stand as it is now: the plan is told of what settles and comes into doubt, not of what is being
+// sent or held by an epoch.
+func (b Book) refresh(ctx context.Context, list []posthouse.Notification) error {
+	left := mostRefreshed
+	for i := range list {
+		for j := range list[i].Deliveries {
+			d := &list[i].Deliveries[j]
+			if b.Delivery == nil || !d.State.Open() || left == 0 {
+				continue
+			}
+			left--
+			now, err := b.Delivery(ctx, list[i].Tenant, d.ID)
+			if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			d.State, d.Reason, d.Doubtful, d.At = now.State, now.Reason, d.Doubtful || now.State == posthouse.Unknown, now.UpdatedAt
+		}
+	}
+	return nil
 }
 
 // Filter narrows a list of notifications. The zero value is all of them.
@@ -120,6 +149,9 @@ func (b Book) Of(ctx context.Context, v work.Viewer, message, cursor string, lim
 		return nil, says, "", err
 	}
 	n, err := read(plans[0])
+	if err == nil {
+		err = b.refresh(ctx, list)
+	}
 	return list, n.Draft, next, err
 }
 

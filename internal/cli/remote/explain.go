@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -18,18 +19,22 @@ const maxExplained = 20
 
 func explainCommand(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(&cobra.Command{
-		Use: "explain ID", Short: "Say why a delivery waits and until when, or why it ended as it did",
+		Use: "explain ID", Short: "Say why a delivery or a notification waits and until when, or why it ended as it did",
 		Long: `Say why a delivery waits and until when, or why it ended as it did. For a message, each of its
-deliveries that is not sent is explained, up to ` + fmt.Sprint(maxExplained) + `.`,
+deliveries that is not sent is explained, up to ` + fmt.Sprint(maxExplained) + `. For a message that follows a route, and for a notification,
+each step is told: what it sent, why it was passed over, and when the next one begins.`,
 		Args: shell.Takes("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := sh.Dial(cmd)
 			if err != nil {
 				return err
 			}
-			ids, err := explainable(cmd.Context(), c, args[0])
+			told, ids, err := explainable(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
+			}
+			if len(told) > 0 {
+				return explainNotifications(sh, told)
 			}
 			explained := []wire.Explanation{}
 			for _, id := range ids {
@@ -44,24 +49,67 @@ deliveries that is not sent is explained, up to ` + fmt.Sprint(maxExplained) + `
 	})
 }
 
-func explainable(ctx context.Context, c *client.Client, id string) ([]string, error) {
+// explainable are the notifications that an id means, or else the deliveries.
+func explainable(ctx context.Context, c *client.Client, id string) (told []posthouse.Notification, deliveries []string, err error) {
 	if !posthouse.ValidID(id) {
-		return nil, notAnID(id)
+		return nil, nil, notAnID(id)
 	}
 	if posthouse.DeliveryNumber(id) > 0 {
-		return []string{id}, nil
+		n, isOne, err := notificationOf(ctx, c, id)
+		if isOne {
+			return []posthouse.Notification{n}, nil, err
+		}
+		return nil, []string{id}, err
 	}
 	m, err := c.Messages.Page(ctx, id, "", 1000)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []string
+	if len(m.Notifications) > 0 {
+		return m.Notifications[:min(len(m.Notifications), maxExplained)], nil, nil
+	}
 	for _, d := range m.Deliveries {
-		if d.State != posthouse.Sent && d.State != posthouse.Delivered && len(out) < maxExplained {
-			out = append(out, d.ID)
+		if d.State != posthouse.Sent && d.State != posthouse.Delivered && len(deliveries) < maxExplained {
+			deliveries = append(deliveries, d.ID)
 		}
 	}
-	return out, nil
+	return nil, deliveries, nil
+}
+
+// notificationOf is the notification of an id, where there is no delivery of that id: both are numbered below their message.
+func notificationOf(ctx context.Context, c *client.Client, id string) (n posthouse.Notification, isOne bool, err error) {
+	if _, err = c.Deliveries.Get(ctx, id); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return n, false, err
+	}
+	n, missing := c.Notifications.Get(ctx, id)
+	if posthouse.CodeOf(missing) == posthouse.CodeNotFound {
+		return n, false, err
+	}
+	return n, true, missing
+}
+
+// steps is a notification explained.
+type steps struct {
+	Notification string                      `json:"notification"`
+	State        posthouse.NotificationState `json:"state"`
+	Summary      string                      `json:"summary"`
+	Steps        []string                    `json:"steps"`
+}
+
+func explainNotifications(sh *shell.Shell, all []posthouse.Notification) error {
+	explained := make([]steps, len(all))
+	for i := range all {
+		summary, lines := route.Explain(&all[i], sh.At)
+		explained[i] = steps{all[i].ID, all[i].State, summary, lines}
+	}
+	return sh.Show(explained, func() {
+		for _, x := range explained {
+			sh.Printf("%s  %s\n  %s\n", x.Notification, x.State, sh.Says(x.Summary))
+			for _, line := range x.Steps {
+				sh.Printf("  - %s\n", sh.Says(line))
+			}
+		}
+	})
 }
 
 func printExplained(sh *shell.Shell, all []wire.Explanation) {

@@ -205,6 +205,14 @@ func why(sh *shell.Shell, d posthouse.Delivery) string {
 
 func deliveryStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id string) error {
 	d, err := c.Deliveries.Get(ctx, id)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		if n, isOne, err := notificationOf(ctx, c, id); isOne {
+			if err != nil {
+				return err
+			}
+			return sh.Show(n, func() { printNotification(sh, &n) })
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,11 @@ func storyCommand(sh *shell.Shell) *cobra.Command {
 				return shell.Usagef("%q is not a delivery's id: posthouse status MESSAGE lists those of a message", args[0])
 			}
 			s, err := c.Deliveries.Story(ctx, args[0])
+			if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+				if _, isOne, failed := notificationOf(ctx, c, args[0]); isOne && failed == nil {
+					return shell.Usagef("%s is a notification: its steps are told by posthouse notification show", args[0])
+				}
+			}
 			if err != nil {
 				return err
 			}

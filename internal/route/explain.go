@@ -1,0 +1,66 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Explain says of a notification in sentences what became of it and what comes next, and then of each step what it sent or why it was passed over.
+// at writes times as whoever asks reads them.
+func Explain(n *posthouse.Notification, at func(time.Time) string) (summary string, steps []string) {
+	for i := range n.Steps {
+		s := &n.Steps[i]
+		if s.Skipped != "" {
+			line := fmt.Sprintf("Step %d was passed over at %s: %s.", s.Step, at(s.At), s.Skipped)
+			if s.Detail != "" {
+				line = fmt.Sprintf("Step %d was passed over at %s: %s (%s).", s.Step, at(s.At), s.Skipped, s.Detail)
+			}
+			steps = append(steps, line)
+			continue
+		}
+		line := fmt.Sprintf("Step %d began at %s.", s.Step, at(s.At))
+		if s.Detail != "" {
+			line = fmt.Sprintf("Step %d began at %s: %s.", s.Step, at(s.At), s.Detail)
+		}
+		steps = append(steps, line)
+		for j := range n.Deliveries {
+			d := &n.Deliveries[j]
+			if d.Step != s.Step || d.Round != s.Round {
+				continue
+			}
+			line := fmt.Sprintf("Delivery %s to %s by %s is %s.", d.ID, d.User, d.Channel, d.State)
+			if d.Reason != "" {
+				line = fmt.Sprintf("Delivery %s to %s by %s is %s (%s).", d.ID, d.User, d.Channel, d.State, d.Reason)
+			}
+			steps = append(steps, line)
+		}
+	}
+	return outcome(n, at), steps
+}
+
+// outcome is how a notification stands, and what comes next.
+func outcome(n *posthouse.Notification, at func(time.Time) string) string {
+	switch n.State {
+	case posthouse.NotificationAcknowledged:
+		return fmt.Sprintf("It was acknowledged at %s by %s: no further step begins.", at(n.Ack.At), n.Ack.By)
+	case posthouse.NotificationTold:
+		return fmt.Sprintf("%s was told at %s: no further step begins.", n.ToldUser, at(n.ToldAt))
+	case posthouse.NotificationNotTold:
+		if n.Reason == ReasonEscalated {
+			return fmt.Sprintf("Its person was not told: %s was, at %s.", n.ToldUser, at(n.ToldAt))
+		}
+		return fmt.Sprintf("It was not told: %s. All its steps are over.", n.Reason)
+	}
+	switch {
+	case n.NextAt.IsZero():
+		return "It waits for what is under way or in doubt: nothing else begins the next step."
+	case n.Step == 0 && n.Reason == "":
+		return fmt.Sprintf("Its first step begins at %s.", at(n.NextAt))
+	case n.Reason != "":
+		return fmt.Sprintf("It waits: %s. It goes on at %s.", n.Reason, at(n.NextAt))
+	}
+	return fmt.Sprintf("It waits for step %d of the route %s. The next step begins at %s, unless that ends it before.", n.Step, cmp.Or(n.Route, "?"), at(n.NextAt))
+}

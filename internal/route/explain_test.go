@@ -1,0 +1,62 @@
+package route
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/catalog"
+)
+
+func TestANotificationIsExplained(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2030, 1, 1, 3, 0, 0, 0, time.UTC)
+	clock := func(t time.Time) string { return t.Format("15:04") }
+	n := posthouse.Notification{
+		Route: "night", State: posthouse.NotificationWaiting, Step: 2, Round: 1, NextAt: at.Add(10 * time.Minute),
+		Steps: []posthouse.NotificationStep{
+			{Step: 1, Round: 1, At: at, Skipped: SkippedNobody, Detail: `there is no roster "lead"`},
+			{Step: 2, Round: 1, At: at, Detail: `the condition "payload.level > 3" fails: no: the step is taken`},
+		},
+		Deliveries: []posthouse.NotificationDelivery{{ID: "d1", Step: 2, Round: 1, Channel: "chat", User: "zhang.san", State: posthouse.Pending}},
+	}
+	sending := func(_ context.Context, _, id string) (posthouse.Delivery, error) {
+		return posthouse.Delivery{ID: id, State: posthouse.Sending, UpdatedAt: at}, nil
+	}
+	list := []posthouse.Notification{n}
+	if err := (Book{Delivery: sending}).refresh(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	summary, steps := Explain(&list[0], clock)
+	want := []string{
+		"It waits for step 2 of the route night. The next step begins at 03:10, unless that ends it before.",
+		`Step 1 was passed over at 03:00: nobody (there is no roster "lead").`,
+		`Step 2 began at 03:00: the condition "payload.level > 3" fails: no: the step is taken.`,
+		"Delivery d1 to zhang.san by chat is sending.",
+	}
+	if diff := cmp.Diff(want, append([]string{summary}, steps...)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, s := range want {
+		if said, known := catalog.Chinese(s); !known {
+			t.Errorf("%q has no Chinese: %q", s, said)
+		}
+	}
+	for want, n := range map[string]posthouse.Notification{
+		"It was acknowledged at 03:00 by li.na: no further step begins.":                 {State: posthouse.NotificationAcknowledged, Ack: &posthouse.Acknowledgement{By: "li.na", At: at}},
+		"zhang.san was told at 03:00: no further step begins.":                           {State: posthouse.NotificationTold, ToldUser: "zhang.san", ToldAt: at},
+		"Its person was not told: li.na was, at 03:00.":                                  {State: posthouse.NotificationNotTold, Reason: ReasonEscalated, ToldUser: "li.na", ToldAt: at},
+		"It was not told: nobody. All its steps are over.":                               {State: posthouse.NotificationNotTold, Reason: ReasonNobody},
+		"It waits for what is under way or in doubt: nothing else begins the next step.": {State: posthouse.NotificationWaiting, Step: 1},
+		"It waits: quiet_hours. It goes on at 03:00.":                                    {State: posthouse.NotificationWaiting, Reason: ReasonQuietHours, NextAt: at},
+		"Its first step begins at 03:00.":                                                {State: posthouse.NotificationWaiting, NextAt: at},
+	} {
+		got, _ := Explain(&n, clock)
+		if _, known := catalog.Chinese(got); got != want || !known {
+			t.Errorf("got %q, known in Chinese: %v; want %q", got, known, want)
+		}
+	}
+}
