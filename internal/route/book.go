@@ -62,14 +62,14 @@ const mostRefreshed = 100
 // sent or held by an epoch.
 func (b Book) refresh(ctx context.Context, list []posthouse.Notification) error {
 	left := mostRefreshed
-	for i := range list {
-		for j := range list[i].Deliveries {
-			d := &list[i].Deliveries[j]
+	for _, n := range list { // they share their deliveries with the list
+		for j := range n.Deliveries {
+			d := &n.Deliveries[j]
 			if b.Delivery == nil || !d.State.Open() || left == 0 {
 				continue
 			}
 			left--
-			now, err := b.Delivery(ctx, list[i].Tenant, d.ID)
+			now, err := b.Delivery(ctx, n.Tenant, d.ID)
 			if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 				continue
 			}
