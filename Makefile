@@ -103,7 +103,7 @@ test-quick: ## run what needs no database server, on SQLite alone: at most three
 test-deps: ## install PostgreSQL, MariaDB and Redis where they are missing
 	@scripts/install-test-deps.sh
 
-# More flags of the browser's tests, such as "-run Story"; with "-images $(CURDIR)/docs/images" they take the pictures of the documentation.
+# More flags of the browser's tests, such as "-run Story".
 E2E ?=
 
 .PHONY: e2e
@@ -113,6 +113,16 @@ e2e: e2e-deps ## drive the console in a real browser
 .PHONY: e2e-short
 e2e-short: e2e-deps ## the same in less than a minute: in by the link, search, a delivery
 	cd e2e && $(GO) test -count=1 -timeout=5m -vet=off -short -v . $(E2E)
+
+.PHONY: pictures
+pictures: e2e-deps ## write pictures of the console's main pages below bin/pages, in both languages, light and dark, wide and narrow
+	@mkdir -p bin/pages
+	cd e2e && $(GO) test -count=1 -timeout=30m -run TestPicturesOfPages -pictures $(CURDIR)/bin/pages . $(E2E)
+	@echo "look at bin/pages/index.html"
+
+.PHONY: images
+images: e2e-deps ## take the pictures of the documentation anew, into docs/images
+	cd e2e && $(GO) test -count=1 -timeout=10m -run 'TestStory|TestWhoGotIt|TestFirstSteps$$|TestPictureOfTheOverview' -images $(CURDIR)/docs/images . $(E2E)
 
 .PHONY: e2e-deps
 e2e-deps: ## install Chromium and Chinese fonts where they are missing
