@@ -47,6 +47,8 @@ type ProofStatement struct {
 	Tenant string `json:"tenant"`
 	// Person is whom alone it is about. Defaults to all recipients.
 	Person string `json:"person,omitempty"`
+	// Others are how many besides the person the notifications mean or have addressed. Who they are is not stated.
+	Others int `json:"others,omitempty"`
 	// Message is what was to be said. Of a sensitive message it has no content.
 	Message posthouse.Message `json:"message"`
 	// Recipients are how many the message had in all.
@@ -74,9 +76,12 @@ type ProofPart struct {
 	Step    int                `json:"step,omitempty"`
 	Message *posthouse.Message `json:"message,omitempty"`
 	// Hidden stands for a content that is sensitive.
-	Hidden     *ProofHidden    `json:"hidden,omitempty"`
-	Deliveries []ProofDelivery `json:"deliveries"`
-	Chain      ProofChain      `json:"chain"`
+	Hidden *ProofHidden `json:"hidden,omitempty"`
+	// Masked has the SHA-256, in hexadecimal, of each whole text of the content in which a link or a key is masked, by the name of its
+	// field: title, text, extra or payload.
+	Masked     map[string]string `json:"masked,omitempty"`
+	Deliveries []ProofDelivery   `json:"deliveries"`
+	Chain      ProofChain        `json:"chain"`
 }
 
 // ProofHidden stands for a content that the statement does not show.
@@ -127,6 +132,8 @@ type ProofChain struct {
 	Stories []ProofStory `json:"stories,omitempty"`
 	// Differences are what is not as it was sealed.
 	Differences []string `json:"differences,omitempty"`
+	// Masked is set where a row or a story is left out, since a link or a key stands in it.
+	Masked bool `json:"masked,omitempty"`
 }
 
 // ProofLink is a link of the hash chain.

@@ -181,6 +181,7 @@ func (m messages) routed(ctx context.Context, v work.Viewer, id, cursor string, 
 	if says.Content != nil {
 		out.Content = *says.Content
 	}
+	out.Message = read.Hidden(out.Message)
 	for i := range list {
 		for _, d := range list[i].Deliveries {
 			out.Counts[d.State]++

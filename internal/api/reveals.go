@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -34,5 +35,7 @@ func (r reveals) reveal(c *web.Call, in wire.Reveal) (wire.Revealed, error) {
 	}
 	c.Asked(in, 1)
 	m, err := r.contents.Reveal(c.Context(), c.Tenant(), c.PathValue("id"))
+	m.Sensitive = false
+	m = read.Hidden(m) // the links in it stay masked for each reader
 	return wire.Revealed{ID: m.ID, Content: m.Content, Payload: m.Payload}, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/console/beside"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // sent is the form of the visit.
@@ -49,7 +50,7 @@ func (v *visit) refuse(err error) bool {
 		return false
 	}
 	v.w.Header().Set("Content-Language", frame{v: v}.Lang())
-	v.answer(http.StatusUnprocessableEntity, marked(page), nil)
+	v.answer(http.StatusUnprocessableEntity, web.Marked(page), nil)
 	return true
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/shellword"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // pages are the templates by the names of their files. Each is parsed when it is first drawn: all of them together take 10 MB, and a
@@ -111,7 +112,7 @@ func (v *visit) draw(status int, name, title string, data any) error {
 		page = v.beside(page)
 	}
 	v.w.Header().Set("Content-Language", f.Lang())
-	v.answer(status, marked(page), data)
+	v.answer(status, web.Marked(page), data)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -169,7 +170,23 @@ func (l *Log) read(ctx context.Context, after int64) (page, bool, error) {
 		return page{}, false, err
 	}
 	events, err := l.source.Events(ctx, rows)
+	for i := range events {
+		mask(&events[i].FeedEvent)
+	}
 	return page{after, rows[len(rows)-1].Pos, len(rows), events}, err == nil, err
+}
+
+// mask takes the keys and links by which a person acts out of an event: whoever follows the feed would act as that person by them.
+func mask(e *posthouse.FeedEvent) {
+	e.Error, e.ProviderRef = secret.MaskTokens(e.Error), secret.MaskTokens(e.ProviderRef)
+	c := e.Callback
+	if c == nil {
+		return
+	}
+	c.Key = secret.MaskTokens(c.Key)
+	for name, text := range c.Fields {
+		c.Fields[name] = secret.MaskTokens(text)
+	}
 }
 
 // kept is the kept page that holds what follows a row.

@@ -231,3 +231,14 @@ func TestABeginningThatIsGoneIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// What subscribers and followers get has no key or link by which a person acts: neither what was pressed, nor what an error repeats.
+func TestEventsHaveNoLiveKeys(t *testing.T) {
+	t.Parallel()
+	const token = "p1.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	pressed := posthouse.FeedEvent{Error: "cannot take https://post.example/ack/" + token, Callback: &posthouse.CallbackEvent{Key: "ack." + token, Fields: map[string]string{"button": "ack." + token, "other": "x"}}}
+	mask(&pressed)
+	if c := pressed.Callback; c.Key != "ack.***" || c.Fields["button"] != "ack.***" || c.Fields["other"] != "x" || pressed.Error != "cannot take https://post.example/ack/***" {
+		t.Errorf("it is told as %+v %+v", pressed, c)
+	}
+}

@@ -56,6 +56,7 @@ func (m *Maker) MakeFrom(ctx context.Context, now time.Time, a Archived, ask Ask
 	if a.Message.Sensitive {
 		part.Hidden = &wire.ProofHidden{Gone: "an archive holds no hidden contents"}
 	}
+	part.Masked = maskedIn(a.Message)
 	var of []posthouse.Delivery
 	for _, d := range a.Deliveries {
 		if ask.Person == "" || d.User == ask.Person || d.Address == ask.Person {
@@ -79,6 +80,7 @@ func (m *Maker) MakeFrom(ctx context.Context, now time.Time, a Archived, ask Ask
 
 // delivery is what became of one of the deliveries.
 func (a *Archived) delivery(d posthouse.Delivery) wire.ProofDelivery {
+	read.HideDelivery(&d)
 	out := wire.ProofDelivery{Delivery: d, Events: []posthouse.Event{}}
 	for _, e := range a.Events {
 		if e.Delivery == d.ID {
@@ -86,7 +88,11 @@ func (a *Archived) delivery(d posthouse.Delivery) wire.ProofDelivery {
 		}
 	}
 	out.Attempts = append([]posthouse.Attempt{}, a.Attempts(a.Message.Channel, out.Events)...)
+	for i := range out.Attempts {
+		read.HideAttempt(&out.Attempts[i])
+	}
 	for i := range out.Events {
+		read.HideEvent(&out.Events[i])
 		out.Events[i].Request, out.Events[i].Response = "", ""
 	}
 	return out

@@ -238,6 +238,9 @@ func (m *Maker) routed(ctx context.Context, v work.Viewer, ask Ask) (s wire.Proo
 	case len(s.Notifications) == 0:
 		return s, posthouse.Errorf(posthouse.CodeNotFound, "the message means nobody called %.80q", ask.Person)
 	}
+	if ask.Person != "" {
+		s.Others = alone(s.Notifications, ask.Person)
+	}
 	first := s.Notifications[0]
 	s.Message = read.Hidden(posthouse.Message{
 		ID: ask.Message, Tenant: v.Tenant, Route: first.Route, Kind: says.Kind, Ref: says.Ref, Priority: says.Priority, Template: says.Template, Payload: says.Payload,
@@ -301,12 +304,20 @@ func (m *Maker) part(ctx context.Context, v work.Viewer, of posthouse.Message, d
 			return p, err
 		}
 	}
+	now, err := m.o.Chain.WholeOf(ctx, v.Tenant, of.ID)
+	if err != nil {
+		return p, err
+	}
+	if now == nil || now.Message == nil {
+		return p, m.missing(of.ID)
+	}
+	p.Masked = maskedIn(*now.Message)
 	if of.Sensitive {
-		if p.Hidden, err = m.hidden(ctx, of, reveal); err != nil {
+		if p.Hidden, p.Masked, err = m.hidden(ctx, of, reveal); err != nil {
 			return p, err
 		}
 	}
-	p.Chain, err = m.sealed(ctx, v.Tenant, of.ID, deliveries)
+	p.Chain, err = m.evidence(ctx, now, deliveries)
 	return p, err
 }
 
@@ -328,40 +339,30 @@ func (m *Maker) delivery(ctx context.Context, v work.Viewer, d posthouse.Deliver
 	return out, err
 }
 
-// hidden stands for a content that is sensitive.
-func (m *Maker) hidden(ctx context.Context, of posthouse.Message, reveal bool) (*wire.ProofHidden, error) {
+// hidden stands for a content that is sensitive, and masked has the digests of what is not shown of it even where it is revealed.
+func (m *Maker) hidden(ctx context.Context, of posthouse.Message, reveal bool) (h *wire.ProofHidden, masked map[string]string, err error) {
 	opened, err := m.o.Contents.Reveal(ctx, of.Tenant, of.ID)
 	if posthouse.CodeOf(err) == posthouse.CodeConflict { // it is forgotten, or its key is gone
-		return &wire.ProofHidden{Gone: err.Error()}, nil
+		return &wire.ProofHidden{Gone: err.Error()}, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	text, err := json.Marshal(wire.Revealed{ID: opened.ID, Content: opened.Content, Payload: opened.Payload})
+	opened.Sensitive = false // it was opened to be stated
+	shown := read.Hidden(opened)
+	text, err := json.Marshal(wire.Revealed{ID: shown.ID, Content: shown.Content, Payload: shown.Payload})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	salt, err := m.o.Signer.Salt(of.Tenant, of.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	h := &wire.ProofHidden{Digest: hiddenDigest(salt, string(text))}
+	h = &wire.ProofHidden{Digest: hiddenDigest(salt, string(text))}
 	if reveal {
 		h.Salt, h.Text = salt, string(text)
 	}
-	return h, nil
-}
-
-// sealed is what the hash chain says of a message and some of its deliveries.
-func (m *Maker) sealed(ctx context.Context, tenant, id string, deliveries []posthouse.Delivery) (c wire.ProofChain, err error) {
-	now, err := m.o.Chain.WholeOf(ctx, tenant, id)
-	if err != nil {
-		return c, err
-	}
-	if now == nil {
-		return c, m.missing(id)
-	}
-	return m.evidence(ctx, now, deliveries)
+	return h, maskedIn(opened), nil
 }
 
 // evidence is what the hash chain says of a message as it is stored, or archived.
@@ -384,10 +385,14 @@ func (m *Maker) evidence(ctx context.Context, now *work.Whole, deliveries []post
 	}
 	l := e.Link
 	c.Link = &wire.ProofLink{Seq: l.Seq, At: l.At, Low: l.Low, High: l.High, Messages: l.Messages, BodyHash: l.BodyHash, Prev: l.Prev, Hash: l.Hash, Text: e.Text}
-	c.Line, c.Row, c.Differences = e.Line, e.Row, e.Differences
+	c.Line, c.Row, c.Differences = e.Line, unlinked(e.Row), e.Differences
+	c.Masked = c.Row != e.Row
 	for _, story := range e.Stories {
+		text, row := unlinked(story.Text), unlinked(story.Row)
+		masked := text != story.Text || row != story.Row
+		story.Text, story.Row = text, row
 		if slices.ContainsFunc(deliveries, func(d posthouse.Delivery) bool { return d.ID == story.Delivery }) {
-			c.Stories = append(c.Stories, wire.ProofStory(story))
+			c.Stories, c.Masked = append(c.Stories, wire.ProofStory(story)), c.Masked || masked
 		}
 	}
 	return c, nil
@@ -408,6 +413,9 @@ func noteTexts() map[string]string {
 		"link_body":         "The list that the link sealed names messages of others and is left out: that the line stands in it is the server's word. posthouse verify checks it at the database.",
 		"ack_not_chained":   "Notifications and acknowledgements are not in the hash chain: the signature alone covers them.",
 		"person_only":       "The statement is about one recipient alone.",
+		"others_unnamed":    "Others were meant or addressed too. The statement counts them and does not name them.",
+		"links_masked":      "Links and keys by which the recipient acts stand as ***: whoever reads them could act as the recipient. The statement has the SHA-256 of each whole text that was sent, in masked.",
+		"chain_masked":      "Texts that the hash chain has sealed and that hold such a link are left out. posthouse verify compares them at the database.",
 		"history_shortened": "A delivery has more history than one statement has room for.",
 		"from_archive":      "What is stated was read from an archive, whose signature is good: see archive. The database may have it no more.",
 		"archive_bounds":    "An archive holds no notifications, no acknowledgements and no hidden contents: what of them there was is not stated.",
@@ -419,6 +427,7 @@ func noteTexts() map[string]string {
 func notesOf(s *wire.ProofStatement) []wire.ProofNote {
 	archived := s.Archive != nil
 	said := map[string]bool{"person_only": s.Person != "", "ack_not_chained": len(s.Notifications) > 0, "from_archive": archived, "archive_bounds": archived}
+	said["others_unnamed"] = s.Others > 0
 	stated := 0
 	for i := range s.Notifications {
 		said["still_open"] = said["still_open"] || s.Notifications[i].State == posthouse.NotificationWaiting
@@ -435,6 +444,8 @@ func notesOf(s *wire.ProofStatement) []wire.ProofNote {
 			said["content_hidden"] = said["content_hidden"] || h.Digest != "" && h.Text == ""
 			said["content_gone"] = said["content_gone"] || h.Gone != ""
 		}
+		said["links_masked"] = said["links_masked"] || len(p.Masked) > 0
+		said["chain_masked"] = said["chain_masked"] || p.Chain.Masked
 		noteChain(&p.Chain, said)
 	}
 	if len(s.Notifications) == 0 && s.Person == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -81,7 +82,7 @@ func Page(p wire.Proof, chinese bool, zone *time.Location) ([]byte, error) {
 	d.Style, d.Policy = template.CSS(text), policy //nolint:gosec // our own file
 	var out bytes.Buffer
 	err = page.Execute(&out, d)
-	return out.Bytes(), err
+	return web.Marked(out.Bytes()), err
 }
 
 // T is a text in the page's language, or the word itself where it has none.

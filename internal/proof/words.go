@@ -3,7 +3,7 @@ package proof
 func english() map[string]string {
 	return map[string]string{
 		"title": "Proof of a message", "lead": "This page shows a signed statement. The file proof.json has the signed bytes: this page is for reading, and the signature below is over that file's statement.",
-		"message": "Message", "tenant": "Tenant", "person": "About this recipient alone", "route": "Route", "channel": "Channel", "kind": "Kind", "ref": "Ref", "source": "Sender",
+		"message": "Message", "tenant": "Tenant", "person": "About this recipient alone", "others": "Others, not named", "another": "another recipient", "masked": "SHA-256 of the whole text", "route": "Route", "channel": "Channel", "kind": "Kind", "ref": "Ref", "source": "Sender",
 		"accepted": "Accepted", "deadline": "Deadline", "recipients": "Recipients", "made_at": "Stated at", "archive": "Archive (SHA-256)", "server": "Stated by", "notes": "What to know",
 		"notification": "Notification", "state": "State", "told_at": "Told at", "told_instead": "Told instead", "acknowledged": "Acknowledged", "step": "Step", "round": "round", "at": "Time", "sent_what": "Sent", "skipped": "passed over",
 		"told_waiting": "waiting", "told_told": "told", "told_acknowledged": "acknowledged", "told_not_told": "not told", "via_api": "by the API", "via_link": "by its link", "via_card": "by a card's button", "via_mail": "by an answer to the mail", "via_sms": "by a text message", "via_voice": "by a key in the call",
@@ -29,7 +29,7 @@ func english() map[string]string {
 func chineseWords() map[string]string {
 	return map[string]string{
 		"title": "消息送达证明", "lead": "本页展示一份经过签名的声明。被签名的内容在 proof.json 文件里：本页供阅读，下方的签名针对该文件中的 statement。",
-		"message": "消息", "tenant": "租户", "person": "仅涉及此收件人", "route": "路由", "channel": "渠道", "kind": "类型", "ref": "业务号", "source": "发送系统",
+		"message": "消息", "tenant": "租户", "person": "仅涉及此收件人", "others": "其他人数（不具名）", "another": "另一位收件人", "masked": "完整文本的 SHA-256", "route": "路由", "channel": "渠道", "kind": "类型", "ref": "业务号", "source": "发送系统",
 		"accepted": "受理时间", "deadline": "截止时间", "recipients": "收件人数", "made_at": "出具时间", "server": "出具方", "notes": "须知",
 		"notification": "通知", "state": "状态", "told_at": "告知时间", "told_instead": "转告对象", "acknowledged": "已确认", "step": "步骤", "round": "轮次", "at": "时间", "sent_what": "发送情况", "sent": "已发送", "skipped": "跳过",
 		"told_waiting": "等待中", "told_told": "已告知", "told_acknowledged": "已确认", "told_not_told": "未告知", "via_api": "经 API", "via_link": "经确认链接", "via_card": "经卡片按钮", "via_mail": "经邮件回复", "via_sms": "经短信回复", "via_voice": "经通话按键",
@@ -62,6 +62,9 @@ func chineseWords() map[string]string {
 		"note_link_body":         "链环封存的清单含有其他人的消息，因此不附上；该行在清单中，是服务器的陈述。可在数据库上用 posthouse verify 核验。",
 		"note_ack_not_chained":   "通知和确认不在哈希链中，仅由本签名覆盖。",
 		"note_person_only":       "本声明只涉及一位收件人。",
+		"note_others_unnamed":    "通知还涉及其他人：本声明只写人数，不写姓名。",
+		"note_links_masked":      "收件人凭以操作的链接和按钮密钥以 *** 代替，否则看到的人就能代其操作。声明的 masked 中有所发完整文本的 SHA-256。",
+		"note_chain_masked":      "哈希链所封存的文本中含有此类链接的，不附上。可在数据库上用 posthouse verify 比对。",
 		"note_history_shortened": "某个投递的记录过多，一份声明放不下。",
 		"note_from_archive":      "所述内容取自归档文件，其签名有效（见“归档文件”）；数据库中可能已不再保存。",
 		"note_archive_bounds":    "归档文件不含通知、确认和敏感内容，因此未作说明。",

@@ -134,14 +134,6 @@ func (r Reader) Each(ctx context.Context, v work.Viewer, message string, visit f
 	}
 }
 
-// Hidden is a message as it may be shown: what is sensitive is not stored in it, and would not be shown if it were.
-func Hidden(m posthouse.Message) posthouse.Message {
-	if m.Sensitive {
-		m.Content, m.Payload = posthouse.Content{}, nil
-	}
-	return m
-}
-
 // Explain says why a delivery waits and until when, or why it ended as it did.
 func (r Reader) Explain(ctx context.Context, v work.Viewer, id string) (wire.Explanation, error) {
 	d, err := r.Deliveries.Delivery(ctx, v, id)

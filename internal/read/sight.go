@@ -31,7 +31,7 @@ type StoredHistory interface {
 	Log(ctx context.Context, f work.LogFilter) (list []work.Line, next string, err error)
 }
 
-// Messages reads messages as far as a viewer sees them. What is hidden is answered as what is not there.
+// Messages reads messages as far as a viewer sees them, as they may be shown. What is hidden is answered as what is not there.
 type Messages struct{ stored StoredMessages }
 
 // Message is one, and how many recipients it has.
@@ -40,12 +40,16 @@ func (s Messages) Message(ctx context.Context, v work.Viewer, id string) (postho
 	if err == nil && !v.Sight.Covers(m.Channel, m.Kind) {
 		return posthouse.Message{}, 0, posthouse.Errorf(posthouse.CodeNotFound, "there is no message %q", id)
 	}
-	return m, recipients, err
+	return Hidden(m), recipients, err
 }
 
 // Messages lists what a filter selects of what it sees.
 func (s Messages) Messages(ctx context.Context, f work.Filter) ([]work.Summary, string, error) {
-	return s.stored.Messages(ctx, f)
+	list, next, err := s.stored.Messages(ctx, f)
+	for i := range list {
+		list[i].Message = Hidden(list[i].Message)
+	}
+	return list, next, err
 }
 
 // MessagesOf reads those of deliveries; one that is not there, or is hidden, is missing.
@@ -54,12 +58,14 @@ func (s Messages) MessagesOf(ctx context.Context, v work.Viewer, deliveries []po
 	for id, m := range found {
 		if !v.Sight.Covers(m.Channel, m.Kind) {
 			delete(found, id)
+			continue
 		}
+		found[id] = Hidden(m)
 	}
 	return found, err
 }
 
-// Deliveries reads deliveries as far as a viewer sees them.
+// Deliveries reads deliveries as far as a viewer sees them, as they may be shown.
 type Deliveries struct {
 	stored   StoredDeliveries
 	messages Messages
@@ -68,6 +74,7 @@ type Deliveries struct {
 // Delivery is one.
 func (s Deliveries) Delivery(ctx context.Context, v work.Viewer, id string) (posthouse.Delivery, error) {
 	d, err := s.stored.Delivery(ctx, v.Tenant, id)
+	HideDelivery(&d)
 	if err != nil || v.Sight.Whole() {
 		return d, err
 	}
@@ -84,12 +91,16 @@ func (s Deliveries) DeliveriesOf(ctx context.Context, v work.Viewer, message, cu
 			return nil, "", err
 		}
 	}
-	return s.stored.DeliveriesOf(ctx, v.Tenant, message, cursor, limit)
+	list, next, err := s.stored.DeliveriesOf(ctx, v.Tenant, message, cursor, limit)
+	each(list, HideDelivery)
+	return list, next, err
 }
 
 // Deliveries lists what a filter selects of what it sees.
 func (s Deliveries) Deliveries(ctx context.Context, f work.Filter) ([]posthouse.Delivery, string, error) {
-	return s.stored.Deliveries(ctx, f)
+	list, next, err := s.stored.Deliveries(ctx, f)
+	each(list, HideDelivery)
+	return list, next, err
 }
 
 // Stopped counts over all channels and kinds, so it counts nothing for a viewer that sees a part.
@@ -100,7 +111,7 @@ func (s Deliveries) Stopped(ctx context.Context, v work.Viewer, state posthouse.
 	return s.stored.Stopped(ctx, v.Tenant, state, most)
 }
 
-// History reads what became of deliveries that a viewer sees.
+// History reads what became of deliveries that a viewer sees, as it may be shown.
 type History struct {
 	stored     StoredHistory
 	deliveries Deliveries
@@ -120,7 +131,9 @@ func (s History) EventPage(ctx context.Context, v work.Viewer, delivery, cursor 
 	if err := s.seen(ctx, v, delivery); err != nil {
 		return nil, "", err
 	}
-	return s.stored.EventPage(ctx, v.Tenant, delivery, cursor, limit)
+	list, next, err := s.stored.EventPage(ctx, v.Tenant, delivery, cursor, limit)
+	each(list, HideEvent)
+	return list, next, err
 }
 
 // AttemptPage is a page of the attempts of a delivery.
@@ -128,7 +141,9 @@ func (s History) AttemptPage(ctx context.Context, v work.Viewer, delivery, curso
 	if err := s.seen(ctx, v, delivery); err != nil {
 		return nil, "", err
 	}
-	return s.stored.AttemptPage(ctx, v.Tenant, delivery, cursor, limit)
+	list, next, err := s.stored.AttemptPage(ctx, v.Tenant, delivery, cursor, limit)
+	each(list, HideAttempt)
+	return list, next, err
 }
 
 // Log is a page of a log, newest first: for a viewer that sees a part, of one delivery alone.
@@ -136,5 +151,7 @@ func (s History) Log(ctx context.Context, f work.LogFilter) ([]work.Line, string
 	if err := s.seen(ctx, work.Viewer{Tenant: f.Tenant, Sight: f.Sight}, f.Delivery); err != nil {
 		return nil, "", err
 	}
-	return s.stored.Log(ctx, f)
+	list, next, err := s.stored.Log(ctx, f)
+	each(list, hideLine)
+	return list, next, err
 }

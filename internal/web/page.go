@@ -63,7 +63,7 @@ func (p LinkedPage) Draw(w http.ResponseWriter, status int, shown any, log *slog
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = out.WriteTo(w) // a reader who has left gets nothing
+	_, _ = w.Write(Marked(out.Bytes())) // a reader who has left gets nothing
 }
 
 // Language is that of a browser: Chinese, unless it prefers English.

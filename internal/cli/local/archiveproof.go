@@ -79,7 +79,7 @@ server's keyring. Notifications and hidden contents are in no archive; the state
 				}
 				made, err := proven(ctx, s, ring, sh.Version, args[0], proof.Ask{Message: args[1], Person: f.Person})
 				if err != nil {
-					return err
+					return f.Explain(err)
 				}
 				return f.Write(sh, made, args[1])
 			})

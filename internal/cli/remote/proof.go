@@ -62,7 +62,7 @@ func makeProof(ctx context.Context, sh *shell.Shell, c *client.Client, message s
 	}
 	made, err := ask(ctx, message, f.Person)
 	if err != nil {
-		return err
+		return f.Explain(err)
 	}
 	return f.Write(sh, made, message)
 }
@@ -219,17 +219,20 @@ func toldOf(n *posthouse.Notification) proofTold {
 	return out
 }
 
+// another stands for a person whom a statement of one recipient alone does not name.
+const another = "another recipient"
+
 // printStated prints what the statement says of each person.
 func printStated(sh *shell.Shell, out *proofVerified) {
 	var rows [][]string
 	for _, n := range out.Notifications {
 		ack := ""
 		if n.Ack != nil {
-			ack = fmt.Sprintf("by %s, %s, via %s", n.Ack.By, n.Ack.At.Format(time.RFC3339), n.Ack.Via)
+			ack = fmt.Sprintf("by %s, %s, via %s", cmp.Or(n.Ack.By, another), n.Ack.At.Format(time.RFC3339), n.Ack.Via)
 		}
 		reason := n.Reason
 		if reason == "escalated" {
-			reason += " to " + n.ToldUser
+			reason += " to " + cmp.Or(n.ToldUser, another)
 		}
 		rows = append(rows, []string{n.ID, shell.Words(n.To), string(n.State), reason, ack})
 	}

@@ -15,6 +15,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,11 +56,14 @@ type Links struct {
 	// Fetched is a sender's number as a channel keeps it that agents fetch from; false for another channel, and for what is no number
 	// there. Texted needs it.
 	Fetched func(tenant, channel, sender string) (number string, is bool)
-	// Directory names whoever pressed a card as a user. Defaults to none: the provider's name stands.
+	// Directory names whoever pressed a card as a user, and says what language a person reads and where that person lives. Defaults to
+	// none: the provider's name stands, and the page goes by the browser and by Zone.
 	Directory Directory
+	// Messages say what a notification is about. Defaults to none: its kind and ref stand alone.
+	Messages Messages
 	// Presser says how whoever an event names stands to an address of a channel. Defaults to not known.
 	Presser func(tenant, channel, address string, e *posthouse.CallbackEvent) channel.Presser
-	// Zone is of the times on the page. Defaults to UTC.
+	// Zone is of the times on the page for whoever has none. Defaults to UTC.
 	Zone *time.Location
 	Log  *slog.Logger
 }
@@ -69,6 +74,21 @@ type claim struct {
 	Notification string `json:"n"`
 	User         string `json:"u"`
 	Until        int64  `json:"e"` // seconds since 1970
+}
+
+// Fields are the claim as a token has it.
+func (c *claim) Fields() []string {
+	return []string{c.Tenant, c.Notification, c.User, strconv.FormatInt(c.Until, 36)}
+}
+
+// Read sets the claim to what a token has.
+func (c *claim) Read(fields []string) bool {
+	if len(fields) != 4 {
+		return false
+	}
+	until, err := strconv.ParseInt(fields[3], 36, 64)
+	*c = claim{fields[0], fields[1], fields[2], until}
+	return err == nil
 }
 
 // revoked reports whether a link or a key was made before those of its notification were revoked. Both times are whole seconds: of one that was
@@ -83,7 +103,7 @@ const asLink = "acknowledgement"
 
 // Link is the address at which somebody acknowledges a notification.
 func (l *Links) Link(tenant, notification, user string) (string, error) {
-	token, err := secret.SealToken(l.Sealer, asLink, claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
+	token, err := secret.SealToken(l.Sealer, asLink, &claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
 	return l.PublicURL + Path + token, err
 }
 
@@ -100,7 +120,13 @@ type shown struct {
 	About string
 	By    string
 	At    string
+	Title string // of the message that was sent
 	Token string
+}
+
+// Messages are read for their titles.
+type Messages interface {
+	Message(ctx context.Context, tenant, id string) (m posthouse.Message, recipients int, err error)
 }
 
 // ServeHTTP shows the page, and acknowledges where its button was pressed.
@@ -111,11 +137,14 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s := shown{Lang: web.Language(r), Token: token}
 	s.T = texts[s.Lang]
+	zone := l.Zone
 	var c claim
 	if !secret.OpenToken(l.Sealer, asLink, token, &c) || time.Now().Unix() > c.Until {
 		l.draw(w, http.StatusNotFound, s, "bad")
 		return
 	}
+	s.Lang, zone = l.lives(r.Context(), &c, s.Lang)
+	s.T = texts[s.Lang]
 	v := work.Viewer{Tenant: c.Tenant, Sight: work.SeeAll()}
 	n, err := l.Book.Get(r.Context(), v, c.Notification)
 	if err == nil && c.revoked(&n) {
@@ -139,10 +168,10 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.By, s.About = c.User, strings.TrimSpace(n.Kind+" "+n.Ref)
-	s.At = l.at(n.CreatedAt)
+	s.At, s.Title = at(n.CreatedAt, zone), l.title(r.Context(), &c, &n)
 	switch {
 	case n.Ack != nil:
-		s.By, s.At = n.Ack.By, l.at(n.Ack.At)
+		s.By, s.At = n.Ack.By, at(n.Ack.At, zone)
 		l.draw(w, http.StatusOK, s, "done")
 	case n.State == posthouse.NotificationNotTold && n.Reason == route.ReasonCancelled:
 		l.draw(w, http.StatusOK, s, "ended")
@@ -151,11 +180,50 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (l *Links) at(t time.Time) string {
-	if l.Zone != nil {
-		t = t.In(l.Zone)
+// lives is the language that a person reads, as far as the page has it, and the zone of the place where the person lives. What is not known,
+// or cannot be read now, is as the browser and the server say.
+func (l *Links) lives(ctx context.Context, c *claim, browser string) (language string, zone *time.Location) {
+	if l.Directory == nil {
+		return browser, l.Zone
 	}
-	return t.Format("2006-01-02 15:04:05 MST")
+	u, err := l.Directory.User(ctx, c.Tenant, c.User)
+	if err != nil {
+		return browser, l.Zone
+	}
+	language, zone = browser, l.Zone
+	if base, _, _ := strings.Cut(strings.ToLower(u.Language), "-"); texts[base] != nil {
+		language = base
+	}
+	if own, err := time.LoadLocation(u.TimeZone); err == nil && u.TimeZone != "" {
+		zone = own
+	}
+	return language, zone
+}
+
+// title is that of the message which the person was sent last; empty for one that is sensitive, has none, or cannot be read now.
+func (l *Links) title(ctx context.Context, c *claim, n *posthouse.Notification) string {
+	if l.Messages == nil {
+		return ""
+	}
+	for _, d := range slices.Backward(n.Deliveries) {
+		if d.User != c.User {
+			continue
+		}
+		m, _, err := l.Messages.Message(ctx, c.Tenant, posthouse.MessageID(d.ID))
+		if err != nil || m.Sensitive {
+			return ""
+		}
+		return secret.MaskTokens(m.Content.Title)
+	}
+	return ""
+}
+
+// at is a time with its offset: letters such as CST mean several zones.
+func at(t time.Time, zone *time.Location) string {
+	if zone != nil {
+		t = t.In(zone)
+	}
+	return t.Format("2006-01-02 15:04:05 -07:00")
 }
 
 func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
@@ -166,12 +234,12 @@ func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 var texts = map[string]map[string]string{
 	"zh": {
 		"title": "确认收到", "ask": "请确认您已收到并知晓这条通知。", "button": "我已知晓", "done": "已确认。", "ended": "这条通知已经取消。如果您已收到并知晓，仍可确认。",
-		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "for": "收件人",
+		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "subject": "标题", "for": "收件人",
 	},
 	"en": {
 		"title": "Acknowledge", "ask": "Please confirm that you have received this notification and taken note of it.", "button": "I have taken note", "done": "Acknowledged.",
 		"ended": "This notification was cancelled. If you have received it and taken note of it, you can still say so.", "bad": "The link is not valid, or its time is over. Ask whoever notified you.",
-		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "for": "For",
+		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "subject": "Subject", "for": "For",
 	},
 }
 

@@ -22,14 +22,16 @@ const asKey = "acknowledgement by a button"
 
 // Key is what the button of a card tells back: bound to one person and one notification, as a link is.
 func (l *Links) Key(tenant, notification, user string) (string, error) {
-	token, err := secret.SealToken(l.Sealer, asKey, claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
+	token, err := secret.SealToken(l.Sealer, asKey, &claim{tenant, notification, user, time.Now().Add(Valid).Unix()})
 	return keyMark + token, err
 }
 
-// Directory knows users by how a provider names them.
+// Directory knows users, also by how a provider names them.
 type Directory interface {
 	// UsersAt are users who have one of some names as an address on any channel, or nearly so: the caller compares.
 	UsersAt(ctx context.Context, tenant string, names []string) ([]posthouse.User, error)
+	// User is one user; an error of code not_found where there is none.
+	User(ctx context.Context, tenant, id string) (posthouse.User, error)
 }
 
 // Pressed acknowledges a notification where an event of a verified callback has the key of its button. It passes over a key that is old, and

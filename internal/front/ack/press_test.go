@@ -11,20 +11,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/work"
 )
-
-// plainly seals by writing down what for.
-type plainly struct{}
-
-func (plainly) Seal(plain, aad string) (string, error) { return aad + "|" + plain, nil }
-
-func (plainly) Open(text, aad string) (string, error) {
-	if plain, ok := strings.CutPrefix(text, aad+"|"); ok {
-		return plain, nil
-	}
-	return "", posthouse.Errorf(posthouse.CodeInvalid, "it was sealed for something else")
-}
 
 // A key and a link that were made before a revocation are void, and those made after it are good.
 func TestWhatIsRevokedAcknowledgesNothing(t *testing.T) {
@@ -39,7 +28,11 @@ func TestWhatIsRevokedAcknowledgesNothing(t *testing.T) {
 	if made.revoked(&posthouse.Notification{}) {
 		t.Error("without a revocation it is void")
 	}
-	l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler)}
+	ring, err := secret.New(secret.GenerateKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Links{Sealer: ring, Log: slog.New(slog.DiscardHandler)}
 	key, err := l.Key("t1", "N1", "li.na")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +60,11 @@ func (b *book) Acknowledge(_ context.Context, v work.Viewer, id, by string, via 
 // pressed the button, or the provider's name of that person. The token of a link is no key.
 func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 	t.Parallel()
-	l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler), PublicURL: "https://post.example"}
+	ring, err := secret.New(secret.GenerateKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Links{Sealer: ring, Log: slog.New(slog.DiscardHandler), PublicURL: "https://post.example"}
 	key, err := l.Key("t1", "N1", "li.na")
 	if err != nil {
 		t.Fatal(err)
@@ -105,10 +102,19 @@ func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 	}
 }
 
-// at are users who have some names.
-type at []posthouse.User
+// users are those who have some names.
+type users []posthouse.User
 
-func (a at) UsersAt(_ context.Context, _ string, names []string) (list []posthouse.User, err error) {
+func (a users) User(_ context.Context, _, id string) (posthouse.User, error) {
+	for _, u := range a {
+		if u.ID == id {
+			return u, nil
+		}
+	}
+	return posthouse.User{}, posthouse.Errorf(posthouse.CodeNotFound, "there is no user %q", id)
+}
+
+func (a users) UsersAt(_ context.Context, _ string, names []string) (list []posthouse.User, err error) {
 	for _, u := range a {
 		for _, address := range u.Addresses {
 			if slices.Contains(names, address) {
@@ -124,7 +130,7 @@ func (a at) UsersAt(_ context.Context, _ string, names []string) (list []posthou
 func TestACardNamesWhoeverPressedIt(t *testing.T) {
 	t.Parallel()
 	one, several := []posthouse.Recipient{{User: "li.na"}}, []posthouse.Recipient{{User: "li.na"}, {User: "wang.wei"}}
-	folk := at{{ID: "li.na", Addresses: map[string]string{"c": "ou_li"}}, {ID: "wang.wei", Addresses: map[string]string{"c": "ou_wang"}}, {ID: "zhao", Addresses: map[string]string{"other": "ou_x"}}}
+	folk := users{{ID: "li.na", Addresses: map[string]string{"c": "ou_li"}}, {ID: "wang.wei", Addresses: map[string]string{"c": "ou_wang"}}, {ID: "zhao", Addresses: map[string]string{"other": "ou_x"}}}
 	for _, test := range []struct {
 		name      string
 		to        []posthouse.Recipient
@@ -149,7 +155,11 @@ func TestACardNamesWhoeverPressedIt(t *testing.T) {
 		d := posthouse.Delivery{ID: "D1", Tenant: "t1", Channel: "c", Notification: "N1"}
 		d.User, d.Address = "li.na", test.sentTo
 		b := &book{posthouse.Notification{ID: "N1", Tenant: "t1", To: test.to, Deliveries: []posthouse.NotificationDelivery{{ID: "D1", Channel: "c", User: "li.na"}}}}
-		l := &Links{Sealer: plainly{}, Log: slog.New(slog.DiscardHandler), Book: b, Deliveries: sent{"D1": d}, Directory: test.directory, Presser: func(_, _, address string, e *posthouse.CallbackEvent) channel.Presser {
+		ring, err := secret.New(secret.GenerateKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Links{Sealer: ring, Log: slog.New(slog.DiscardHandler), Book: b, Deliveries: sent{"D1": d}, Directory: test.directory, Presser: func(_, _, address string, e *posthouse.CallbackEvent) channel.Presser {
 			switch {
 			case strings.HasPrefix(address, "oc_"):
 				return channel.PresserMember

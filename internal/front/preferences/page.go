@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -44,6 +45,22 @@ type claim struct {
 	Until  int64  `json:"e"`           // seconds since 1970
 }
 
+// Fields are the claim as a token has it.
+func (c *claim) Fields() []string {
+	return []string{c.Tenant, c.User, c.Kind, strconv.FormatInt(c.Count, 36), strconv.FormatInt(c.Until, 36)}
+}
+
+// Read sets the claim to what a token has.
+func (c *claim) Read(fields []string) bool {
+	if len(fields) != 5 {
+		return false
+	}
+	count, err := strconv.ParseInt(fields[3], 36, 64)
+	until, err2 := strconv.ParseInt(fields[4], 36, 64)
+	*c = claim{fields[0], fields[1], fields[2], count, until}
+	return err == nil && err2 == nil
+}
+
 // purpose keeps the token of a link from serving for something else.
 const purpose = "preferences"
 
@@ -55,7 +72,7 @@ func (l *Links) Link(tenant, kind string, of posthouse.Preferences) (string, err
 
 func (l *Links) link(tenant, kind string, of posthouse.Preferences) (url string, until time.Time, err error) {
 	until = time.Now().Add(Valid).Truncate(time.Second)
-	token, err := secret.SealToken(l.Sealer, purpose, claim{tenant, of.User, kind, of.Links, until.Unix()})
+	token, err := secret.SealToken(l.Sealer, purpose, &claim{tenant, of.User, kind, of.Links, until.Unix()})
 	return l.PublicURL + Path + token, until, err
 }
 

@@ -3,6 +3,7 @@ package prove
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -245,13 +246,18 @@ type deaf struct{}
 
 func (deaf) Tell(context.Context, time.Time, []work.Told) (int, error) { return 0, nil }
 
-// plainly seals by writing down what for.
+// plainly seals by writing down what for, in the form of a keyring and always alike.
 type plainly struct{}
 
-func (plainly) Seal(plain, aad string) (string, error) { return aad + "|" + plain, nil }
+const plainlyMark = "enc:v1:plainly:"
+
+func (plainly) Seal(plain, aad string) (string, error) {
+	return plainlyMark + base64.RawStdEncoding.EncodeToString([]byte(aad+"|"+plain)), nil
+}
 
 func (plainly) Open(text, aad string) (string, error) {
-	if plain, ok := strings.CutPrefix(text, aad+"|"); ok {
+	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimPrefix(text, plainlyMark))
+	if plain, ok := strings.CutPrefix(string(raw), aad+"|"); ok && err == nil {
 		return plain, nil
 	}
 	return "", posthouse.Errorf(posthouse.CodeInvalid, "it was sealed for something else")

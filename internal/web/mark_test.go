@@ -1,4 +1,4 @@
-package console
+package web
 
 import "testing"
 
@@ -12,7 +12,7 @@ func TestControlsAreShownAsMarks(t *testing.T) {
 		"<input value=\"\u202ex\">\u202e":                 "<input value=\"\u202ex\">[U+202E]",
 		"<textarea name=\"t\">a\u202eb</textarea>\u202e王": "<textarea name=\"t\">a\u202eb</textarea>[U+202E]王",
 	} {
-		if got := string(marked([]byte(text))); got != want {
+		if got := string(Marked([]byte(text))); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// marked shows what a page would obey and nobody would see: controls, and what turns the order of a text, so that a name reads as
+// Marked shows what a page would obey and nobody would see: controls, and what turns the order of a text, so that a name reads as
 // another. It leaves alone what stands in tags and in the text of a form: there it is edited, and goes back as it was.
-func marked(page []byte) []byte {
+func Marked(page []byte) []byte {
 	if bytes.IndexFunc(page, obeyed) < 0 {
 		return page
 	}
