@@ -137,14 +137,13 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s := shown{Lang: web.Language(r), Token: token}
 	s.T = texts[s.Lang]
-	zone := l.Zone
 	var c claim
 	if !secret.OpenToken(l.Sealer, asLink, token, &c) || time.Now().Unix() > c.Until {
 		l.draw(w, http.StatusNotFound, s, "bad")
 		return
 	}
-	s.Lang, zone = l.lives(r.Context(), &c, s.Lang)
-	s.T = texts[s.Lang]
+	lang, zone := l.lives(r.Context(), &c, s.Lang)
+	s.Lang, s.T = lang, texts[lang]
 	v := work.Viewer{Tenant: c.Tenant, Sight: work.SeeAll()}
 	n, err := l.Book.Get(r.Context(), v, c.Notification)
 	if err == nil && c.revoked(&n) {
