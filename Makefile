@@ -103,6 +103,10 @@ test-quick: ## run what needs no database server, on SQLite alone: at most three
 test-deps: ## install PostgreSQL, MariaDB and Redis where they are missing
 	@scripts/install-test-deps.sh
 
+.PHONY: torture-deps
+torture-deps: test-deps
+	@scripts/install-test-deps.sh torture
+
 # More flags of the browser's tests, such as "-run Story".
 E2E ?=
 
@@ -156,11 +160,11 @@ bench-quick: ## the same in under five minutes: fewer rounds, cells and peers
 	@$(MAKE) bench BENCH='-quick $(BENCH)'
 
 .PHONY: torture
-torture: test-deps ## break it in every way for hours, and print what was found
+torture: torture-deps ## break it in every way for hours, and print what was found
 	@$(GO) run ./torture -rows $(TORTURE_ROWS) -run -- $(TORTURE)
 
 .PHONY: torture-on
-torture-on: test-deps ## go on with a torture that was interrupted
+torture-on: torture-deps ## go on with a torture that was interrupted
 	@$(GO) run ./torture -rows $(TORTURE_ROWS) -run -on
 
 .PHONY: upgrade

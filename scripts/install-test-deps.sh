@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs the servers that the tests run on, PostgreSQL, MariaDB and Redis, where
 # they are missing; on Linux strace too, which sees what a power cut could lose, pgbouncer, Galera,
-# Patroni with etcd, libfaketime, which gives a server a clock of its own,
-# and Alertmanager, apprise and swaks, which drive the fronts. It starts none of them: the
+# libfaketime, which gives a server a clock of its own, and Alertmanager, apprise and swaks, which drive the fronts. It starts none of them: the
 # tests start their own. With the word "browser" it installs Chromium and Chinese fonts
 # instead, for the tests of the console, with the word "release" what tries a release:
-# nginx, promtool, and what reads images and rpm.
+# nginx, promtool, and what reads images and rpm, and with the word "torture" what the long tests alone need:
+# Patroni and etcd.
 #
 # Where it cannot install it says so and ends well, because the tests of a server
 # that is not there are skipped; with CI=true that is a failure, but for the browser.
@@ -37,6 +37,11 @@ missing() {
 		! command -v apt-get >/dev/null || [ -d /usr/share/fonts/opentype/noto ] || echo fonts
 		return
 	fi
+	if [ "$what" = torture ]; then
+		[ "$(uname)" != Linux ] || has etcd || echo etcd
+		[ "$(uname)" != Linux ] || has patroni || echo patroni
+		return
+	fi
 	if [ "$what" = release ]; then
 		for name in nginx promtool skopeo umoci rpm; do
 			has $name || echo $name
@@ -50,8 +55,6 @@ missing() {
 	has redis-server || echo redis
 	has pgbouncer || echo pgbouncer
 	[ "$(uname)" != Linux ] || [ -e /usr/lib/galera/libgalera_smm.so ] || [ -e /usr/lib64/galera-4/libgalera_smm.so ] || echo galera
-	[ "$(uname)" != Linux ] || has etcd || echo etcd
-	[ "$(uname)" != Linux ] || has patroni || echo patroni
 	[ "$(uname)" != Linux ] || ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 || echo faketime
 	[ "$(uname)" != Linux ] || has strace || echo strace
 	[ "$(uname)" != Linux ] || has prometheus-alertmanager || echo alertmanager
