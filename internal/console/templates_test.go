@@ -63,7 +63,11 @@ func TestATemplateIsMadeByAForm(t *testing.T) {
 	}
 	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
 	h.api("PUT", "/v1/routes/way", `{"steps":[{"channels":["out"],"templates":{"out":"duty"}}]}`, nil)
-	h.api("PUT", "/v1/digests/evening", `{"window":"1h","template":"duty"}`, nil)
-	h.shows(h.page("viewer", "/console/t/default/templates/duty"), `Route <a href="/console/t/default/routes/way">way</a>, Digest <a`, "evening")
+	h.shows(h.page("viewer", "/console/t/default/templates/duty"), `Route <a href="/console/t/default/routes/way">way</a>`)
+	if got := h.ask("admin", at, url.Values{"name": {"together"}, "text": {"${count}: ${list}"}}); got.status != http.StatusSeeOther {
+		t.Fatalf("one of a digest is made: %d %s", got.status, got.body)
+	}
+	h.api("PUT", "/v1/digests/evening", `{"window":"1h","template":"together"}`, nil)
+	h.shows(h.page("viewer", "/console/t/default/templates/together"), "Digest <a", "evening")
 	h.shows(h.page("admin", "/console/t/default/templates"), "Duty: ${name}", `href="`+at+`"`)
 }
