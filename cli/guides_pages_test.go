@@ -339,9 +339,6 @@ func (r *guideReader) send(method, path, body string) {
 // routed makes what a route names, keeps the route as a file, and stores it under another name than the page does.
 func routed(r *guideReader, b block) {
 	r.Helper()
-	for _, name := range []string{"chat", "text", "voice", "mail"} {
-		r.send(http.MethodPut, "/v1/channels/"+name, `{"driver":"discard"}`)
-	}
 	r.write("route.json", b.text)
 	r.send(http.MethodPut, "/v1/routes/of-the-page", b.text)
 }

@@ -84,11 +84,18 @@ func userSet(sh *shell.Shell) *cobra.Command {
 			if u.Addresses, err = shell.Pairs("--address", at); err != nil {
 				return err
 			}
+			before, err := c.Users.Get(ctx, u.ID)
+			if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+				return err
+			}
 			out, err := c.Users.Put(ctx, u)
 			if err != nil {
 				return err
 			}
 			warned(sh, out.Warnings)
+			if lost := lostOf(before, u); len(lost) > 0 {
+				warned(sh, []string{"what was stored before is gone: " + strings.Join(lost, ", ") + ". To keep what you do not name, use user change"})
+			}
 			return sh.Done(u.ID, "stored")
 		}),
 	}
@@ -101,6 +108,28 @@ func userSet(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&u.Language, "language", "", "the `LANGUAGE` the user reads, a tag such as zh or en")
 	flags.StringVar(&u.Manager, "manager", "", "the `USER` who is the user's manager")
 	return cmd
+}
+
+// lostOf are the fields, by their flags, that a user had before and has no more.
+func lostOf(before, after posthouse.User) (lost []string) {
+	for _, f := range []struct {
+		flag         string
+		had, remains bool
+	}{
+		{"--name", before.Name != "", after.Name != ""}, {"--type", before.Type != "", after.Type != ""},
+		{"--role", len(before.Roles) > 0, len(after.Roles) > 0}, {"--time-zone", before.TimeZone != "", after.TimeZone != ""},
+		{"--language", before.Language != "", after.Language != ""}, {"--manager", before.Manager != "", after.Manager != ""},
+	} {
+		if f.had && !f.remains {
+			lost = append(lost, f.flag)
+		}
+	}
+	for _, channel := range slices.Sorted(maps.Keys(before.Addresses)) {
+		if _, there := after.Addresses[channel]; !there {
+			lost = append(lost, "--address "+channel)
+		}
+	}
+	return lost
 }
 
 // importUsers stores users from CSV.
