@@ -191,7 +191,7 @@ func checkKinds(c *web.Call, in *wire.PutTenant) {
 			if kind == "" {
 				c.Refuse(at, "is empty: want a kind of messages, such as alarm")
 			}
-			c.CheckWord(at, kind, web.MaxName)
+			c.CheckKind(at, kind)
 			if path == "optional_kinds" && slices.Contains(in.MandatoryKinds, kind) {
 				c.Refuse(at, "%.80q is mandatory too: want it in one of both", kind)
 			}

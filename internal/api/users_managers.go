@@ -34,7 +34,19 @@ func (u users) doubts(c *web.Call, gone []string, list []posthouse.User) (warnin
 			warnings = append(warnings, doubt)
 		}
 	}
-	return u.nowhere(c, list, warnings)
+	return u.nowhere(c, list, twice(list, warnings))
+}
+
+// twice adds the users that a list has several times: each replaces the one before.
+func twice(list []posthouse.User, warnings []string) []string {
+	seen := map[string]int{}
+	for i := range list {
+		id := list[i].ID
+		if seen[id]++; seen[id] == 2 && len(warnings) < mostDoubts {
+			warnings = append(warnings, fmt.Sprintf("user %q stands in the list several times: the last one holds", id))
+		}
+	}
+	return warnings
 }
 
 // nowhere adds the channels that users have addresses in, and that there are not: a column of a file may be spelt wrong.

@@ -27,6 +27,10 @@ func TestManagersAreDoubtedAndZonesRefused(t *testing.T) {
 	put("", `{"id":"c","manager":"a"}`)
 	put("", `{"id":"b","manager":"c"}`, circle)
 	put("?prune=true&dry_run=true", `{"id":"a","manager":"b"}`, unknown)
+	put("", `{"id":"d"},{"id":"d","name":"last"},{"id":"d","name":"last"}`, `user "d" stands in the list several times: the last one holds`)
+	if u := read[posthouse.User](t, h.must(200, http.MethodGet, "/v1/users/d", "")); u.Name != "last" {
+		t.Errorf("of a user three times in a list there is %+v", u)
+	}
 	u := read[posthouse.User](t, h.must(200, http.MethodPatch, "/v1/users/b", `{"time_zone":"Asia/Urumqi","language":"ZH-hant"}`))
 	if u.Manager != "c" || u.TimeZone != "Asia/Urumqi" || u.Language != "zh-Hant" || !cmp.Equal(u.Warnings, []string{circle}) {
 		t.Errorf("the changed user is %+v", u)

@@ -20,6 +20,14 @@ func (c *Call) CheckWord(path, value string, most int) {
 	c.CheckText(path, value, most)
 }
 
+// CheckKind checks a kind that messages are compared with. Spaces at its ends would make it none that a message has.
+func (c *Call) CheckKind(path, kind string) {
+	c.CheckWord(path, kind, MaxName)
+	if strings.TrimSpace(kind) != kind {
+		c.Refuse(path, "is %.80q: spaces at its ends are not allowed", kind)
+	}
+}
+
 // CheckZone checks the name of a time zone. The machine's own is none: each process may have another.
 func (c *Call) CheckZone(path, name string) {
 	if name == "" {

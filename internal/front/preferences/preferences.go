@@ -91,7 +91,7 @@ func (d *Desk) check(c *web.Call, tenant posthouse.Tenant, in *wire.PutPreferenc
 		if off.Kind == "" && off.Channel == "" {
 			c.Refuse(at, `names nothing: want a kind, a channel or both, such as {"kind": "news", "channel": "sms"}`)
 		}
-		c.CheckWord(at+".kind", off.Kind, web.MaxName)
+		c.CheckKind(at+".kind", off.Kind)
 		if off.Kind != "" && slices.Contains(tenant.MandatoryKinds, off.Kind) {
 			c.Refuse(at+".kind", "%.80q is mandatory and may not be switched off", off.Kind)
 		}
