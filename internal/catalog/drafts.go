@@ -100,6 +100,7 @@ func requests() []Sentence {
 		{"there is no channel %q, in which users have addresses: %d of these", "没有渠道 {1}，而其中 {2} 个用户登记了它的地址"},
 		{"the roster says which days are off for the hours of %s: change these first", "{1!} 的时段按这张值班表判断休息日，请先修改"},
 		{"user %q: the directory does not know the manager %q", "用户 {1}：通讯录中没有上级 {2}"},
+		{"the directory does not know the user %.80q: the channel takes the id for the address", "通讯录中没有用户 {1}：渠道将把编号当作地址"},
 		{"user %q stands in the list several times: the last one holds", "用户 {1} 在名单中出现多次，以最后一条为准"},
 		{"what was stored before is gone: %s. To keep what you do not name, use user change", "原有内容已清除：{1}。如需保留未指定的内容，请用 user change"},
 		{"%s is delivery %d of message %s: messages are cancelled, not deliveries", "{1} 是消息 {3} 的第 {2} 条投递：只能取消消息，不能取消单条投递"},

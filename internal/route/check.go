@@ -106,10 +106,10 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 		p.Add(path+"within", `is required where until is %s: how long that is waited for, such as "10m"`, s.Until)
 	}
 	if s.When != "" {
-		if _, err := compile(s.When); err != nil {
-			p.Add(path+"when", "%v", err)
-		} else if i := slices.IndexFunc(expression.Names(s.When), func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
+		if i := slices.IndexFunc(expression.Names(s.When), func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
 			p.Add(path+"when", `asks for %.60q, which no message has: want %s, such as priority == "high"`, expression.Names(s.When)[i], strings.Join(names, ", "))
+		} else if _, err := compile(s.When); err != nil {
+			p.Add(path+"when", "%v", err)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func one[T ~string](p *draft.Problems, path string, v T, allowed ...T) {
 
 // conditions are what the When of a step is made of.
 var conditions = expression.Rules{
-	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, language, hour, weekday, and, or, not, in and comparisons",
+	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, language, time_zone, hour, weekday, and, or, not, in and comparisons",
 	Bytes: 1000, Nodes: 200, Calls: []string{"len", "lower", "upper", "trim"},
 	Refuse: func(n ast.Node) (string, bool) {
 		switch n := n.(type) {
@@ -187,7 +187,8 @@ func holds(source string, d *posthouse.Draft, to posthouse.Recipient, person *po
 func asked(d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time) map[string]any {
 	return map[string]any{
 		"kind": d.Kind, "ref": d.Ref, "priority": string(d.Priority), "source": d.Source, "payload": payload,
-		"user": to.User, "address": to.Address, "type": cmp.Or(to.Type, person.Type), "language": person.Language,
+		"user": to.User, "address": to.Address, "type": cmp.Or(to.Type, person.Type),
+		"language": person.Language, "time_zone": person.TimeZone,
 		"hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1,
 	}
 }

@@ -24,6 +24,9 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 		for j, to := range s.To {
 			if to.Roster == "" && to.Role == "" {
 				meant = true
+				if err := r.unknown(ctx, way.Tenant, to.User, fmt.Sprintf("%sto[%d].user", path, j), add); err != nil {
+					return nil, err
+				}
 				continue
 			}
 			found, missing, err := r.Intake.People(ctx, way.Tenant, []posthouse.Recipient{to}, now)
@@ -58,6 +61,18 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 		add("steps", "mean nobody now: a message that follows the route tells nobody")
 	}
 	return list, nil
+}
+
+// unknown warns of a user whom the directory does not know. It has no address of that user then: the channel is asked to reach the id.
+func (r *Router) unknown(ctx context.Context, tenant, user, field string, add func(path, format string, args ...any)) error {
+	if user == "" {
+		return nil
+	}
+	known, err := r.Directory.Profiles(ctx, tenant, []string{user})
+	if _, there := known[user]; !there && err == nil {
+		add(field, "the directory does not know the user %.80q: the channel takes the id for the address", user)
+	}
+	return err
 }
 
 // gone reports whether a channel of a route is not there any more, or not open.
@@ -107,7 +122,7 @@ func (r *Router) unknownTemplates(ctx context.Context, tenant string, s *posthou
 }
 
 // names are what a condition can ask for.
-var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "language", "hour", "weekday"}
+var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "language", "time_zone", "hour", "weekday"}
 
 // never reports whether a condition is false at every hour of every day, where it asks for nothing else.
 func never(source string) bool {
