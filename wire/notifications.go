@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -26,12 +27,14 @@ type PreviewedNotification struct {
 
 // PreviewedStep is one step, should it come to that.
 type PreviewedStep struct {
-	Step     int                `json:"step" doc:"Its number, from 1."`
-	After    posthouse.Duration `json:"after" doc:"How long after the start it begins at the latest, unless something before it waits without a bound."`
-	Until    posthouse.Proof    `json:"until" doc:"What would end the route."`
-	Messages []PreviewedMessage `json:"messages" doc:"What it would send."`
-	Skipped  string             `json:"skipped,omitempty" doc:"Why it would be passed over."`
-	Detail   string             `json:"detail,omitempty" doc:"More of that."`
+	Step       int                `json:"step" doc:"Its number, from 1."`
+	After      posthouse.Duration `json:"after" doc:"How long after the start it begins at the latest, unless something before it waits without a bound."`
+	Until      posthouse.Proof    `json:"until" doc:"What would end the route."`
+	Messages   []PreviewedMessage `json:"messages" doc:"What it would send."`
+	Skipped    string             `json:"skipped,omitempty" doc:"Why it would be passed over."`
+	WaitsUntil *time.Time         `json:"waits_until,omitempty" doc:"When it would begin, where something holds it until then. What comes after moves with it."`
+	Reason     string             `json:"reason,omitempty" doc:"Why it would wait, such as quiet_hours."`
+	Detail     string             `json:"detail,omitempty" doc:"More of that."`
 }
 
 // PreviewedMessage is one message of a step.

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -53,12 +54,28 @@ func (r *Router) Preview(ctx context.Context, req *intake.Request, d posthouse.D
 // previewed is what the steps of one notification would send.
 func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notification, now time.Time) (wire.PreviewedNotification, error) {
 	out := wire.PreviewedNotification{To: n.To}
-	var after time.Duration
+	start := later(now, n.NextAt)
+	at := start
 	for n.Round = 1; n.Step < len(n.Follows.Steps); {
 		n.Step++
 		s := n.step(n.Step)
-		shown := wire.PreviewedStep{Step: n.Step, After: posthouse.Duration(after), Until: s.Until, Messages: []wire.PreviewedMessage{}}
-		drafts, skipped, err := r.drafts(ctx, n, now, true)
+		shown := wire.PreviewedStep{Step: n.Step, Until: s.Until, Messages: []wire.PreviewedMessage{}}
+		free, err := r.free(ctx, n, at)
+		if err != nil {
+			return out, err
+		}
+		if deadline := n.Draft.Deadline; free.After(at) && !deadline.IsZero() && !free.Before(deadline) {
+			shown.After, shown.Skipped = posthouse.Duration(at.Sub(start)), ReasonQuietHours
+			shown.Detail = state.QuietBeyond(&posthouse.Delivery{Deadline: deadline}, free)
+			out.Steps = append(out.Steps, shown)
+			return out, nil
+		}
+		if free.After(at) {
+			at = free
+			shown.WaitsUntil, shown.Reason = &free, ReasonQuietHours
+		}
+		shown.After = posthouse.Duration(at.Sub(start))
+		drafts, skipped, err := r.drafts(ctx, n, at, true)
 		if err != nil {
 			return out, err
 		}
@@ -77,11 +94,42 @@ func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notifica
 			shown.Messages = append(shown.Messages, m)
 		}
 		if n.Follows.Kind != posthouse.RouteAll && len(shown.Messages) > 0 {
-			after += s.Within.Std()
+			at = at.Add(s.Within.Std())
 		}
 		out.Steps = append(out.Steps, shown)
 	}
 	return out, nil
+}
+
+// freeTries bounds how often free asks again: at the end of one window another may begin.
+const freeTries = 20
+
+// free is when the step that a notification is at may begin, should its turn come at a time: as Advance decides it, and again at the end of
+// each wait. Steps that all begin at once wait for each other.
+func (r *Router) free(ctx context.Context, n *notification, at time.Time) (time.Time, error) {
+	first, last := n.Step, n.Step
+	if n.Follows.Kind == posthouse.RouteAll {
+		first, last = 1, len(n.Follows.Steps)
+	}
+	for range freeTries {
+		moved := false
+		for i := first; i <= last; i++ {
+			try := *n
+			try.Step = i
+			wait, err := r.quiet(ctx, &try, at)
+			if err != nil {
+				return at, err
+			}
+			if wait.After(at) {
+				at, moved = wait, true
+				break
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	return at, nil
 }
 
 // language is that of the text that a person would get, empty where a template has no others.

@@ -181,6 +181,9 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 	for _, n := range out.Notifications {
 		for _, s := range n.Steps {
 			number, after := fmt.Sprint(s.Step), s.After.String()
+			if s.WaitsUntil != nil {
+				rows = append(rows, []string{whom(n.To), number, after, "", "", "", waits(sh, &s)})
+			}
 			if s.Skipped != "" {
 				rows = append(rows, []string{whom(n.To), number, after, "", "", "", skipped(sh, &s)})
 			}
@@ -199,6 +202,11 @@ func skipped(sh *shell.Shell, s *wire.PreviewedStep) string {
 		why += ", " + sh.Says(s.Detail)
 	}
 	return why
+}
+
+// waits says until when a step waits, and for what.
+func waits(sh *shell.Shell, s *wire.PreviewedStep) string {
+	return sh.Says(s.Reason) + ", " + sh.Says("until "+sh.At(*s.WaitsUntil))
 }
 
 // whom are the recipients of a notification.
