@@ -51,7 +51,7 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	run(0, "by telephone", "notification", "show", id)
 	run(0, id, "notification", "list", "--state", "acknowledged")
 	run(0, "acknowledged", "notification", "end", id)
-	run(1, "notification", "notification", "show", "01JB2Z6N8Q4T7V0X3Y5W9A1BCD")
+	run(1, "notification", "notification", "show", "01JB2Z6N8Q4T7V0X3Y5W9A0000")
 	run(1, "follows a route", "send", "--route", "duty", "--to", "u2", "--text", "Hello", "--wait")
 	write(`{"stages": []}`)
 	run(2, `--file `+file+`: json: unknown field "stages"`, "route", "put", "duty", "--file", file)

@@ -39,7 +39,7 @@ that proofs can be made of it.`,
 		Example: `  posthouse archive --before 2026-10-01 --to 2026-q3.ndjson.gz
   posthouse archive --after 2026-10-01 --before 2026-11-01 --to 2026-10.ndjson.gz
   posthouse archive check 2026-*.ndjson.gz
-  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --output proof.json`,
+  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A0000 --output proof.json`,
 		Args: shell.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked, err := f.read(sh)

@@ -55,7 +55,7 @@ func archiveProof(sh *shell.Shell) *cobra.Command {
 		Long: `Make a signed statement of what became of a message that an archive holds. The archive is read whole and must be one that
 this installation has written and signed. The command needs the database, for the hash chain and the public keys, and the
 server's keyring. Notifications and hidden contents are in no archive; the statement says so.`,
-		Example: `  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --output proof.json
+		Example: `  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A0000 --output proof.json
   posthouse proof verify proof.json --public-key keys.json`,
 		Args: shell.Takes("FILE", "MESSAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ server's keyring. Notifications and hidden contents are in no archive; the state
 				return err
 			}
 			if !posthouse.ValidID(args[1]) {
-				return shell.Usagef("%.80q is no id of a message: want one such as 01JB2Z6N8Q4T7V0X3Y5W9A1BCD", args[1])
+				return shell.Usagef("%.80q is no id of a message: want one such as 01JB2Z6N8Q4T7V0X3Y5W9A0000", args[1])
 			}
 			c, err := sh.Settings(cmd)
 			if err != nil {

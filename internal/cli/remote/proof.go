@@ -29,8 +29,8 @@ func proofCommand(sh *shell.Shell) *cobra.Command {
 	cmd.Long = `Export a signed statement of what became of a message: what was to be said to whom, each attempt, receipt and
 acknowledgement with its time, and what the hash chain says of them. Anybody can check it without this server, with
 openssl or with posthouse proof verify. The audit log keeps who has exported it.`
-	cmd.Example = `  posthouse proof 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --output proof.json --page proof.html
-  posthouse proof 01JB2Z6N8Q4T7V0X3Y5W9A1BCD --person li.na
+	cmd.Example = `  posthouse proof 01JB2Z6N8Q4T7V0X3Y5W9A0000 --output proof.json --page proof.html
+  posthouse proof 01JB2Z6N8Q4T7V0X3Y5W9A0000 --person li.na
   posthouse proof verify proof.json --public-key keys.json`
 	flags := cmd.Flags()
 	f.AddFlags(flags)

@@ -85,7 +85,7 @@ func userSet(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			before, err := c.Users.Get(ctx, u.ID)
-			if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			if code := posthouse.CodeOf(err); err != nil && code != posthouse.CodeNotFound && code != posthouse.CodeForbidden { // a key may store and not read
 				return err
 			}
 			out, err := c.Users.Put(ctx, u)
