@@ -147,8 +147,8 @@ func TestADigestOfSeveralKindsHeedsTheRulesOfEach(t *testing.T) {
 	})
 }
 
-// Whoever reads a digest reads each of its lines in the own language, and what quiet hours hold beyond its deadline is suppressed at once in a
-// digest too: as it comes, or as its collection is to leave.
+// The lines of a digest are in the language of its recipient. A message whose deadline comes before the end of quiet hours is suppressed at
+// once, as without a digest: when it is accepted, or when its collection is composed.
 func TestADigestHeedsItsReader(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "duty", Language: "zh", Text: "${n}值班", Texts: map[string]posthouse.TemplateText{"en": {Text: "${n} on duty"}}})

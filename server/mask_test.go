@@ -20,8 +20,8 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Whoever may only read does not get the link, the key of a card or the link to preferences of anybody: no door shows one, though the provider
-// was handed them and quotes them in its answer. The proof has the digest of the text that was sent, and is checked as before.
+// A key of scope read sees no link of acknowledgement, no card's key and no link to preferences. The provider got them, and quotes them in its
+// answer: no door shows that either. The proof has the digest of the text that was sent, and is checked as before.
 func TestNoDoorShowsTheLinksByWhichAPersonActs(t *testing.T) {
 	t.Parallel()
 	for _, d := range databases {

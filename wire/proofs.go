@@ -47,7 +47,7 @@ type ProofStatement struct {
 	Tenant string `json:"tenant"`
 	// Person is whom alone it is about. Defaults to all recipients.
 	Person string `json:"person,omitempty"`
-	// Others are how many besides the person the notifications mean or have addressed. Who they are is not stated.
+	// Others counts the other people whom the notifications mean or have addressed. The statement does not name them.
 	Others int `json:"others,omitempty"`
 	// Message is what was to be said. Of a sensitive message it has no content.
 	Message posthouse.Message `json:"message"`

@@ -79,7 +79,7 @@ func (d digests) put(c *web.Call, in posthouse.Digest) (posthouse.Digest, error)
 		}
 		if err != nil {
 			p.Add("template", "there is no template %.80q: store it first, such as one of the text ${count}: ${list}", in.Template)
-		} else if name := missing(found); name != "" {
+		} else if name := unmet(found); name != "" {
 			p.Add("template", "is %.80q, which asks for ${%.60s}, and no digest has that: want %s, such as ${count}: ${list}", in.Template, name, strings.Join(digest.Names(), ", "))
 		}
 	}
@@ -87,9 +87,9 @@ func (d digests) put(c *web.Call, in posthouse.Digest) (posthouse.Digest, error)
 	if err := c.Wrong(); err != nil {
 		return in, err
 	}
-	before, isNew := d.store.Digest(c.Context(), c.Tenant(), in.Name, 0)
+	before, missing := d.store.Digest(c.Context(), c.Tenant(), in.Name, 0)
 	stored, err := d.store.PutDigest(c.Context(), time.Now(), in)
-	puts(c, isNew == nil, before, stored)
+	puts(c, missing == nil, before, stored)
 	c.Tag(stored.Tag())
 	return stored, err
 }

@@ -68,7 +68,7 @@ func (u templateUses) unused(c *web.Call, name string) error {
 
 // gathered refuses a new version of a template that asks for what the digests that use it do not have.
 func (u templateUses) gathered(c *web.Call, t posthouse.Template) error {
-	name := missing(t)
+	name := unmet(t)
 	if name == "" {
 		return nil
 	}
@@ -81,8 +81,8 @@ func (u templateUses) gathered(c *web.Call, t posthouse.Template) error {
 	})
 }
 
-// missing is a name that a template needs and that no digest has, empty for none.
-func missing(t posthouse.Template) string {
+// unmet is a name that a template needs and that no digest has, empty for none.
+func unmet(t posthouse.Template) string {
 	if t.Lenient {
 		return "" // what it does not get stays as it is written
 	}

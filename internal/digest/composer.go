@@ -73,7 +73,7 @@ func (r *Composer) Gather(ctx context.Context, name string, m *posthouse.Message
 		if to.State != posthouse.Pending || to.Reason != "" || !to.DueAt.IsZero() {
 			continue // a rule has decided of it
 		}
-		if beyond, err := r.beyond(ctx, m, to); err != nil {
+		if beyond, err := r.beyond(ctx, m, to, time.Now()); err != nil {
 			return nil, err
 		} else if beyond {
 			continue // it is suppressed at once, as without a digest
@@ -118,7 +118,7 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 	for i := range there {
 		messages[i] = found[there[i].Message]
 	}
-	beyond, err := r.allBeyond(ctx, there, messages)
+	beyond, err := r.allBeyond(ctx, there, messages, now)
 	if err != nil {
 		return nil, p, err
 	}
@@ -156,19 +156,19 @@ func (r *Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]p
 	return []posthouse.Draft{d}, next, err
 }
 
-// beyond reports whether quiet hours last beyond the deadline of a delivery.
-func (r *Composer) beyond(ctx context.Context, m *posthouse.Message, d *posthouse.Delivery) (bool, error) {
+// beyond reports whether quiet hours in which now lies last beyond the deadline of a delivery.
+func (r *Composer) beyond(ctx context.Context, m *posthouse.Message, d *posthouse.Delivery, now time.Time) (bool, error) {
 	if r.Alone == nil || d.Deadline.IsZero() {
 		return false, nil
 	}
-	end, err := r.Alone(ctx, d.Tenant, d.Channel, m.Kind, d.Recipient, d.Deadline, time.Now())
+	end, err := r.Alone(ctx, d.Tenant, d.Channel, m.Kind, d.Recipient, d.Deadline, now)
 	return err == nil && !end.IsZero() && state.QuietBeyond(d, end) != "", err
 }
 
 // allBeyond are those of a collection's deliveries whose deadline comes before the end of quiet hours.
-func (r *Composer) allBeyond(ctx context.Context, there []posthouse.Delivery, messages []posthouse.Message) (list []posthouse.Delivery, err error) {
+func (r *Composer) allBeyond(ctx context.Context, there []posthouse.Delivery, messages []posthouse.Message, now time.Time) (list []posthouse.Delivery, err error) {
 	for i := range there {
-		beyond, err := r.beyond(ctx, &messages[i], &there[i])
+		beyond, err := r.beyond(ctx, &messages[i], &there[i], now)
 		if err != nil {
 			return nil, err
 		}

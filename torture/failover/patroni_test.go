@@ -87,8 +87,8 @@ func TestHAPatroniPromotes(t *testing.T) {
 		mend   func(r *ruled) error
 	}{
 		{"killed", func(r *ruled) error { return r.cluster.Members[0].Kill() }, func(r *ruled) error { return r.cluster.Members[0].Restart() }},
-		// It must not wake up as it was. Patroni 3.0.2 with etcd's third interface writes its lock again then, whoever has it, and has the new
-		// primary rewound, with all that it has answered: Patroni's watchdog is there for that, and resets the machine.
+		// The machine is reset, as Patroni's watchdog does it. Without a reset Patroni 3.0.2 takes the lock of etcd's v3 interface from the new
+		// primary when it wakes up. The new primary is then rewound, and loses what it has answered.
 		{"frozen", func(r *ruled) error { return r.cluster.Members[0].Freeze() }, func(r *ruled) error {
 			return errors.Join(r.cluster.Members[0].Kill(), r.cluster.Members[0].Restart())
 		}},
