@@ -76,7 +76,7 @@ var floors = map[string]floor{
 	"internal/life":            {layer: 1}, // until when roles run, and by which clock
 	"internal/metrics":         {layer: 1, beside: []string{"internal/work"}},
 	"internal/limit":           {layer: 1},
-	"internal/quiet":           {layer: 1, beside: []string{"internal/rate"}}, // when people are not to be disturbed
+	"internal/quiet":           {layer: 1, beside: []string{"internal/life", "internal/rate"}}, // when people are not to be disturbed
 	"internal/render":          {layer: 1},
 	"internal/table":           {layer: 1, beside: []string{"channel"}}, // lists as CSV
 	"internal/phone":           {layer: 1},

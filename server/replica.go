@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/page"
 	"github.com/posthouse/posthouse/internal/store/schema"
@@ -127,7 +128,7 @@ func (r *replica) begin(ctx context.Context) error {
 
 // follow looks at the replica until ctx ends.
 func (r *replica) follow(ctx context.Context) {
-	tick := time.NewTicker(replicaEvery)
+	tick := time.NewTicker(life.Spread(replicaEvery))
 	defer tick.Stop()
 	for n := 1; ; n++ {
 		select {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/segment"
 	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/internal/work"
@@ -180,7 +181,7 @@ func (td *tide) look(ctx context.Context) error {
 // the database went back, outlive lets nothing more start. Where that is for a promotion and an epoch is to begin by itself, ended
 // is told, and the next start begins it.
 func (td *tide) run(ctx context.Context, outlive func() bool, ended func(error)) {
-	tick := time.NewTicker(tideEvery)
+	tick := time.NewTicker(life.Spread(tideEvery))
 	defer tick.Stop()
 	for n := 1; ; n++ {
 		select {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -458,7 +459,7 @@ const (
 
 // Run looks again at what no delivery has waited for, until ctx ends.
 func (d *Desk) Run(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(life.Spread(lookEvery))
 	defer tick.Stop()
 	for {
 		select {

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Follow takes over what other processes changed, until ctx ends.
 func (s *Set) Follow(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(life.Spread(time.Second))
 	defer tick.Stop()
 	for {
 		select {

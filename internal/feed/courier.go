@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -70,7 +71,7 @@ const afterDead = 5
 // Run serves subscriptions until ctx ends.
 func (c *Courier) Run(ctx context.Context) {
 	c.owner, c.served = posthouse.NewID(), map[string]serving{}
-	tick := time.NewTicker(courierEvery)
+	tick := time.NewTicker(life.Spread(courierEvery))
 	defer tick.Stop()
 	defer c.rounds.Wait()
 	for {

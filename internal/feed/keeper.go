@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/life"
 )
 
 // Journal is the store's feed, for those who keep it.
@@ -45,7 +47,7 @@ func (k Keeper) Run(ctx context.Context) {
 	if k.Keep == 0 {
 		k.Keep = DefaultKeep
 	}
-	look, prune := time.NewTicker(lookEvery), time.NewTicker(pruneEvery)
+	look, prune := time.NewTicker(life.Spread(lookEvery)), time.NewTicker(pruneEvery)
 	defer look.Stop()
 	defer prune.Stop()
 	var last time.Time // when a round ended

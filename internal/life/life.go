@@ -74,7 +74,8 @@ func (l *Life) Pause(d time.Duration) bool {
 	}
 }
 
-// Spread is d with up to a fifth added, so that many processes do not poll in step.
+// Spread is d with up to a fifth added, so that neither many processes nor the loops of one poll in step: loops that ask the
+// database at the same moment need a connection each.
 func Spread(d time.Duration) time.Duration { return d + time.Duration(rand.Int64N(int64(d)/5+1)) }
 
 // Epoch is the epoch this process was started in.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/rate"
 )
 
@@ -81,7 +82,7 @@ const followEvery = 2 * time.Second
 
 // Follow takes over what other processes change, until ctx ends.
 func (k *Keeper) Follow(ctx context.Context) {
-	tick := time.NewTicker(followEvery)
+	tick := time.NewTicker(life.Spread(followEvery))
 	defer tick.Stop()
 	for {
 		if err := k.Refresh(ctx); err != nil && ctx.Err() == nil {

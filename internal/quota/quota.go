@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 )
 
@@ -100,7 +101,7 @@ const followEvery = 2 * time.Second
 
 // Follow takes over what other processes change, until ctx ends.
 func (q *Quotas) Follow(ctx context.Context) {
-	tick := time.NewTicker(followEvery)
+	tick := time.NewTicker(life.Spread(followEvery))
 	defer tick.Stop()
 	for {
 		if err := q.Refresh(ctx); err != nil && ctx.Err() == nil {

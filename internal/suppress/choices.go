@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -73,7 +74,7 @@ const followEvery = 2 * time.Second
 
 // Follow takes over what other processes change, until ctx ends.
 func (c *Choices) Follow(ctx context.Context) {
-	tick := time.NewTicker(followEvery)
+	tick := time.NewTicker(life.Spread(followEvery))
 	defer tick.Stop()
 	for {
 		if err := c.Refresh(ctx); err != nil && ctx.Err() == nil {

@@ -117,7 +117,7 @@ func openBy(ctx context.Context, dsn string, way Way, log *slog.Logger, standby 
 		return pools{}, err
 	}
 	p.write, p.read = overPool(write, p.begin), overPool(read, "")
-	p.own = int(write.Config().MaxConns + read.Config().MaxConns)
+	p.own = int(write.Config().MaxConns+read.Config().MaxConns) + 1 // and the one that asks who is the primary
 	return p, nil
 }
 

@@ -8,7 +8,7 @@ import (
 // Room is how many connections a database server has for all its clients.
 type Room struct {
 	Used, Most int
-	// Own is how many a process takes at most, beside one to each host of its DSN where it has several.
+	// Own is how many a process takes at most.
 	Own int
 }
 
