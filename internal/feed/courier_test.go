@@ -159,7 +159,7 @@ func TestAChangeOfASubscriptionBeginsAtOnce(t *testing.T) {
 		}
 		edit := func(id string, edit func(*work.Subscription)) {
 			_, _ = l.EditSubscription(t.Context(), time.Now(), "", id, func(s *work.Subscription) error { edit(s); return nil })
-			time.Sleep(2 * courierEvery)
+			time.Sleep(3 * courierEvery) // two looks: one ends the round, one begins the next; each may come a fifth later
 			synctest.Wait()
 		}
 		couriers(t, 1, l, b, e)
