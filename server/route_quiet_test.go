@@ -51,3 +51,77 @@ func TestAPreviewShowsQuietHours(t *testing.T) {
 		}
 	})
 }
+
+// A preview says which messages would not be sent, or later, by what is asked at their start: suppressed addresses, preferences, caps, and each
+// person's quiet hours. It takes nothing of a window, and what its own steps would take counts.
+func TestAPreviewShowsWhatHoldsItsMessages(t *testing.T) {
+	ways(t, func(h *house, _ *scripted) {
+		within := posthouse.Duration(time.Minute)
+		h.way("plain", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Within: within}, step("b")}})
+		h.way("known", posthouse.Route{Steps: []posthouse.RouteStep{
+			{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: within}, {Channels: []string{"b"}, Until: posthouse.ProofAcknowledged, Within: within}, step("c"),
+		}})
+		h.way("any", posthouse.Route{For: posthouse.RouteAny, Steps: []posthouse.RouteStep{step("a")}})
+		now := time.Now().UTC()
+		hours := posthouse.QuietHours{From: now.Add(-2 * time.Hour).Format("15:04"), To: now.Add(3 * time.Hour).Format("15:04"), TimeZone: "UTC", Users: []string{"asleep"}}
+		day := posthouse.Duration(24 * time.Hour)
+		_, err := h.api.Tenants.Put(h.Context(), "default", wire.PutTenant{QuietHours: []posthouse.QuietHours{hours}, Caps: []posthouse.Cap{
+			{Max: 1, Per: day, Kinds: []string{"ends"}, Then: posthouse.CapSuppress}, {Max: 1, Per: day, Kinds: []string{"waits"}},
+		}})
+		h.must(err)
+		_, err = h.api.Suppressions.Add(h.Context(), wire.SuppressionDraft{Address: "gone", Channel: "a", Reason: "left"})
+		h.must(err)
+		steps := func(way, kind string, users ...string) []wire.PreviewedStep {
+			h.Helper()
+			d := posthouse.Draft{Kind: kind, Content: &posthouse.Content{Text: "hello"}}
+			for _, u := range users {
+				d.To = append(d.To, posthouse.Recipient{User: u, Address: u})
+			}
+			out, err := h.api.Routes.Preview(h.Context(), way, d)
+			h.must(err)
+			return out.Notifications[0].Steps
+		}
+		h.eventually("the quiet hours are known", func() bool { return steps("any", "", "awake", "asleep")[0].Messages[1].WaitsUntil != nil })
+		if s := steps("any", "", "awake", "asleep")[0]; s.WaitsUntil != nil || s.Messages[0].WaitsUntil != nil || s.Messages[1].Reason != "quiet_hours" || s.Messages[1].WaitsUntil.Before(now.Add(2*time.Hour)) {
+			t.Errorf("with one of two in quiet hours the step is %+v, want it at once and that one's message at their end", s)
+		}
+		if s := steps("plain", "", "gone"); s[0].Messages[0].Skipped != "address_suppressed" || s[0].Messages[0].Detail != "left" || s[1].After != 0 || s[1].Messages[0].Skipped != "" {
+			t.Errorf("the steps to a suppressed address are %+v, want the second at once", s)
+		}
+		sends := func(kind string) {
+			h.Helper()
+			sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "c", Kind: kind, To: []posthouse.Recipient{{User: "u", Address: "u"}}, Content: &posthouse.Content{Text: "hello"}})
+			h.must(err)
+			h.eventually("it was sent", func() bool {
+				d, err := h.api.Deliveries.Get(h.Context(), sent.Accepted[0].Deliveries[0].ID)
+				return err == nil && d.State == posthouse.Sent
+			})
+		}
+		for range 2 { // a preview takes nothing
+			if s := steps("plain", "ends", "u"); len(s) != 2 || s[0].Messages[0].Skipped != "" || s[1].Messages[0].Skipped != "" {
+				t.Errorf("below the cap the steps are %+v, want both: what failed is given back", s)
+			}
+			if s := steps("known", "ends", "u"); len(s) != 2 || s[0].Messages[0].Skipped != "" || s[1].Messages[0].Skipped != "capped" || s[1].Ends != "capped" {
+				t.Errorf("the steps are %+v, want the second to be capped by what the first took, and no third", s)
+			}
+		}
+		sends("ends")
+		if s := steps("plain", "ends", "u"); len(s) != 1 || s[0].Messages[0].Skipped != "capped" || s[0].Messages[0].Detail == "" || s[0].Ends != "capped" {
+			t.Errorf("with a spent cap the steps are %+v, want the first capped, and no other", s)
+		}
+		sends("waits")
+		s := steps("plain", "waits", "u")
+		if m := s[0].Messages[0]; len(s) != 2 || m.Reason != "capped" || m.WaitsUntil == nil || m.WaitsUntil.Before(now.Add(23*time.Hour)) || s[1].After.Std() < 23*time.Hour {
+			t.Errorf("with a spent cap that defers the steps are %+v, want the first message in a day, and the second step after it", s)
+		}
+		d := posthouse.Draft{Kind: "waits", Deadline: now.Add(time.Hour), To: []posthouse.Recipient{{User: "u", Address: "u"}}, Content: &posthouse.Content{Text: "hello"}}
+		out, err := h.api.Routes.Preview(h.Context(), "plain", d)
+		h.must(err)
+		if s := out.Notifications[0].Steps; s[0].Messages[0].Skipped != "capped" || s[1].Ends != "expired" {
+			t.Errorf("with a deadline before the cap has room the steps are %+v, want nothing sent", s)
+		}
+		if n := h.number("SELECT COUNT(*) FROM posthouse_plans"); n != 0 {
+			t.Errorf("%d plans were stored, want none", n)
+		}
+	})
+}

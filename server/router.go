@@ -35,6 +35,7 @@ func (s *Server) openRouter(context.Context) error {
 		}}
 	s.told = route.Book{Store: s.store.Plans, Delivery: s.store.Messages.Delivery, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Meant: s.store.Answers, Fetched: s.fetched, Directory: s.store.Users, Messages: s.store.Messages, Presser: s.presser, Zone: s.zone, Log: s.o.Log}
+	s.router.Foresee = func() route.Foresight { return s.engine.Foresight() }
 	s.router.Receipts = func(tenant, name string) (come, known bool) {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && (ch.Opened.Receipts || ch.Opened.Pull), ch != nil

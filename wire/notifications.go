@@ -35,6 +35,7 @@ type PreviewedStep struct {
 	WaitsUntil *time.Time         `json:"waits_until,omitempty" doc:"When it would begin, where something holds it until then. What comes after moves with it."`
 	Reason     string             `json:"reason,omitempty" doc:"Why it would wait, such as quiet_hours."`
 	Detail     string             `json:"detail,omitempty" doc:"More of that."`
+	Ends       string             `json:"ends,omitempty" doc:"Why no step after it would begin, such as capped: what leaves a person alone, no step goes around."`
 }
 
 // PreviewedMessage is one message of a step.
@@ -44,4 +45,9 @@ type PreviewedMessage struct {
 	Template string              `json:"template,omitempty" doc:"The template, where it has one."`
 	Language string              `json:"language,omitempty" doc:"The language of its text, of a template that has several."`
 	Problem  string              `json:"problem,omitempty" doc:"Why it would not be accepted."`
+	Skipped  string              `json:"skipped,omitempty" doc:"Why it would be accepted and not sent, such as address_suppressed or capped."`
+
+	WaitsUntil *time.Time `json:"waits_until,omitempty" doc:"When it would be sent, where something holds it longer than its step."`
+	Reason     string     `json:"reason,omitempty" doc:"Why it would wait, such as capped or quiet_hours."`
+	Detail     string     `json:"detail,omitempty" doc:"More of why it is not sent."`
 }

@@ -183,15 +183,9 @@ func (p *permits) asksOf(r *route, groups []*group) (asks []ask, bounds []limit.
 // later says when a delivery that a window has refused comes again: when the window has room, behind those that wait for it
 // already.
 func (p *permits) later(tiers []state.Tier, g limit.Grant, waited string) done {
-	reason := ""
-	for i := range tiers {
-		t := &tiers[i]
-		if t.Key != g.Key {
-			continue
-		}
-		if reason = t.Reason; t.Ends {
-			return done{verdict: verdictSuppress, reason: reason, result: channel.Result{Error: state.CappedAt(t.Meant(g.Held))}}
-		}
+	reason, why := state.HeldBy(tiers, g)
+	if why != "" {
+		return done{verdict: verdictSuppress, reason: reason, result: channel.Result{Error: why}}
 	}
 	return done{verdict: verdictRelease, reason: reason, result: channel.Result{After: p.lines.Place(time.Now(), g, waited == reason)}}
 }

@@ -53,6 +53,8 @@ type Answer struct {
 	Replayed bool
 	// MentionAll is whether some message calls everybody. A dry run says it too.
 	MentionAll bool
+	// Judged are what a dry run would have stored of its drafts.
+	Judged []work.Entry
 }
 
 // Accept validates drafts and stores them. A nil error means committed: message, deliveries and
@@ -96,6 +98,7 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 	}
 	answer := Answer{MentionAll: way.mentionAll || callsOf(sub, nil) > 0}
 	if req.DryRun {
+		answer.Judged = sub.Entries
 		return answer, nil
 	}
 	outcome, err := in.store(ctx, sub, req.Caller.Payer)

@@ -105,11 +105,7 @@ func (dk *Desk) cap(ctx context.Context, ch *state.Channel, list []work.Item) (i
 			continue
 		}
 		b := returned{item: item, reason: state.ReasonCapped, after: max(g.Wait, time.Second)}
-		for j := range tiers[i] {
-			if t := &tiers[i][j]; t.Key == g.Key && t.Ends {
-				b.barred = state.CappedAt(t.Meant(g.Held))
-			}
-		}
+		_, b.barred = state.HeldBy(tiers[i], g)
 		dk.o.Metrics.HeldBack.WithLabelValues(ch.Key.Channel, b.reason, outcomeOf(&b)).Inc()
 		back = append(back, b)
 	}

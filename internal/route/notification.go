@@ -173,8 +173,10 @@ func (n *notification) channels() (names []string) {
 }
 
 // left reports whether a delivery waits since its recipient is left alone: for the end of quiet hours, or for room in a cap.
-func left(d *posthouse.NotificationDelivery) bool {
-	return d.State == posthouse.Pending && (d.Reason == ReasonQuietHours || d.Reason == ReasonCapped)
+func left(d *posthouse.NotificationDelivery) bool { return leftAlone(d.State, d.Reason) }
+
+func leftAlone(s posthouse.State, reason string) bool {
+	return s == posthouse.Pending && (reason == ReasonQuietHours || reason == ReasonCapped)
 }
 
 // hear writes down how a delivery stands. It reports whether that is news.

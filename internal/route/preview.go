@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -37,12 +38,16 @@ func (r *Router) Preview(ctx context.Context, req *intake.Request, d posthouse.D
 	if err != nil {
 		return out, err
 	}
+	var ahead Foresight
+	if r.Foresee != nil {
+		ahead = r.Foresee()
+	}
 	for _, plan := range routed.Plans {
 		n, err := read(plan)
 		if err != nil {
 			return out, err
 		}
-		shown, err := r.previewed(ctx, req, &n, now)
+		shown, err := r.previewed(ctx, req, &n, ahead, now)
 		if err != nil {
 			return out, err
 		}
@@ -52,53 +57,140 @@ func (r *Router) Preview(ctx context.Context, req *intake.Request, d posthouse.D
 }
 
 // previewed is what the steps of one notification would send.
-func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notification, now time.Time) (wire.PreviewedNotification, error) {
+func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notification, ahead Foresight, now time.Time) (wire.PreviewedNotification, error) {
 	out := wire.PreviewedNotification{To: n.To}
 	start := later(now, n.NextAt)
 	at := start
 	for n.Round = 1; n.Step < len(n.Follows.Steps); {
 		n.Step++
-		s := n.step(n.Step)
-		shown := wire.PreviewedStep{Step: n.Step, Until: s.Until, Messages: []wire.PreviewedMessage{}}
-		free, err := r.free(ctx, n, at)
+		shown, next, err := r.previewedStep(ctx, req, n, ahead, at)
 		if err != nil {
 			return out, err
 		}
-		if deadline := n.Draft.Deadline; free.After(at) && !deadline.IsZero() && !free.Before(deadline) {
-			shown.After, shown.Skipped = posthouse.Duration(at.Sub(start)), ReasonQuietHours
-			shown.Detail = state.QuietBeyond(&posthouse.Delivery{Deadline: deadline}, free)
-			out.Steps = append(out.Steps, shown)
-			return out, nil
-		}
-		if free.After(at) {
-			at = free
-			shown.WaitsUntil, shown.Reason = &free, ReasonQuietHours
+		if shown.WaitsUntil != nil {
+			at = *shown.WaitsUntil
 		}
 		shown.After = posthouse.Duration(at.Sub(start))
-		drafts, skipped, err := r.drafts(ctx, n, at, true)
-		if err != nil {
-			return out, err
+		if out.Steps = append(out.Steps, shown); shown.Ends != "" {
+			break
 		}
-		shown.Skipped, shown.Detail = skipped.why, skipped.detail
-		for i := range drafts {
-			m := wire.PreviewedMessage{Channel: drafts[i].Channel, To: drafts[i].To[0], Template: drafts[i].Template}
-			if m.Language, err = r.language(ctx, n.Tenant, &drafts[i]); err != nil {
-				return out, err
-			}
-			_, err := r.Intake.Accept(ctx, intake.Request{Tenant: req.Tenant, Caller: req.Caller, Drafts: drafts[i : i+1], DryRun: true})
-			if _, invalid := problemsOf(err); invalid {
-				m.Problem = err.Error()
-			} else if err != nil {
-				return out, err
-			}
-			shown.Messages = append(shown.Messages, m)
-		}
-		if n.Follows.Kind != posthouse.RouteAll && len(shown.Messages) > 0 {
-			at = at.Add(s.Within.Std())
-		}
-		out.Steps = append(out.Steps, shown)
+		at = next
 	}
 	return out, nil
+}
+
+// previewedStep is what the step that a notification is at would send, should its turn come at a time, and when the next one has its turn at the
+// latest.
+func (r *Router) previewedStep(ctx context.Context, req *intake.Request, n *notification, ahead Foresight, at time.Time) (shown wire.PreviewedStep, next time.Time, err error) {
+	s, deadline := n.step(n.Step), n.Draft.Deadline
+	shown = wire.PreviewedStep{Step: n.Step, Until: s.Until, Messages: []wire.PreviewedMessage{}}
+	if !deadline.IsZero() && !deadline.After(at) {
+		shown.Skipped, shown.Ends = ReasonExpired, ReasonExpired
+		return shown, at, nil
+	}
+	free, err := r.free(ctx, n, at)
+	if err != nil {
+		return shown, at, err
+	}
+	if free.After(at) && !deadline.IsZero() && !free.Before(deadline) {
+		shown.Skipped, shown.Ends = ReasonQuietHours, ReasonQuietHours
+		shown.Detail = state.QuietBeyond(&posthouse.Delivery{Deadline: deadline}, free)
+		return shown, at, nil
+	}
+	if free.After(at) {
+		at = free
+		shown.WaitsUntil, shown.Reason = &free, ReasonQuietHours
+	}
+	drafts, skipped, err := r.drafts(ctx, n, at, true)
+	if err != nil {
+		return shown, at, err
+	}
+	if shown.Skipped, shown.Detail = skipped.why, skipped.detail; skipped.ends {
+		shown.Ends = ReasonPreference
+		return shown, at, nil
+	}
+	able := false
+	for i := range drafts {
+		m := wire.PreviewedMessage{Channel: drafts[i].Channel, To: drafts[i].To[0], Template: drafts[i].Template}
+		if m.Language, err = r.language(ctx, n.Tenant, &drafts[i]); err != nil {
+			return shown, at, err
+		}
+		answer, err := r.Intake.Accept(ctx, intake.Request{Tenant: req.Tenant, Caller: req.Caller, HandedIn: at, Drafts: drafts[i : i+1], DryRun: true})
+		_, invalid := problemsOf(err)
+		switch {
+		case invalid:
+			m.Problem = err.Error()
+		case err != nil:
+			return shown, at, err
+		default:
+			able = true
+			if err := r.foresee(ctx, n, ahead, &answer, &m, at); err != nil {
+				return shown, at, err
+			}
+		}
+		shown.Messages = append(shown.Messages, m)
+	}
+	if len(drafts) > 0 && !able {
+		shown.Skipped = SkippedRefused
+	}
+	if n.Follows.Kind == posthouse.RouteAll {
+		return shown, at, nil
+	}
+	if able && n.ends() {
+		shown.Ends = n.Reason
+	}
+	return shown, n.passes(at, ahead), nil
+}
+
+// foresee says what would become of a message that its step sends at a time.
+func (r *Router) foresee(ctx context.Context, n *notification, ahead Foresight, answer *intake.Answer, m *wire.PreviewedMessage, at time.Time) error {
+	if ahead == nil {
+		n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{Step: n.Step, Round: n.Round, Channel: m.Channel, State: posthouse.Pending, At: at})
+		return nil
+	}
+	for i := range answer.Judged {
+		e := &answer.Judged[i]
+		for _, d := range e.Deliveries {
+			var err error
+			if d.Reason != state.ReasonDigest { // its digest says when it leaves
+				if d, err = ahead.Claimed(ctx, work.Item{Message: &e.Message, Delivery: d}, at); err != nil {
+					return err
+				}
+			}
+			if over := at.Add(n.step(n.Step).Within.Std()); over.After(at) && n.Follows.Kind != posthouse.RouteAll && !d.DueAt.Before(over) && !leftAlone(d.State, d.Reason) {
+				d.State, d.Reason, d.Error = posthouse.Cancelled, ReasonStepOver, "it waits longer than its step has time: "+d.Reason
+			}
+			if failed(d.State) {
+				m.Skipped, m.Detail = cmp.Or(d.Reason, string(d.State)), d.Error
+			} else if m.Reason = d.Reason; d.DueAt.After(at) {
+				m.WaitsUntil = &d.DueAt
+			}
+			n.Deliveries = append(n.Deliveries, posthouse.NotificationDelivery{
+				ID: d.ID, Step: n.Step, Round: n.Round, Channel: d.Channel, User: cmp.Or(d.User, d.Address), State: d.State, Reason: d.Reason, At: later(at, d.DueAt),
+			})
+		}
+	}
+	return nil
+}
+
+// passes is when the step after the one that a notification is at would begin at the latest, where that one began at a time. What waits since its
+// recipient is left alone has its step's time when it begins.
+func (n *notification) passes(at time.Time, ahead Foresight) time.Time {
+	s, next := n.step(n.Step), at
+	for _, d := range n.current() {
+		switch {
+		case d.State == posthouse.Expired:
+			next = later(next, n.Draft.Deadline)
+		case left(&d):
+			next = later(next, d.At.Add(s.Within.Std()))
+		case !failed(d.State):
+			next = later(next, at.Add(s.Within.Std()))
+		}
+		if s.Until == posthouse.ProofSent && ahead != nil {
+			ahead.Failed(d.ID)
+		}
+	}
+	return next
 }
 
 // freeTries bounds how often free asks again: at the end of one window another may begin.

@@ -54,6 +54,15 @@ type Contents interface {
 	Unseal(ctx context.Context, items []work.Item) error
 }
 
+// Foresight says what would become of deliveries that are not stored, by what is asked when they begin. What it lets begin counts for what it is
+// asked about later.
+type Foresight interface {
+	// Claimed is a delivery as claims from a time on would leave it: due when it would begin, or ended before it begins.
+	Claimed(ctx context.Context, item work.Item, at time.Time) (posthouse.Delivery, error)
+	// Failed is told of a delivery whose failure begins the next step: what it took comes back, as far as it does.
+	Failed(delivery string)
+}
+
 // Router begins notifications and their steps. All fields but those that name a default are required.
 type Router struct {
 	Intake    Intake
@@ -72,6 +81,8 @@ type Router struct {
 	PreferencesLink func(tenant, kind string, of posthouse.Preferences) (string, error)
 	// Quiet says until when a person is to be left alone on a channel, zero for not. Defaults to never.
 	Quiet func(ctx context.Context, tenant, channel, kind string, to posthouse.Recipient, deadline, now time.Time) (time.Time, error)
+	// Foresee begins to look at what a preview would send. Defaults to nothing: all of it begins at once.
+	Foresee func() Foresight
 	// Choices say what people want of messages. Defaults to everything.
 	Choices Choices
 	// Receipts reports whether a delivery by a channel is ever delivered, and more than sent; known is false for a channel that there is

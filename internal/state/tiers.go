@@ -136,6 +136,20 @@ func CapsOf(k Key, channels, tenants []*quiet.Cap, item *work.Item) (list []Tier
 	return list
 }
 
+// HeldBy is the reason of the tier whose window has refused a permit, and why nothing is sent at all where that tier ends what is beyond it.
+func HeldBy(tiers []Tier, g limit.Grant) (reason, why string) {
+	for i := range tiers {
+		t := &tiers[i]
+		if t.Key != g.Key {
+			continue
+		}
+		if reason = t.Reason; t.Ends {
+			return reason, CappedAt(t.Meant(g.Held))
+		}
+	}
+	return reason, ""
+}
+
 // capped reports whether caps have counted a delivery, and nothing has come back: it is a repeat of what may have arrived, or of what
 // a person or a query says has not.
 func capped(d posthouse.Delivery) bool {

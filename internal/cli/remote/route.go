@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -173,6 +174,11 @@ func routePreview(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&m.text, "text", "", "the `TEXT`, @FILE, or - for standard input")
 	flags.StringVar(&m.draft.Template, "template", "", "the `NAME` of a template that makes title and text")
 	flags.StringVar(&m.payload, "payload", "", "the template's values: a `JSON` object, @FILE, or -")
+	flags.StringVar(&m.draft.Kind, "kind", "", "the message's `KIND`, which quiet hours, caps and preferences go by")
+	flags.StringVar(&m.priority, "priority", "", "the `PRIORITY`: high, normal or low")
+	flags.BoolVar(&m.draft.Critical, "critical", false, "as one that goes through quiet hours and caps")
+	flags.StringVar(&m.notBefore, "not-before", "", "as if it were to start at this `TIME`")
+	flags.StringVar(&m.deadline, "deadline", "", "as if it were not to start after this `TIME`")
 	return cmd
 }
 
@@ -182,31 +188,50 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 		for _, s := range n.Steps {
 			number, after := fmt.Sprint(s.Step), s.After.String()
 			if s.WaitsUntil != nil {
-				rows = append(rows, []string{whom(n.To), number, after, "", "", "", waits(sh, &s)})
+				rows = append(rows, []string{whom(n.To), number, after, "", "", "", waits(sh, s.Reason, *s.WaitsUntil)})
 			}
-			if s.Skipped != "" {
-				rows = append(rows, []string{whom(n.To), number, after, "", "", "", skipped(sh, &s)})
+			if s.Skipped != "" || s.Detail != "" {
+				rows = append(rows, []string{whom(n.To), number, after, "", "", "", skipped(sh, s.Skipped, s.Detail)})
 			}
 			for _, m := range s.Messages {
-				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, withLanguage(m.Template, m.Language), string(s.Until), m.Problem})
+				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, withLanguage(m.Template, m.Language), string(s.Until), heldBack(sh, &m)})
+			}
+			if s.Ends != "" {
+				rows = append(rows, []string{whom(n.To), number, after, "", "", "", sh.Says("the route ends here: " + s.Ends)})
 			}
 		}
 	}
 	sh.Table([]string{"Recipient", "Step", "After", "Channel", "Template", "Until", "Problem"}, rows)
 }
 
-// skipped says why a step is passed over.
-func skipped(sh *shell.Shell, s *wire.PreviewedStep) string {
-	why := sh.Says("skipped") + ": " + sh.Says(s.Skipped)
-	if s.Detail != "" {
-		why += ", " + sh.Says(s.Detail)
+// skipped says why a step or a message is passed over. Without a word for it, it is not, and there is more to say of it.
+func skipped(sh *shell.Shell, why, detail string) string {
+	if why == "" {
+		return sh.Says(detail)
 	}
-	return why
+	text := sh.Says("skipped") + ": " + sh.Says(why)
+	if detail != "" {
+		text += ", " + sh.Says(detail)
+	}
+	return text
 }
 
-// waits says until when a step waits, and for what.
-func waits(sh *shell.Shell, s *wire.PreviewedStep) string {
-	return sh.Says(s.Reason) + ", " + sh.Says("until "+sh.At(*s.WaitsUntil))
+// waits says until when a step or a message waits, and for what.
+func waits(sh *shell.Shell, reason string, until time.Time) string {
+	return strings.TrimPrefix(sh.Says(reason)+", ", ", ") + sh.Says("until "+sh.At(until))
+}
+
+// heldBack is why a message would not be accepted, not be sent, or wait.
+func heldBack(sh *shell.Shell, m *wire.PreviewedMessage) string {
+	switch {
+	case m.Problem != "":
+		return sh.Says(m.Problem)
+	case m.Skipped != "":
+		return skipped(sh, m.Skipped, m.Detail)
+	case m.WaitsUntil != nil:
+		return waits(sh, m.Reason, *m.WaitsUntil)
+	}
+	return sh.Says(m.Reason)
 }
 
 // whom are the recipients of a notification.
