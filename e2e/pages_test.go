@@ -196,7 +196,7 @@ func (h *house) ways() []string {
 	must(err)
 	notices, err := h.api.Notifications.List(h.Context(), "", client.Filter{})
 	must(err)
-	list := []string{"routes/night", "messages/" + told.Accepted[0].ID, "digests", "digests?state=waiting", "digests/evening", "collections/" + d.Collection, "fronts/grafana", "subscriptions/" + sub.ID, "keys/" + key.ID, "channels/desk/quiet", "templates/duty", "notifications"}
+	list := []string{"routes/night", "routes/night/preview", "messages/" + told.Accepted[0].ID, "digests", "digests?state=waiting", "digests/evening", "collections/" + d.Collection, "fronts/grafana", "subscriptions/" + sub.ID, "keys/" + key.ID, "channels/desk/quiet", "templates/duty", "notifications"}
 	for _, n := range notices.Items {
 		list = append(list, "notifications/"+n.ID)
 	}

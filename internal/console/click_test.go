@@ -68,6 +68,7 @@ func TestAFormThatDecidedNothingComesAgain(t *testing.T) {
 	h.fleet("https://example.com")
 	h.api("PUT", "/v1/templates/shift", `{"text":"x"}`, nil)
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["u1"]}}`, nil)
+	h.api("PUT", "/v1/routes/way", `{"steps":[{"channels":["out"]}]}`, nil)
 	const at = "/console/t/default/"
 	for _, e := range []struct {
 		at   string
@@ -76,6 +77,7 @@ func TestAFormThatDecidedNothingComesAgain(t *testing.T) {
 	}{
 		{at + "compose", url.Values{"channel": {"out"}, "to": {"u1"}, "text": {"x"}, "step": {"look"}}, "curl"},
 		{at + "templates/shift/preview", url.Values{"payload": {"{}"}}, "shift"},
+		{at + "routes/way/preview", url.Values{"to": {"u1"}, "text": {"x"}}, "sent"},
 		{at + "directory", url.Values{"csv": {"id,name\nu1,A\n"}}, "u1"},
 		{at + "attention", url.Values{"state": {"expired"}, "outcome": {"replay"}, "id": {posthouse.DeliveryID(posthouse.NewID(), 1)}}, "sure"},
 		{at + "channels/fleet/accounts", url.Values{"csv": {"name\na\n"}}, "fleet"},

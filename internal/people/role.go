@@ -15,7 +15,7 @@ func decides() []string {
 	return []string{
 		"*.read", "deliveries.*", "decisions.*", "messages.cancel", "messages.recall", "reminders.end", "reminders.pause", "reminders.resume", "routes.ack", "routes.revoke-links", "routes.end", "digests.leave", "channels.pause", "channels.resume", "channels.test",
 		"accounts.pause", "accounts.resume", "accounts.test", "agents.pause", "agents.resume", "agents.drain", "agents.reassign",
-		"rosters.override", "templates.preview", "campaigns.unschedule", "campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
+		"rosters.override", "templates.preview", "routes.preview", "campaigns.unschedule", "campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
 	}
 }
 
@@ -24,7 +24,7 @@ func hands() []string {
 	return []string{
 		"messages.*", "campaigns.create", "campaigns.change", "campaigns.again", "campaigns.clone", "campaigns.delete", "campaigns.members", "campaigns.preview", "campaigns.samples", "campaigns.followers", "campaigns.start", "campaigns.test",
 		"audiences.create", "audiences.delete", "audiences.members", "audiences.followers",
-		"reminders.*", "media.*", "notices.*", "jobs.*", "workflow.events", "templates.preview", "templates.test",
+		"reminders.*", "media.*", "notices.*", "jobs.*", "workflow.events", "templates.preview", "routes.preview", "templates.test",
 	}
 }
 

@@ -41,6 +41,8 @@ func Pages() host.Pages {
 			host.Acts("routes", "routes.put", store),
 			host.Looks("routes/{name}", "routes.read", showRoute),
 			host.Acts("routes/{name}", "routes.put", store),
+			host.Looks("routes/{name}/preview", "routes.preview", showPreview),
+			{Method: http.MethodPost, Path: "routes/{name}/preview", Use: web.Use{Scope: posthouse.ScopeRead, Action: "routes.preview"}, Serve: look},
 			host.Acts("routes/{name}/delete", "routes.delete", remove),
 		},
 	}

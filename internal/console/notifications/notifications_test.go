@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/consoletest"
@@ -51,5 +52,38 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	h.Shows(h.Page("viewer", at+"notifications?route=day"), "There is no notification")
 	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted_said" {
 		t.Errorf("a route is deleted: %d %s", got.Status, got.Body)
+	}
+}
+
+// A preview says who would get what when, in both languages, and what is wrong with the message stands beside its field.
+func TestAPreviewOfARouteIsLookedAt(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.API("PUT", "/v1/routes/night", `{"steps":[{"channels":["out"],"until":"acknowledged","within":"10m"},{"channels":["out"],"to":[{"user":"li.na"}]}]}`, nil)
+	h.API("POST", "/v1/suppressions", `{"address":"gone","channel":"out","reason":"has left"}`, nil)
+	page := at + "routes/night/preview"
+	chinese := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
+	h.Shows(h.Page("viewer", at+"routes/night"), page)
+	h.Shows(h.Page("viewer", page), "Say whom a message is for", "Recipients, one a line")
+	h.Shows(h.Page("viewer", page, chinese), "填写收件人和消息的情况")
+	day := time.Now().Add(72 * time.Hour).Format(time.DateOnly)
+	form := url.Values{"to": {"zhang.san\n"}, "by": {"user"}, "kind": {"news"}, "priority": {"high"}, "not_before": {day + "T03:04"}, "text": {"x"}}
+	h.Shows(h.Ask("viewer", page, form).Body, "zhang.san", "li.na", day+" 03:04", day+" 03:14", "after 10m<", ">sent<", `value="`+day+`T03:04"`, `value="high" selected`)
+	gone := url.Values{"to": {"gone"}, "by": {"address"}, "text": {"x"}}
+	h.Shows(h.Ask("viewer", page, gone).Body, "not sent", "address_suppressed", "has left", "li.na")
+	h.Shows(h.Ask("viewer", page, gone, chinese).Body, "不发送", "地址在禁发名单中")
+	for field, form := range map[string]url.Values{
+		"to": {"text": {"x"}}, "content": {"to": {"u"}}, "payload": {"to": {"u"}, "text": {"x"}, "payload": {"{"}}, "not_before": {"to": {"u"}, "text": {"x"}, "not_before": {"soon"}},
+		"priority": {"to": {"u"}, "text": {"x"}, "priority": {"urgent"}},
+	} {
+		got := h.Ask("viewer", page, form, chinese)
+		if got.Status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", field, got.Status)
+		}
+		h.Shows(got.Body, `data-problem="`+field+`"`, `aria-invalid="true"`)
+	}
+	if got := h.Ask("viewer", at+"routes/none/preview", nil); got.Status != http.StatusNotFound {
+		t.Errorf("the preview of a route that is not there: %d", got.Status)
 	}
 }
