@@ -32,6 +32,8 @@ func notified() []Sentence {
 		{"It waits for step %d of the route %s. The next step begins at %s, unless that ends it before.", "正在等待路由 {2} 的第 {1} 步。如未达到条件，下一步将于 {3} 开始。"},
 		{"%s is a notification: its steps are told by posthouse notification show", "{1} 是通知编号，经过请用 posthouse notification show 查看"},
 		{"no notification concerns %s from %s to %s", "从 {2} 到 {3} 没有与 {1} 有关的通知"},
+		{`must be a JSON object, such as {"level": 3}`, `须为 JSON 对象，例如 {"level": 3}`},
+		{"must be a time such as 2026-10-01T08:30", "须为时间，例如 2026-10-01T08:30"},
 		{"the route ends here: %s", "路由到此结束：{1!}"},
 		{"it waits longer than its step has time: %s", "等待超出本步时限：{1!}"},
 		{"only so many were looked at: --cursor %s leads on", "只查看了一部分，用 --cursor {1} 继续"},
