@@ -1,6 +1,9 @@
 package posthouse
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Digest says which messages become one. A message names it beside its channel; what is gathered within a window leaves as one
 // delivery, by a template over the list. A digest that is stored again has a new version; collections keep the one they began with.
@@ -83,6 +86,21 @@ type Collection struct {
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Shares reports whether a delivery is one of those that went in the text of the collection's delivery.
+func (c *Collection) Shares(delivery string) bool {
+	return c.Delivery != "" && slices.ContainsFunc(c.Members, func(m CollectionMember) bool { return m.Delivery == delivery && !m.Left })
+}
+
+// Together is how many deliveries share the text of the collection's delivery.
+func (c *Collection) Together() (n int) {
+	for i := range c.Members {
+		if !c.Members[i].Left {
+			n++
+		}
+	}
+	return n
 }
 
 // CollectionMember is one delivery of a collection.

@@ -185,7 +185,13 @@ func TestADigestHeedsItsReader(t *testing.T) {
 			h.eventually("it is looked at", func() bool { d = h.delivery(d.ID); return d.State != posthouse.Pending || d.Gathered })
 			return d.State == posthouse.Suppressed && d.Reason == "quiet_hours"
 		})
+		sends("u1", "N7", time.Time{})
 		h.leaves(mate)
+		h.eventually("explain says until when its digest waits", func() bool {
+			x, err := h.api.Deliveries.Explain(h.Context(), mate)
+			h.must(err)
+			return len(x.Waits) > 1 && x.Waits[1].Cause == "quiet_hours" && x.Waits[0].Until.Equal(x.Waits[1].Until) && strings.Contains(x.Summary, "it leaves with the delivery")
+		})
 		h.become(posthouse.Suppressed, before)
 		if d := h.delivery(before); d.Reason != "quiet_hours" {
 			h.Errorf("what waited in the digest is suppressed for %q", d.Reason)
@@ -366,12 +372,19 @@ func (h *house) replaysOnce(p *scripted, members []string) {
 	}
 	before := len(p.texts("a"))
 	all, err := h.api.Deliveries.ReplayAll(h.Context(), wire.ReplayAll{Channel: "a"})
-	if err != nil || all.Matched != len(members)+1 || all.Replayed != 1 {
+	if err != nil || all.Matched != len(members)+1 || all.Replayed != 1 || all.Shared != len(members) {
 		h.Errorf("a replay of all: %+v, %v, want one of %d", all, err, len(members)+1)
 	}
 	for _, r := range all.Replays {
 		if r.ID != "" {
 			h.become(posthouse.Sent, r.ID)
+		}
+	}
+	for id, want := range map[string]string{lead: "It was sent again by the delivery ", members[1]: "That text was sent again by the delivery "} {
+		x, err := h.api.Deliveries.Explain(h.Context(), id)
+		h.must(err)
+		if n := len(x.Notes); n == 0 || !strings.HasPrefix(x.Notes[n-1], want) || !strings.HasSuffix(x.Notes[n-1], ", which is sent.") || id != lead && !strings.Contains(x.Notes[0], lead) {
+			h.Errorf("of %s the notes are %q, want %q and that it is sent, and of a member the delivery %s", id, x.Notes, want, lead)
 		}
 	}
 	if got := p.texts("a")[before:]; len(got) != 1 {

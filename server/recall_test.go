@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -87,7 +88,29 @@ func TestARecallTakesBackWhatWasSent(t *testing.T) {
 		if posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			h.Errorf("no message: got %v, want not_found", err)
 		}
+		h.recallsText()
 	})
+}
+
+// recallsText asks for a recall of one message of a digest, which names the message whose recall takes back the text of all of them.
+func (h *house) recallsText() {
+	h.Helper()
+	h.digests(posthouse.Digest{Name: "d", Window: hour})
+	var members []string
+	for _, text := range []string{"one", "two"} {
+		sent := h.hand(posthouse.Draft{Channel: "wecom", Digest: "d", To: []posthouse.Recipient{{User: "u7"}}, Content: &posthouse.Content{Text: text}})
+		members = append(members, sent.Deliveries[0].ID)
+	}
+	h.leaves(members[0])
+	h.become(posthouse.Sent, members...)
+	whole := posthouse.MessageID(h.gatheredBy(members[0]).Delivery)
+	out, err := h.api.Messages.Recall(h.Context(), posthouse.MessageID(members[0]))
+	if err != nil || out.Failed != 1 || !strings.Contains(out.Deliveries[0].Error, "of the digest d: posthouse recall "+whole+" takes back all 2 messages of it") {
+		h.Errorf("a recall of a member: %+v, %v, want it to name %s", out, err, whole)
+	}
+	if out, err = h.api.Messages.Recall(h.Context(), whole); err != nil || out.Recalled != 1 {
+		h.Errorf("a recall of the text: %+v, %v", out, err)
+	}
 }
 
 // A call that told two messages is not taken back for one of them.

@@ -176,6 +176,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Collection: func(ctx context.Context, tenant, id string) (posthouse.Collection, error) {
 			return s.collections.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, id)
 		},
+		Others:       s.store.Messages,
 		Quotas:       s.quotas,
 		Quiet:        s.quiet,
 		Choices:      s.choices,

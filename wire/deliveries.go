@@ -13,6 +13,7 @@ type Explanation struct {
 	State    posthouse.State `json:"state"`
 	Summary  string          `json:"summary"`
 	Waits    []Wait          `json:"waits" doc:"All the causes that hold it."`
+	Notes    []string        `json:"notes,omitempty" doc:"What else became of it, in sentences: the text of a digest in which it went, and the delivery by which it was sent again."`
 }
 
 // Wait is one cause that holds a delivery.
@@ -118,6 +119,7 @@ type ReplayAll struct {
 type ReplayedAll struct {
 	Matched  int        `json:"matched" doc:"How many deliveries fit, up to max."`
 	Replayed int        `json:"replayed" doc:"How many are being sent again."`
+	Shared   int        `json:"shared,omitempty" doc:"How many of the others went in the text of a digest: its delivery is sent again, once for all of them."`
 	DryRun   bool       `json:"dry_run"`
 	Replays  []Replayed `json:"replays" doc:"The first 1000 of them, one by one."`
 }

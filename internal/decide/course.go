@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -94,7 +95,7 @@ func (c Courses) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 		p.NextAt = time.Time{}
 		return nil, p, nil
 	}
-	list, next, done, err := c.step(ctx, p.Tenant, &course)
+	list, next, done, shared, err := c.step(ctx, p.Tenant, &course)
 	if err != nil {
 		return nil, p, err
 	}
@@ -104,6 +105,7 @@ func (c Courses) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 			return false, stepTaken(err)
 		}
 		as.went(list, next, done)
+		as.Shared += shared
 		*p, err = as.Plan(p.Tenant, p.Version, now)
 		return true, err
 	})
@@ -132,16 +134,18 @@ func stepTaken(err error) error {
 	return posthouse.Errorf(posthouse.CodeConflict, "another process has made this step")
 }
 
-// step decides about the next deliveries of a course. It returns how many it has looked at, and how many of them it decided.
-func (c Courses) step(ctx context.Context, tenant string, course *Course) (looked int, next string, done int, err error) {
+// step decides about the next deliveries of a course. It returns how many it has looked at, how many of them it decided, and how many of the others
+// share what becomes of another one.
+func (c Courses) step(ctx context.Context, tenant string, course *Course) (looked int, next string, done, shared int, err error) {
 	if course.Undo != nil {
-		return c.takeBack(ctx, tenant, course)
+		looked, next, done, err = c.takeBack(ctx, tenant, course)
+		return looked, next, done, 0, err
 	}
 	f := course.Filter(tenant)
 	f.Limit = max(1, min(courseStep, course.Matched-course.Done-course.Left))
 	list, next, err := c.Selector.Deliveries(ctx, f)
 	if err != nil || len(list) == 0 {
-		return 0, next, 0, err
+		return 0, next, 0, 0, err
 	}
 	ids := make([]string, len(list))
 	for i := range list {
@@ -149,12 +153,20 @@ func (c Courses) step(ctx context.Context, tenant string, course *Course) (looke
 	}
 	if course.Outcome != wire.OutcomeReplay {
 		changed, err := c.Operator.ResolveAll(ctx, tenant, ids, Resolution(course.Outcome), course.Counted)
-		return len(list), next, len(changed), err
+		for i := range list {
+			if list[i].Gathered && !slices.ContainsFunc(changed, func(d posthouse.Delivery) bool { return d.ID == list[i].ID }) {
+				shared++
+			}
+		}
+		return len(list), next, len(changed), shared, err
 	}
 	made, err := c.Again.ReplayOnce(ctx, time.Now(), tenant, ids, course.ForceNew, course.CreatedAt)
 	woken := map[string]bool{}
 	for i, r := range made {
 		if r.Err != nil {
+			if r.Shared {
+				shared++
+			}
 			continue
 		}
 		done++
@@ -163,7 +175,7 @@ func (c Courses) step(ctx context.Context, tenant string, course *Course) (looke
 			c.Operator.Wake(tenant, name)
 		}
 	}
-	return len(list), next, done, err
+	return len(list), next, done, shared, err
 }
 
 // Stop ends a course where it is. What it has decided stays decided.

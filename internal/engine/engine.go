@@ -140,6 +140,8 @@ type Options struct {
 	Gatherer intake.Gatherer
 	// Collection is what has gathered a delivery, for explain. Defaults to none.
 	Collection func(ctx context.Context, tenant, id string) (posthouse.Collection, error)
+	// Others are the deliveries that say more of one that is explained. Defaults to none.
+	Others Others
 	// Composers say what follows when a plan's moment has come, by its type. Defaults to none: then plans
 	// are kept, and nothing comes of them.
 	Composers map[work.PlanType]intake.Composer
@@ -273,7 +275,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 		Sieve: e.sieve(), Quiet: o.Quiet, Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
-	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l, collection: o.Collection}
+	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l, collection: o.Collection, others: o.Others}
 }
 
 // sendOut makes the roles that claim, send, record and rescue.
@@ -393,7 +395,7 @@ func (e *Engine) roles() []func(context.Context) {
 
 // Recaller asks providers to take back what was sent, whose history it reads.
 func (e *Engine) Recaller(history func(ctx context.Context, tenant, delivery, cursor string, limit int) ([]posthouse.Event, string, error)) *inquire.Recaller {
-	return &inquire.Recaller{Doors: e.doors(), Queue: e.queue, History: history, Contents: e.Contents}
+	return &inquire.Recaller{Doors: e.doors(), Queue: e.queue, History: history, Contents: e.Contents, Collection: e.o.Collection}
 }
 
 // doors are the way to drivers.

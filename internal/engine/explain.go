@@ -25,6 +25,14 @@ type Explainer struct {
 	life    *life.Life
 	// collection is what has gathered a delivery. Nil where nothing gathers.
 	collection func(ctx context.Context, tenant, id string) (posthouse.Collection, error)
+	others     Others // nil where no other delivery is read
+}
+
+// Others are the deliveries that say more of one that is explained.
+type Others interface {
+	Delivery(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
+	// Replays are those of a message that repeat others of it, in their order.
+	Replays(ctx context.Context, tenant, message string) ([]posthouse.Delivery, error)
 }
 
 // Explanation says why a delivery is where it is.
@@ -35,6 +43,8 @@ type Explanation struct {
 	// Waits are all the causes that hold it, in the order in which a send would meet them: its own time and turn, then the stages of
 	// its channel's admission.
 	Waits []Wait `json:"waits"`
+	// Notes say what else became of it: the text of a digest in which it went, and the delivery by which it was sent again.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Wait is one cause that holds a delivery.
@@ -84,7 +94,42 @@ func (ex *Explainer) Explain(ctx context.Context, d posthouse.Delivery) Explanat
 		}
 		x.Summary += "."
 	}
+	if d.State != posthouse.Pending && d.State != posthouse.Sending {
+		x.Notes = ex.notes(ctx, &d)
+	}
 	return x
+}
+
+// notes say in which text of a digest a delivery went, and by which delivery it, or that text, was sent again. What cannot be read is left out.
+func (ex *Explainer) notes(ctx context.Context, d *posthouse.Delivery) (list []string) {
+	told := d.ID
+	if d.Collection != "" && ex.collection != nil {
+		if c, err := ex.collection(ctx, d.Tenant, d.Collection); err == nil && c.Shares(d.ID) {
+			told = c.Delivery
+			list = append(list, fmt.Sprintf("It went in the text of the delivery %s, which the digest %s has made of %d messages.", c.Delivery, c.Digest, c.Together()))
+		}
+	}
+	if ex.others == nil {
+		return list
+	}
+	replays, err := ex.others.Replays(ctx, d.Tenant, posthouse.MessageID(told))
+	if err != nil {
+		return list
+	}
+	last := posthouse.Delivery{ID: told}
+	for _, one := range replays { // one may repeat a replay
+		if one.ReplayOf == last.ID || one.ReplayOf == told {
+			last = one
+		}
+	}
+	switch {
+	case last.ID == told:
+	case told == d.ID:
+		list = append(list, fmt.Sprintf("It was sent again by the delivery %s, which is %s.", last.ID, last.State))
+	default:
+		list = append(list, fmt.Sprintf("That text was sent again by the delivery %s, which is %s.", last.ID, last.State))
+	}
+	return list
 }
 
 // waiting says in a sentence what holds a delivery for longest, and what else does.
@@ -135,7 +180,7 @@ func unknownWait(d posthouse.Delivery) Wait {
 func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 	out := []Wait{}
 	if d.Gathered {
-		return append(out, ex.gathered(ctx, &d))
+		return append(out, ex.gatheredWaits(ctx, &d)...)
 	}
 	if d.DueAt.After(ex.life.Now()) {
 		cause, detail := "scheduled", "not_before has not come"
@@ -191,6 +236,28 @@ func (ex *Explainer) inLine(ctx context.Context, d *posthouse.Delivery) Wait {
 		return Wait{Cause: "order", Detail: "it waits for its turn among those with the same ordering_key"}
 	}
 	return Wait{Cause: "order", Detail: "the message " + holder + ", which has the same ordering_key, is not settled yet"}
+}
+
+// gatheredWaits are what holds a delivery that leaves with others: its digest, and what holds the delivery of their text, where there is one.
+func (ex *Explainer) gatheredWaits(ctx context.Context, d *posthouse.Delivery) []Wait {
+	list := []Wait{ex.gathered(ctx, d)}
+	if ex.collection == nil || ex.others == nil {
+		return list
+	}
+	c, err := ex.collection(ctx, d.Tenant, d.Collection)
+	if err != nil || c.Delivery == "" {
+		return list
+	}
+	text, err := ex.others.Delivery(ctx, d.Tenant, c.Delivery)
+	if err != nil || text.State != posthouse.Pending || text.Gathered {
+		return list
+	}
+	for _, w := range ex.waits(ctx, text) {
+		if list = append(list, w); w.Until.After(list[0].Until) {
+			list[0].Until = w.Until
+		}
+	}
+	return list
 }
 
 // gathered says with what a delivery leaves, and when.

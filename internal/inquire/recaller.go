@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/content"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -22,6 +23,8 @@ type Recaller struct {
 	Queue    Reviser
 	History  func(ctx context.Context, tenant, delivery, cursor string, limit int) ([]posthouse.Event, string, error)
 	Contents *content.Contents
+	// Collection is what has gathered a delivery. Defaults to none: where messages went in one text, its delivery is not named.
+	Collection func(ctx context.Context, tenant, id string) (posthouse.Collection, error)
 }
 
 // The bounds of one request: how many deliveries, how many calls, and how long no further call begins. What is left is left to the next
@@ -176,11 +179,14 @@ func (r *Recaller) take(ctx context.Context, group []posthouse.Delivery) (reason
 		return failed("the account %s that sent it is not in the channel any more: only that account can take it back", d.Account)
 	}
 	recaller, ok := driver.(channel.Recaller)
+	if text, n, went := r.text(ctx, d); went != "" {
+		if ok && !ch.Settings.Pulled {
+			return failed("%s: posthouse recall %s takes back all %d messages of it", went, shellword.Quote(posthouse.MessageID(text)), n)
+		}
+		return state.ReasonRecallUnable, channel.Result{Error: fmt.Sprintf("%s; what the driver %s has sent cannot be taken back", went, ch.Stored.Driver)}, false
+	}
 	if !ok || ch.Settings.Pulled {
 		return state.ReasonRecallUnable, channel.Result{Error: fmt.Sprintf("what the driver %s has sent cannot be taken back", ch.Stored.Driver)}, false
-	}
-	if d.Gathered {
-		return failed("it was sent in a digest with others: recall the message of the delivery that the collection %s left by", d.Collection)
 	}
 	if d.ProviderRef == "" {
 		return failed("it has no reference by which its provider would know it")
@@ -194,6 +200,19 @@ func (r *Recaller) take(ctx context.Context, group []posthouse.Delivery) (reason
 		return failed("the provider was told it in one call with other messages, and would take these back too")
 	}
 	return r.ask(ch, recaller, d, sent.At)
+}
+
+// text is the delivery of the text of a digest in which one went with others, how many went in it, and that in words; nothing for one that went by
+// itself.
+func (r *Recaller) text(ctx context.Context, d *posthouse.Delivery) (delivery string, n int, went string) {
+	if d.Collection == "" || r.Collection == nil {
+		return "", 0, ""
+	}
+	c, err := r.Collection(ctx, d.Tenant, d.Collection)
+	if err != nil || !c.Shares(d.ID) {
+		return "", 0, ""
+	}
+	return c.Delivery, c.Together(), fmt.Sprintf("it went in one text with others, by the delivery %s of the digest %s", c.Delivery, c.Digest)
 }
 
 // sending is the event by which a delivery was sent.

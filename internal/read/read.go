@@ -141,7 +141,7 @@ func (r Reader) Explain(ctx context.Context, v work.Viewer, id string) (wire.Exp
 		return wire.Explanation{}, err
 	}
 	x := r.explainer.Explain(ctx, d)
-	out := wire.Explanation{Delivery: x.Delivery, State: x.State, Summary: x.Summary, Waits: make([]wire.Wait, len(x.Waits))}
+	out := wire.Explanation{Delivery: x.Delivery, State: x.State, Summary: x.Summary, Waits: make([]wire.Wait, len(x.Waits)), Notes: x.Notes}
 	for i, w := range x.Waits {
 		out.Waits[i] = wire.Wait(w)
 	}

@@ -78,7 +78,7 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool, since time
 	if err != nil {
 		return nil, err
 	}
-	r := replayer{told: t.news(), tx: t.tx, at: sqldb.TimeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, since: since, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, tally: layout.Counting{}}
+	r := replayer{told: t.news(), tx: t.tx, at: sqldb.TimeOf(now), epoch: max(epoch, -epoch), forceNew: forceNew, since: since, forget: forget, pulled: pulled, recipients: recipients, last: map[string]int{}, made: map[string]string{}, shared: map[string]bool{}, tally: layout.Counting{}}
 	done := make([]work.Replay, len(ids))
 	for i, id := range ids {
 		done[i].Of = id
@@ -88,6 +88,7 @@ func (t replaying) replay(tenant string, ids []string, forceNew bool, since time
 			continue
 		}
 		done[i].ID, err = r.add(&old)
+		done[i].Shared = r.shared[id]
 		if posthouse.CodeOf(err) == posthouse.CodeConflict {
 			done[i].Err = err
 		} else if err != nil {
@@ -182,6 +183,7 @@ type replayer struct {
 	recipients map[string]int       // message → how many it had
 	last       map[string]int       // message → the highest number given
 	made       map[string]string    // old → new
+	shared     map[string]bool      // those that went in one text with others
 	told       *news
 	queued     [][]any
 	events     [][]any
@@ -240,7 +242,9 @@ func (r *replayer) refuseShared(old *posthouse.Delivery) error {
 	if !found {
 		return posthouse.Errorf(posthouse.CodeConflict, "the collection %s of delivery %s is not kept any more, so it is not known which of its deliveries tells what: send a new message", old.Collection, old.ID)
 	}
-	return r.tx.gathering.MayReplay(p, old.ID)
+	err = r.tx.gathering.MayReplay(p, old.ID)
+	r.shared[old.ID] = posthouse.CodeOf(err) == posthouse.CodeConflict
+	return err
 }
 
 // madeSince is the replay of a delivery that was made since the moment, open or settled.

@@ -91,4 +91,6 @@ type Replay struct {
 	Of  string // the old delivery
 	ID  string // the new one, empty with Err
 	Err error  // not_found, or conflict where its state does not allow it
+	// Shared is set beside Err of one that went in one text with others: the delivery of that text is what is sent again.
+	Shared bool
 }

@@ -119,6 +119,9 @@ func printExplained(sh *shell.Shell, all []wire.Explanation) {
 	for _, x := range all {
 		sh.Printf("%s  %s\n", x.Delivery, x.State)
 		sh.Printf("  %s\n", sh.Cut(x.Summary, 300))
+		for _, note := range x.Notes {
+			sh.Printf("  %s\n", sh.Says(note))
+		}
 		for _, w := range x.Waits {
 			until := "until a person or an event ends it"
 			if !w.Until.IsZero() {

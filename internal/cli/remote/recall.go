@@ -3,7 +3,9 @@ package remote
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -12,6 +14,10 @@ func recallCommand(sh *shell.Shell) *cobra.Command {
 		Use: "recall MESSAGE", Short: "Cancel what has not been sent of a message, and have its providers take back what was sent",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if n := posthouse.DeliveryNumber(args[0]); posthouse.ValidID(args[0]) && n > 0 {
+				message := posthouse.MessageID(args[0])
+				return shell.Usagef("%s is delivery %d of the message %s, and a recall takes a whole message: posthouse recall %s cancels what has not been sent of all its recipients, and has taken back what was", args[0], n, message, shellword.Quote(message))
+			}
 			if err := messageID(args[0]); err != nil {
 				return err
 			}

@@ -220,6 +220,14 @@ func deliveryStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id s
 	if err != nil {
 		return err
 	}
+	var notes []string
+	if d.Collection != "" || failed(d.State) {
+		x, err := c.Deliveries.Explain(ctx, id)
+		if err != nil {
+			return err
+		}
+		notes = x.Notes
+	}
 	return sh.Show(map[string]any{"delivery": d, "attempts": attempts}, func() {
 		sh.Fields([][2]string{
 			{"delivery", d.ID}, {"message", d.Message}, {"channel", d.Channel}, {"account", accountOf(d)},
@@ -234,7 +242,15 @@ func deliveryStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id s
 			sh.Printf("\n")
 			printAttempts(sh, attempts)
 		}
+		for _, note := range notes {
+			sh.Printf("%s\n", sh.Says(note))
+		}
 	})
+}
+
+// failed reports whether a delivery may have been sent again.
+func failed(s posthouse.State) bool {
+	return s == posthouse.Failed || s == posthouse.Undelivered || s == posthouse.Expired || s == posthouse.Quarantined
 }
 
 // holder is the agent that a delivery was handed to, and until when.

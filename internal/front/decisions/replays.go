@@ -170,6 +170,8 @@ func viewReplays(made []work.Replay) wire.ReplayedAll {
 	for i, r := range made {
 		if r.Err == nil {
 			v.Replayed++
+		} else if r.Shared {
+			v.Shared++
 		}
 		if i < web.MaxPage {
 			v.Replays = append(v.Replays, viewReplay(r))

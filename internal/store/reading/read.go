@@ -2,6 +2,7 @@ package reading
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -77,6 +78,17 @@ func (s Messages) DeliveriesOf(ctx context.Context, tenant, message, cursor stri
 	}
 	list, next := page.Cut(list, size, "of", deliveryID)
 	return list, next, nil
+}
+
+// mostReplays bounds how many replays of a message are read at once.
+const mostReplays = 1000
+
+// Replays are the deliveries of a message that repeat others of it, in their order; of very many, the latest.
+func (s Messages) Replays(ctx context.Context, tenant, message string) ([]posthouse.Delivery, error) {
+	low, high := layout.DeliveryRange(message)
+	list, err := s.mergedRows(ctx, states{open: true, settled: true}, sqldb.Where("tenant = ? AND id > ? AND id <= ? AND replay_of <> ''", tenant, low, high), nil, "id DESC", mostReplays)
+	slices.Reverse(list)
+	return list, s.db.Coded(err, "list the replays of a message")
 }
 
 func deliveryID(d posthouse.Delivery) string { return d.ID }
