@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
@@ -31,6 +33,21 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	}
 	run(0, "", "channel", "set", "desk", "--driver", "console")
 	run(0, "", "channel", "set", "night", "--driver", "console")
+	told := func(message string) {
+		t.Helper()
+		notification := posthouse.DeliveryID(message, 1)
+		for command, wants := range map[string][2]string{
+			"explain " + message: {"Step 1 began at ", "第 1 步开始于 "}, "explain " + notification: {" was told at ", "已于 "}, "status " + message: {"told", "told"}, "status " + notification: {"duty, version 1", "duty, version 1"},
+		} {
+			for i, language := range []string{"en", "zh"} {
+				run(0, wants[i], append(strings.Fields(command), "--lang", language)...)
+			}
+		}
+		run(2, "its steps are told by posthouse notification show", "story", notification)
+		run(2, "是通知编号", "story", notification, "--lang", "zh")
+		run(2, "posthouse recall "+message+" cancels", "recall", notification)
+		run(2, "撤回以整条消息为单位", "recall", notification, "--lang", "zh")
+	}
 	write(`{"steps": [{"channels": ["desk"], "within": "5m"}, {"channels": ["night"]}]}`)
 	run(0, "duty: version 1: desk → night", "route", "put", "duty", "--file", file)
 	run(0, "desk → night", "route", "list")
@@ -44,6 +61,11 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	id := posthouse.DeliveryID(message, 1)
 	run(0, id, "notification", "list", "--message", message)
 	run(0, id, "status", message)
+	eventually(t, "u1 was told", func() bool {
+		text, _ := ran(t, environ, "notification", "show", id)
+		return strings.Contains(text, "told ")
+	})
+	told(message)
 	run(0, "its route says who is told", "send", "--route", "duty", "--to", "u3", "--text", "Hello")
 	run(0, "duty, version 1", "notification", "show", id)
 	run(0, "its links are revoked", "notification", "revoke-links", id)
@@ -57,4 +79,20 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	run(2, `--file `+file+`: json: unknown field "stages"`, "route", "put", "duty", "--file", file)
 	run(0, "deleted", "route", "delete", "duty")
 	run(1, "duty", "route", "show", "duty")
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	end, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-end.Done():
+			t.Fatalf("it never came that %s", what)
+		}
+	}
 }
