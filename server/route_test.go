@@ -423,9 +423,11 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 	h := open(t, databases[0].dsn(t), func(o *server.Options) {
 		o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), "https://post.example"
 	})
-	h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
+	called := atOnce(20 * time.Millisecond)
+	called.Title = "Robot of the night"
+	h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: called})
 	h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
-	sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Kind: "disk", Ref: "<b>7</b>", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
+	sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Source: "billing", Kind: "disk", Ref: "<b>7</b>", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
 	h.must(err)
 	id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
 	h.eventually("it arrives", func() bool { return len(p.on("a")) == 1 })
@@ -448,6 +450,15 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 	for method, want := range map[string]string{http.MethodGet: "我已知晓", http.MethodHead: ""} {
 		if status, page := ask(method, link, "zh-CN,zh;q=0.9,en;q=0.8"); status != http.StatusOK || !strings.Contains(page, want) || strings.Contains(page, "<b>") {
 			h.Errorf("%s: got %d %s", method, status, page)
+		}
+	}
+	// It has no title: the page says the first words of the text that the link was in, by which channel that came, and from which system.
+	for language, wants := range map[string][]string{"zh": {"内容", "full:", "发送", "Robot of the night", "来源", "billing"}, "en": {"Text", "Sent", "From"}} {
+		_, page := ask(http.MethodGet, link, language)
+		for _, want := range wants {
+			if !strings.Contains(page, want) || strings.Contains(page, "post.example") {
+				h.Errorf("the page lacks %q, or has a link: %s", want, page)
+			}
 		}
 	}
 	if n := h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
@@ -498,6 +509,13 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 	}
 	if n = h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
 		h.Errorf("a link that was revoked has acknowledged: %+v", n.Ack)
+	}
+	_, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Sensitive: true, ForgetAfter: posthouse.Duration(time.Hour), To: []posthouse.Recipient{{User: "u4"}}, Content: &posthouse.Content{Text: "code 4711 ${ack_url}"}})
+	h.must(err)
+	h.eventually("it arrives", func() bool { return len(p.on("a")) == 4 })
+	link = strings.TrimPrefix(p.texts("a")[3], "code 4711 https://post.example")
+	if status, page := ask(http.MethodGet, link, "en"); status != http.StatusOK || strings.Contains(page, "4711") || !strings.Contains(page, "Robot of the night") {
+		h.Errorf("of a sensitive message: got %d %s, want its way alone", status, page)
 	}
 }
 

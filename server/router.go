@@ -40,6 +40,7 @@ func (s *Server) openRouter(context.Context) error {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && (ch.Opened.Receipts || ch.Opened.Pull), ch != nil
 	}
+	s.acks.Read, s.acks.Channel = s.asRead, s.called
 	s.router.Key, s.router.Code = s.acks.Key, ack.Code
 	s.choosing = &preferences.Links{
 		Desk: &preferences.Desk{Store: s.store.Preferences, Directory: s.store.Users, Tenants: s.store.Tenants, Choices: s.choices, Channels: func(tenant string) []string { return s.engine.Routes.Names(tenant) },
@@ -153,6 +154,14 @@ func (s *Server) asRead(ctx context.Context, m *posthouse.Message, to posthouse.
 		return m, err
 	}
 	return fresh, nil
+}
+
+// called is what people call a channel.
+func (s *Server) called(tenant, name string) string {
+	if ch := s.engine.Routes.Channel(tenant, name); ch != nil {
+		return cmp.Or(ch.Stored.Title, name)
+	}
+	return name
 }
 
 // languageOf is the language of the text that a user gets of a template.

@@ -9,12 +9,14 @@
 package ack
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +63,10 @@ type Links struct {
 	Directory Directory
 	// Messages say what a notification is about. Defaults to none: its kind and ref stand alone.
 	Messages Messages
+	// Read is a message as its recipient reads it, in the recipient's language. Defaults to as it was accepted.
+	Read func(ctx context.Context, m *posthouse.Message, to posthouse.Recipient) (*posthouse.Message, error)
+	// Channel is what people call a channel. Defaults to its name.
+	Channel func(tenant, name string) string
 	// Presser says how whoever an event names stands to an address of a channel. Defaults to not known.
 	Presser func(tenant, channel, address string, e *posthouse.CallbackEvent) channel.Presser
 	// Zone is of the times on the page for whoever has none. Defaults to UTC.
@@ -121,6 +127,9 @@ type shown struct {
 	By    string
 	At    string
 	Title string // of the message that was sent
+	Words string // the first of its text, where it has no title
+	From  string // which system or tenant has sent it
+	Sent  string // when, and by which channel
 	Token string
 }
 
@@ -167,7 +176,8 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.By, s.About = c.User, strings.TrimSpace(n.Kind+" "+n.Ref)
-	s.At, s.Title = at(n.CreatedAt, zone), l.title(r.Context(), &c, &n)
+	s.At = at(n.CreatedAt, zone)
+	l.tells(r.Context(), &s, &c, &n, zone)
 	switch {
 	case n.Ack != nil:
 		s.By, s.At = n.Ack.By, at(n.Ack.At, zone)
@@ -199,22 +209,57 @@ func (l *Links) lives(ctx context.Context, c *claim, browser string) (language s
 	return language, zone
 }
 
-// title is that of the message which the person was sent last; empty for one that is sensitive, has none, or cannot be read now.
-func (l *Links) title(ctx context.Context, c *claim, n *posthouse.Notification) string {
-	if l.Messages == nil {
-		return ""
+// tells says of the message which the person was sent last by which channel it came and when, from which system or else which tenant, and its title or
+// the first words of its text: the link was in that very text. Of one that is sensitive it says no word, and of one that cannot be read now the way alone.
+func (l *Links) tells(ctx context.Context, s *shown, c *claim, n *posthouse.Notification, zone *time.Location) {
+	if c.Tenant != posthouse.DefaultTenant {
+		s.From = c.Tenant
 	}
 	for _, d := range slices.Backward(n.Deliveries) {
 		if d.User != c.User {
 			continue
 		}
-		m, _, err := l.Messages.Message(ctx, c.Tenant, posthouse.MessageID(d.ID))
-		if err != nil || m.Sensitive {
-			return ""
+		by := d.Channel
+		if l.Channel != nil {
+			by = l.Channel(c.Tenant, d.Channel)
 		}
-		return secret.MaskTokens(m.Content.Title)
+		s.Sent = at(d.At, zone) + ", " + by
+		if l.Messages == nil {
+			return
+		}
+		m, _, err := l.Messages.Message(ctx, c.Tenant, posthouse.MessageID(d.ID))
+		if err != nil {
+			return
+		}
+		if s.From = cmp.Or(m.Source, s.From); m.Sensitive {
+			return
+		}
+		read := &m
+		if l.Read != nil {
+			if own, err := l.Read(ctx, &m, posthouse.Recipient{User: c.User}); err == nil {
+				read = own
+			}
+		}
+		if s.Title = secret.MaskTokens(read.Content.Title); s.Title == "" {
+			s.Words = firstWords(read.Content.Text)
+		}
+		return
 	}
-	return ""
+}
+
+// mostWords bounds the first words of a text, in characters.
+const mostWords = 80
+
+// ourLink is an address of ours in a text that is masked: the page is behind it.
+var ourLink = regexp.MustCompile(`https?://\S+/\*\*\*`)
+
+// firstWords are those of a text, in one line and without links that act for a person.
+func firstWords(text string) string {
+	line := []rune(strings.Join(strings.Fields(ourLink.ReplaceAllString(secret.MaskTokens(text), "")), " "))
+	if len(line) > mostWords {
+		return strings.TrimSpace(string(line[:mostWords])) + "…"
+	}
+	return string(line)
 }
 
 // at is a time with its offset: letters such as CST mean several zones.
@@ -233,12 +278,12 @@ func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 var texts = map[string]map[string]string{
 	"zh": {
 		"title": "确认收到", "ask": "请确认您已收到并知晓这条通知。", "button": "我已知晓", "done": "已确认。", "ended": "这条通知已经取消。如果您已收到并知晓，仍可确认。",
-		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "subject": "标题", "for": "收件人",
+		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "subject": "标题", "for": "收件人", "words": "内容", "from": "来源", "sent": "发送",
 	},
 	"en": {
 		"title": "Acknowledge", "ask": "Please confirm that you have received this notification and taken note of it.", "button": "I have taken note", "done": "Acknowledged.",
 		"ended": "This notification was cancelled. If you have received it and taken note of it, you can still say so.", "bad": "The link is not valid, or its time is over. Ask whoever notified you.",
-		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "subject": "Subject", "for": "For",
+		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "subject": "Subject", "for": "For", "words": "Text", "from": "From", "sent": "Sent",
 	},
 }
 
