@@ -282,4 +282,14 @@ func TestWithoutJavaScript(t *testing.T) {
 	tab.opens("Send again")
 	tab.presses("Confirm")
 	tab.says("It is sent again: this is the new delivery.")
+	if _, err := h.api.Routes.Put(h.Context(), posthouse.Route{Name: "night", Steps: []posthouse.RouteStep{
+		{Channels: []string{"desk"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}, {Channels: []string{"desk"}, To: []posthouse.Recipient{{User: "wang.fang"}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	tab.do(chromedp.EmulateViewport(375, 800))
+	tab.goes(h.at("routes/night/preview"), http.StatusOK)
+	tab.fills("to", "li.na.of.the.department.of.very.long.names")
+	tab.presses("Show it")
+	tab.says("li.na.of.the.department", "wang.fang")
+	tab.fits()
 }

@@ -34,6 +34,7 @@ func notified() []Sentence {
 		{"no notification concerns %s from %s to %s", "从 {2} 到 {3} 没有与 {1} 有关的通知"},
 		{`must be a JSON object, such as {"level": 3}`, `须为 JSON 对象，例如 {"level": 3}`},
 		{"must be a time such as 2026-10-01T08:30", "须为时间，例如 2026-10-01T08:30"},
+		{"it would wait until %s, and its deadline comes before", "要等到 {1}，晚于它的截止时间"},
 		{"the route ends here: %s", "路由到此结束：{1!}"},
 		{"it waits longer than its step has time: %s", "等待超出本步时限：{1!}"},
 		{"only so many were looked at: --cursor %s leads on", "只查看了一部分，用 --cursor {1} 继续"},

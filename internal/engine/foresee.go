@@ -60,6 +60,7 @@ func (f *Foresight) Claimed(ctx context.Context, item work.Item, at time.Time) (
 			return d, nil
 		}
 		if !d.Deadline.IsZero() && !d.DueAt.Before(d.Deadline) {
+			d.Error = fmt.Sprintf("it would wait until %s, and its deadline comes before", d.DueAt.UTC().Format(time.RFC3339))
 			d.State, d.DueAt = posthouse.Expired, time.Time{}
 			return d, nil
 		}
