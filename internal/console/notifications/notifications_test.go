@@ -69,10 +69,10 @@ func TestAPreviewOfARouteIsLookedAt(t *testing.T) {
 	h.Shows(h.Page("viewer", page, chinese), "填写收件人和消息的情况")
 	day := time.Now().Add(72 * time.Hour).Format(time.DateOnly)
 	form := url.Values{"to": {"zhang.san\n"}, "by": {"user"}, "kind": {"news"}, "priority": {"high"}, "not_before": {day + "T03:04"}, "text": {"x"}}
-	h.Shows(h.Ask("viewer", page, form).Body, "zhang.san", "li.na", day+" 03:04", day+" 03:14", "after 10m<", ">sent<", `value="`+day+`T03:04"`, `value="high" selected`)
+	h.Shows(h.Ask("viewer", page, form).Body, "zhang.san", "li.na", day+" 03:04", day+" 03:14", "after 10m<", ">would be sent<", `value="`+day+`T03:04"`, `value="high" selected`)
 	gone := url.Values{"to": {"gone"}, "by": {"address"}, "text": {"x"}}
-	h.Shows(h.Ask("viewer", page, gone).Body, "not sent", "address_suppressed", "has left", "li.na")
-	h.Shows(h.Ask("viewer", page, gone, chinese).Body, "不发送", "地址在禁发名单中")
+	h.Shows(h.Ask("viewer", page, gone).Body, "would not be sent", "address_suppressed", "has left", "li.na")
+	h.Shows(h.Ask("viewer", page, gone, chinese).Body, "不会发送", "地址在禁发名单中")
 	for field, form := range map[string]url.Values{
 		"to": {"text": {"x"}}, "content": {"to": {"u"}}, "payload": {"to": {"u"}, "text": {"x"}, "payload": {"{"}}, "not_before": {"to": {"u"}, "text": {"x"}, "not_before": {"soon"}},
 		"priority": {"to": {"u"}, "text": {"x"}, "priority": {"urgent"}},
