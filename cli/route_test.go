@@ -53,6 +53,11 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	run(0, "desk → night", "route", "list")
 	run(0, "5m", "route", "show", "duty", "--version", "1")
 	run(0, "night", "route", "preview", "duty", "--to", "u1=u1", "--text", "Hello")
+	run(0, "", "tenant", "set", "default", "--caps", `[{"max":1,"per":"24h","kinds":["news"],"then":"suppress"}]`)
+	run(0, "", "suppression", "add", "gone", "--channel", "desk", "--reason", "has left")
+	for language, want := range map[string]string{"en": "skipped: address_suppressed, has left", "zh": "跳过：地址在禁发名单中，has left"} {
+		run(0, want, "route", "preview", "duty", "--to", "=gone", "--kind", "news", "--text", "Hello", "--lang", language)
+	}
 	sent, code := ran(t, environ, "send", "--json", "--messages", `{"route":"duty","to":[{"user":"u1"}],"content":{"text":"Hello"}}`)
 	message := regexp.MustCompile(`[0-9A-Z]{26}`).FindString(sent)
 	if code != 0 || message == "" {

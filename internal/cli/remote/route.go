@@ -197,7 +197,7 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, withLanguage(m.Template, m.Language), string(s.Until), heldBack(sh, &m)})
 			}
 			if s.Ends != "" {
-				rows = append(rows, []string{whom(n.To), number, after, "", "", "", sh.Says("the route ends here: " + s.Ends)})
+				rows = append(rows, []string{whom(n.To), number, after, "", "", "", sh.Says(fmt.Sprintf("the route ends here: %s", s.Ends))})
 			}
 		}
 	}
@@ -209,16 +209,18 @@ func skipped(sh *shell.Shell, why, detail string) string {
 	if why == "" {
 		return sh.Says(detail)
 	}
-	text := sh.Says("skipped") + ": " + sh.Says(why)
-	if detail != "" {
-		text += ", " + sh.Says(detail)
+	if detail == "" {
+		return sh.Says(fmt.Sprintf("skipped: %s", why))
 	}
-	return text
+	return sh.Says(fmt.Sprintf("skipped: %s, %s", why, detail))
 }
 
 // waits says until when a step or a message waits, and for what.
 func waits(sh *shell.Shell, reason string, until time.Time) string {
-	return strings.TrimPrefix(sh.Says(reason)+", ", ", ") + sh.Says("until "+sh.At(until))
+	if reason == "" {
+		return sh.Says("until " + sh.At(until))
+	}
+	return sh.Says(fmt.Sprintf("waits until %s: %s", sh.At(until), reason))
 }
 
 // heldBack is why a message would not be accepted, not be sent, or wait.
