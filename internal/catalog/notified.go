@@ -36,6 +36,7 @@ func notified() []Sentence {
 		{"must be a time such as 2026-10-01T08:30", "须为时间，例如 2026-10-01T08:30"},
 		{"it would wait until %s, and its deadline comes before", "要等到 {1}，晚于它的截止时间"},
 		{"skipped: %s", "跳过：{1!}"},
+		{"replay of %s", "重发自 {1}"},
 		{"skipped: %s, %s", "跳过：{1!}，{2!}"},
 		{"waits until %s: %s", "等到 {1}：{2!}"},
 		{"the route ends here: %s", "路由到此结束：{1!}"},

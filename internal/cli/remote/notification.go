@@ -185,7 +185,7 @@ func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 			number += fmt.Sprintf(" (round %d)", s.Round)
 		}
 		if s.Skipped != "" {
-			rows = append(rows, []string{number, after, "", "", "skipped: " + s.Skipped, s.Detail})
+			rows = append(rows, []string{number, after, "", "", sh.Says(fmt.Sprintf("skipped: %s", s.Skipped)), sh.Says(s.Detail)})
 		}
 		for _, d := range n.Deliveries {
 			if d.Step == s.Step && d.Round == s.Round {

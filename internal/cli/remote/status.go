@@ -192,9 +192,11 @@ func recipient(r posthouse.Recipient) string {
 	return cmp.Or(r.User, r.Address)
 }
 
-// why is the reason of a state, and the last error where there is one.
+// why is the reason of a state, and the last error where there is one; of a replay without either, what it repeats.
 func why(sh *shell.Shell, d posthouse.Delivery) string {
 	switch {
+	case d.Reason == "" && d.Error == "" && d.ReplayOf != "":
+		return sh.Says(fmt.Sprintf("replay of %s", d.ReplayOf))
 	case d.Reason == "":
 		return sh.Cut(d.Error, 60)
 	case d.Error == "":
