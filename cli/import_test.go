@@ -75,7 +75,7 @@ sms_tasks  2     2    0             0
 sms_tasks  2     0    2             0
 `+notes, 0, "--from", from, "--time-zone", "UTC")
 	expect("posthouse: --from is missing: the DSN of the database to take over, such as postgresql://user:password@host:5432/lksms_db\n", 2)
-	expect("posthouse: --time-zone is \"Mars\": want a name such as UTC or Asia/Shanghai\n", 2, "--from", from, "--time-zone", "Mars")
+	expect("posthouse: --time-zone: is \"Mars\": want a name such as UTC or Asia/Shanghai\n", 2, "--from", from, "--time-zone", "Mars")
 }
 
 // newest is the version that this binary wants of a schema.

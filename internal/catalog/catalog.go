@@ -18,7 +18,7 @@ type Sentence struct{ English, Chinese string }
 
 // Sentences are all that are known.
 func Sentences() []Sentence {
-	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), forms(), findings(), settings(), places(), notified(), others())
+	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), forms(), findings(), settings(), places(), notified(), commands(), others())
 }
 
 // Words are what stands in sentences as an argument, and reasons of deliveries. Alone, such a word may be a person's.
@@ -29,6 +29,34 @@ const maxText = 2000
 
 // Chinese is a sentence in Chinese; false where it is not known.
 func Chinese(text string) (string, bool) { return find(sentences(), text) }
+
+// Error is an error in Chinese: a sentence, with what it is about before it where there is such a thing, as in "--at: …". Of what goes on
+// behind a colon the longest part that is known is said in Chinese, and the rest stays.
+func Error(text string) (string, bool) {
+	if flag, rest, ok := strings.Cut(text, colon); ok && strings.HasPrefix(flag, "--") && !strings.Contains(flag, " ") {
+		said, ok := Error(rest)
+		return flag + "：" + said, ok
+	}
+	if said, ok := Chinese(text); ok {
+		return said, true
+	}
+	for at := 0; ; at += len(colon) {
+		i := strings.Index(text[at:], colon)
+		if i < 0 || len(text) > maxText {
+			return text, false
+		}
+		at += i
+		if said, ok := Error(text[at+len(colon):]); ok {
+			return inside(text[:at]) + "：" + said, true
+		}
+		if said, ok := Chinese(text[:at]); ok {
+			return said + "：" + text[at+len(colon):], true
+		}
+	}
+}
+
+// colon stands between what an error is about and the error.
+const colon = ": "
 
 // Reason is the reason of a delivery in Chinese, as it is where it is not known.
 func Reason(code string) string {

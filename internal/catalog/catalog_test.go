@@ -47,6 +47,26 @@ func TestSentencesInChinese(t *testing.T) {
 	}
 }
 
+// What an error is about stays as it is, and so does what is not known.
+func TestErrorsInChinese(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`--budget: has the period "week": want day or month, such as 500/month`:                             `--budget：周期为 "week"，应为 day 或 month，例如 500/month`,
+		`call the server: Get "http://127.0.0.1:1/v1/x": dial tcp 127.0.0.1:1: connect: connection refused`: `无法连接服务器：Get "http://127.0.0.1:1/v1/x"：dial tcp 127.0.0.1:1：connect：连接被拒绝`,
+		"people.csv: the file cannot be read; no such file or directory":                                    "people.csv：文件无法读取；文件或目录不存在",
+		"read standard input: something of the system":                                                      "读取标准输入时出错：something of the system",
+	} {
+		if got, ok := catalog.Error(text); !ok || got != want {
+			t.Errorf("%s\nis %s\nwant %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"", ": ", "a: b: c", "insufficient balance: 40001"} {
+		if got, ok := catalog.Error(text); ok || got != text {
+			t.Errorf("%q is taken for %q", text, got)
+		}
+	}
+}
+
 // Each sentence has both languages, stands once, and has in Chinese no argument that the English lacks.
 func TestEachSentenceIsWhole(t *testing.T) {
 	t.Parallel()
@@ -124,6 +144,63 @@ func TestNoFindingIsInEnglishAlone(t *testing.T) {
 	if found := spokenIn(t, diagnosed, found); found < 40 {
 		t.Errorf("only %d sentences were found", found)
 	}
+}
+
+// typed are the files whose errors commands print.
+var typed = []string{
+	"../cli/*/*.go", "../config/*.go", "../limittext/*.go", "../../client/*.go", "../../settings.go",
+}
+
+// What commands say is wrong is there in Chinese, without what it is about before it and a wrapped error behind it: Error takes these off.
+func TestNoErrorOfCommandsIsInEnglishAlone(t *testing.T) {
+	t.Parallel()
+	about := regexp.MustCompile(`^(?:(?:--)?%s|--[a-z-]+(?: %s)?|read_dsn): |: %[swv]$`)
+	whole := map[string]bool{}
+	for _, s := range catalog.Sentences() {
+		whole[plain(s.English)] = true
+	}
+	errors := func(t *testing.T, name string, list map[string]string) {
+		t.Helper()
+		if demo := strings.HasPrefix(name, "../cli/demo/") || strings.HasPrefix(name, "../cli/lksms/") || strings.HasPrefix(name, "../cli/notify/"); demo {
+			return // whose errors are of databases of others, and of the demo's own server
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			at, is := map[string]int{"Usagef": 0, "shell.Usagef": 0, "fmt.Errorf": 0, "errors.New": 0, "Hint": 1, "shell.Hint": 1}[calledBy(call)]
+			if !is {
+				return true
+			}
+			if format, ok := formatOf(call.Args[at]); ok && strings.Contains(format, " ") {
+				format = plain(strings.ReplaceAll(format, "%w", "%s"))
+				for !whole[format] && about.MatchString(format) {
+					format = about.ReplaceAllString(format, "")
+				}
+				if format != "%s %s" && format != "failed" && strings.Contains(format, " ") {
+					list[format] = files.Position(call.Pos()).String()
+				}
+			}
+			return true
+		})
+	}
+	if found := spokenIn(t, typed, errors); found < 200 {
+		t.Errorf("only %d errors were found", found)
+	}
+}
+
+// calledBy is the name of a function that is called, with its package where it is of another.
+func calledBy(call *ast.CallExpr) string {
+	if fn, ok := call.Fun.(*ast.Ident); ok {
+		return fn.Name
+	}
+	return callOf(call)
 }
 
 // spokenIn looks whether what files say is there in Chinese, and returns how many sentences that are.

@@ -210,7 +210,7 @@ func others() []Sentence {
 		{"gives no rows", "没有查到数据"},
 		{"the body is empty: want a JSON object", "内容为空，应为 JSON 对象"},
 		{"the body is not valid UTF-8", "不是有效的 UTF-8"},
-		{"the body is not JSON: line %d, column %d: %s", "不是 JSON：第 {1} 行第 {2} 个字符处有误（{3}）"},
+		{"the body is not JSON: line %d, column %d: %s", "不是 JSON：第 {1} 行第 {2} 个字符处有误（{3!}）"},
 		{"the body is not JSON", "不是 JSON"},
 		{"the body nests deeper than %d levels", "嵌套超过 {1} 层"},
 		{"the CSV cannot be read: %s", "无法读取 CSV：{1}"},

@@ -120,7 +120,7 @@ func subscriptionAdd(sh *shell.Shell) *cobra.Command {
 // showSecret prints a signing secret alone, so that a shell can keep it in a variable.
 func showSecret(sh *shell.Shell, secret string) {
 	sh.Printf("%s\n", secret)
-	fmt.Fprintln(sh.Err, "  → shown this once: keep it")
+	fmt.Fprintf(sh.Err, "  → %s\n", sh.Says("shown this once: keep it"))
 }
 
 func subscriptionRotate(sh *shell.Shell) *cobra.Command {

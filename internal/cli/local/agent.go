@@ -143,9 +143,9 @@ func (f *sender) check() error {
 	case f.failing < 0 || f.unknown < 0 || f.failing+f.unknown > 1:
 		return shell.Usagef("--failure-rate and --unknown-rate are %g and %g: each must be 0 or more, and both together at most 1", f.failing, f.unknown)
 	case f.o.Max < 1 || f.o.Max > 100:
-		return shell.Usagef("--max is %d: 1 to 100 are allowed", f.o.Max)
+		return shell.Usagef("--max: is %d: 1 to 100 are allowed", f.o.Max)
 	case f.o.Wait < 0 || f.o.Wait > time.Minute:
-		return shell.Usagef("--wait is %s: 0s to 1m are allowed", f.o.Wait)
+		return shell.Usagef("--wait: is %s: 0s to 1m are allowed", f.o.Wait)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (f *importing) source(example string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(f.zone)
 	if err != nil || f.zone == "" || f.zone == "Local" {
-		return nil, shell.Usagef("--time-zone is %q: want a name such as UTC or Asia/Shanghai", f.zone)
+		return nil, shell.Usagef("--time-zone: is %q: want a name such as UTC or Asia/Shanghai", f.zone)
 	}
 	return zone, nil
 }

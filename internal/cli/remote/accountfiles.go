@@ -41,7 +41,7 @@ masked secret keeps the stored one. FILE may be - for standard input. Its form f
 			}
 			kind, known := accountKinds[form]
 			if !known {
-				return shell.Usagef("--form is %q: want csv, ndjson, json or limits", form)
+				return shell.Usagef("--form: is %q: want csv, ndjson, json or limits", form)
 			}
 			text, err := accountText(ctx, sh, c, args[0], args[1], form)
 			if err != nil {

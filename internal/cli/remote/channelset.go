@@ -188,7 +188,7 @@ func isChannelFlag(name string) bool {
 // fromFlags is the stored channel, if there is one, with what the flags say.
 func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []string) (posthouse.Channel, error) {
 	if len(args) == 0 {
-		return posthouse.Channel{}, shell.Usagef("NAME is missing: %s", cmd.UseLine())
+		return posthouse.Channel{}, shell.Usagef("%s is missing: %s", "NAME", cmd.UseLine())
 	}
 	config, err := s.Object("--config", s.config)
 	if err != nil {

@@ -47,7 +47,7 @@ func jobEnqueue(sh *shell.Shell) *cobra.Command {
 			}
 			j.BizID = args[1]
 			if j.Channel = slices.Index(flow.Channels(), channel); j.Channel < 0 {
-				return shell.Usagef("--channel is %q: jobs go to %s", channel, strings.Join(flow.Channels(), " or "))
+				return shell.Usagef("--channel: is %q: jobs go to %s", channel, strings.Join(flow.Channels(), " or "))
 			}
 			if j.Payload, err = sh.Object("--payload", payload); err != nil {
 				return err
@@ -122,7 +122,7 @@ func statusNumber(text string) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, shell.Usagef("--status is %q: want 0 to 4 or one of %s", text, strings.Join(statusNames(), ", "))
+	return 0, shell.Usagef("--status: is %q: want 0 to 4 or one of %s", text, strings.Join(statusNames(), ", "))
 }
 
 // read fills the filter in.

@@ -219,5 +219,5 @@ func keyNew(sh *shell.Shell) *cobra.Command {
 // showSecret prints a key alone, so that a shell can keep it in a variable, and what to do with it beside it.
 func showSecret(sh *shell.Shell, key string) {
 	sh.Printf("%s\n", key)
-	fmt.Fprintln(sh.Err, "  → shown this once: keep it")
+	fmt.Fprintf(sh.Err, "  → %s\n", sh.Says("shown this once: keep it"))
 }

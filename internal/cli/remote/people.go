@@ -95,7 +95,7 @@ func showLink(ctx context.Context, sh *shell.Shell, c *client.Client, name strin
 	}
 	return sh.Show(link, func() {
 		sh.Printf("%s\n", c.URL()+link.Path)
-		fmt.Fprintf(sh.Err, "  → signs %s in to the console once, until %s\n", name, sh.At(link.EndsAt))
+		fmt.Fprintf(sh.Err, "  → %s\n", sh.Says(fmt.Sprintf("signs %s in to the console once, until %s", name, sh.At(link.EndsAt))))
 	})
 }
 

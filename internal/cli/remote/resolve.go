@@ -39,7 +39,7 @@ that has changed since.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return shell.Usagef("OUTCOME is missing: posthouse %s", cmd.Use)
+				return shell.Usagef("%s is missing: posthouse %s", "OUTCOME", cmd.Use)
 			}
 			outcome := wire.Outcome(strings.ReplaceAll(args[len(args)-1], "-", "_"))
 			switch {

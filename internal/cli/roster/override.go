@@ -51,7 +51,7 @@ func swapOf(text string) (*wire.DutySwap, error) {
 	one, other, ok := strings.Cut(text, "=")
 	i, j := strings.LastIndexByte(one, '@'), strings.LastIndexByte(other, '@')
 	if !ok || i < 1 || j < 1 {
-		return nil, shell.Usagef("--swap is %q: want USER@DATE=USER@DATE", text)
+		return nil, shell.Usagef("--swap: is %q: want USER@DATE=USER@DATE", text)
 	}
 	return &wire.DutySwap{User: one[:i], Date: one[i+1:], With: other[:j], WithDate: other[j+1:]}, nil
 }

@@ -76,19 +76,19 @@ func (sh *Shell) Exit(err error) int {
 	}
 	var coded *posthouse.Error
 	if errors.As(err, &coded) && len(coded.Problems) > 0 {
-		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(sh.Says(coded.Message)))
+		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(sh.fails(coded.Message)))
 		for _, problem := range coded.Problems {
-			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(strings.TrimPrefix(problem.Path+": "+sh.Says(problem.Message), ": "))) // no path: the body itself
+			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(strings.TrimPrefix(problem.Path+": "+sh.fails(problem.Message), ": "))) // no path: the body itself
 		}
 	} else {
 		head, more, _ := strings.Cut(err.Error(), "\n") // a database's driver lists the addresses it tried
-		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(sh.Says(head)))
+		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(sh.fails(head)))
 		for line := range strings.Lines(more) {
-			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(sh.Says(strings.TrimSpace(line))))
+			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(sh.fails(strings.TrimSpace(line))))
 		}
 	}
 	if hint := HintFor(err); hint != "" {
-		fmt.Fprintf(sh.Err, "  → %s\n", config.Printable(sh.Says(hint)))
+		fmt.Fprintf(sh.Err, "  → %s\n", config.Printable(sh.fails(hint)))
 	}
 	return code
 }

@@ -60,3 +60,12 @@ func (sh *Shell) Says(text string) string {
 	said, _ := catalog.Chinese(text)
 	return said
 }
+
+// fails is an error in the person's language, with what it is about before it.
+func (sh *Shell) fails(text string) string {
+	if !sh.chinese() {
+		return text
+	}
+	said, _ := catalog.Error(text)
+	return said
+}

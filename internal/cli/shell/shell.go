@@ -62,15 +62,44 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return g
 }
 
-// FlagFault names the nearest flags where one is not known.
+// FlagFault says what is wrong with a flag as the server says it of a field: the nearest flags where one is not known, and else what is wanted.
 func FlagFault(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
+	var bare *pflag.ValueRequiredError
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &bare) && bare.GetFlag() != nil {
+		return Usagef("--%s: a value is missing: %s", bare.GetFlag().Name, cmd.UseLine())
+	}
+	if errors.As(err, &wrong) && wrong.GetFlag() != nil {
+		return Usagef("--%s: %w", wrong.GetFlag().Name, wanted(wrong))
+	}
 	if !errors.As(err, &missing) || missing.GetSpecifiedShortnames() != "" {
 		return Usagef("%w", err)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return Usagef("--%s: %s", missing.GetSpecifiedName(), unknown("flag", missing.GetSpecifiedName(), names, cmd))
+}
+
+// wanted is why a flag does not take a value. Of the flags library's own kinds it says how their values look; our kinds say that themselves.
+func wanted(wrong *pflag.InvalidValueError) error {
+	value := wrong.GetValue()
+	switch wrong.GetFlag().Value.Type() {
+	case "bool":
+		return fmt.Errorf("is %q: want true or false", value)
+	case "int", "int64", "uint", "uint64":
+		return fmt.Errorf("is %q: want a whole number such as 10", value)
+	case "float64":
+		return fmt.Errorf("is %q: want a number such as 0.2", value)
+	case "duration":
+		var own *time.ParseError
+		if _, err := time.ParseDuration(value); err != nil && !errors.As(wrong, &own) {
+			return fmt.Errorf("is %q: want a duration such as 500ms, 90s, 5m or 1h30m", value)
+		}
+	case "stringToString":
+		return fmt.Errorf("is %q: want NAME=VALUE", value)
+	}
+	return wrong.Unwrap()
 }
 
 // unknown names what is nearest to a name that is not known, and else where all are: there may be many.
