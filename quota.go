@@ -16,8 +16,8 @@ type Quota struct {
 // Any reports whether anything is bounded.
 func (q Quota) Any() bool { return len(q.Requests) > 0 || q.Open > 0 || q.MentionAll > 0 }
 
-// IsZero is for omitzero.
-func (q Quota) IsZero() bool { return !q.Any() }
+// IsZero is for omitzero. A bound below 0 is not zero: left out, it would be taken as no bound instead of being refused.
+func (q Quota) IsZero() bool { return len(q.Requests) == 0 && q.Open == 0 && q.MentionAll == 0 }
 
 // Bound is the part of a quota that a request was refused by.
 type Bound struct {
