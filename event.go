@@ -35,6 +35,7 @@ const (
 	EventAdmit         EventType = "admit"          // T30, those before it in line are settled
 	EventGather        EventType = "gather"         // T32, what became of its collection's delivery, or it leaves its collection
 	EventRecall        EventType = "recall"         // T33, the provider was asked to take it back: the state stays
+	EventWake          EventType = "wake"           // T34, its recipient's quiet hours end sooner than when it was put off
 )
 
 // Event is one line of the event log. Version numbers a delivery's events from 1

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -41,11 +42,16 @@ func TestARouteTurnsToManagers(t *testing.T) {
 			t.Errorf("c told %q and b %q", got, p.on("b"))
 		}
 
-		// Without recipients the managers are those of the people whom the steps before meant.
-		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, To: []posthouse.Recipient{{User: "u1"}}}, to("b", 1)}})
+		// Without recipients the managers are those of the people whom the steps before named: a manager who was told is none of these.
+		_, err = h.api.Users.Put(h.Context(), posthouse.User{ID: "boss", Manager: "chief"}, posthouse.User{ID: "chief", Manager: "head"}, posthouse.User{ID: "head"})
+		h.must(err)
+		p.says("b", refusal)
+		h.way("w", posthouse.Route{Repeat: 1, Steps: []posthouse.RouteStep{{Channels: []string{"a"}, To: []posthouse.Recipient{{User: "u1"}}}, to("b", 1), to("c", 2), {Channels: []string{"b"}, To: []posthouse.Recipient{{Manager: 1}}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Second)}}})
+		p.says("c", refusal)
 		_, list = h.routes("w")
-		if h.turns(list[0].ID, posthouse.NotificationTold); !slices.Equal(p.on("b"), []string{"boss"}) {
-			t.Errorf("b told %q", p.on("b"))
+		h.turns(list[0].ID, posthouse.NotificationNotTold)
+		if b, c := p.on("b"), p.on("c"); !slices.Equal(b, []string{"boss", "boss", "boss", "boss"}) || !slices.Equal(c, []string{"boss", "chief", "chief"}) {
+			t.Errorf("b told %q, c told %q", b, c)
 		}
 		for way, want := range map[string]posthouse.Route{
 			"steps[0].to[0].manager": {Steps: []posthouse.RouteStep{to("a", 6)}},

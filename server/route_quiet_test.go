@@ -125,3 +125,30 @@ func TestAPreviewShowsWhatHoldsItsMessages(t *testing.T) {
 		}
 	})
 }
+
+// Quiet hours that are taken away let go what they hold: a message, and a notification whose first step waits for their end.
+func TestQuietHoursThatAreRemovedLetGo(t *testing.T) {
+	ways(t, func(h *house, _ *scripted) {
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a")}})
+		now := time.Now().UTC()
+		hours := posthouse.QuietHours{From: now.Add(-2 * time.Hour).Format("15:04"), To: now.Add(3 * time.Hour).Format("15:04"), TimeZone: "UTC"}
+		_, err := h.api.Tenants.Put(h.Context(), "default", wire.PutTenant{QuietHours: []posthouse.QuietHours{hours}})
+		h.must(err)
+		sent := h.send("b", "hello", "u1")
+		_, list := h.routes("w", "u2")
+		h.eventually("the message waits", func() bool {
+			d, err := h.api.Deliveries.Get(h.Context(), sent.Deliveries[0].ID)
+			h.must(err)
+			return d.State == posthouse.Pending && d.Reason == "quiet_hours"
+		})
+		h.eventually("the notification waits", func() bool {
+			n, err := h.api.Notifications.Get(h.Context(), list[0].ID)
+			h.must(err)
+			return n.State == posthouse.NotificationWaiting && n.Reason == "quiet_hours"
+		})
+		_, err = h.api.Tenants.Put(h.Context(), "default", wire.PutTenant{QuietHours: []posthouse.QuietHours{}})
+		h.must(err)
+		h.turns(list[0].ID, posthouse.NotificationTold)
+		h.become(posthouse.Sent, sent.Deliveries[0].ID)
+	})
+}

@@ -88,7 +88,7 @@ func eventWords() map[posthouse.EventType]word {
 		posthouse.EventDiscard: {"discarded by a person", "人工丢弃"}, posthouse.EventEpochHold: {"held after a restore", "恢复数据库后挂起"}, posthouse.EventMove: {"moved to another account", "换账号"},
 		posthouse.EventAdmit:  {"its turn in line has come", "轮到它发送"},
 		posthouse.EventGather: {"shares what became of its digest", "随汇总变更状态"},
-		posthouse.EventRecall: {"a recall was asked for", "请求撤回"},
+		posthouse.EventWake:   {"quiet hours were changed: it comes due sooner", "免打扰时段有变，提前到期"}, posthouse.EventRecall: {"a recall was asked for", "请求撤回"},
 	}
 }
 

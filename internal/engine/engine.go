@@ -134,6 +134,8 @@ type Options struct {
 	Choices *suppress.Choices
 	// Quiet has the quiet hours and caps of tenants. Defaults to none: those of channels hold alone.
 	Quiet *quiet.Keeper
+	// Woken has what else waits for quiet hours looked at anew, once they have changed. Defaults to nothing.
+	Woken func(ctx context.Context, now time.Time) error
 	// Routes begin the notifications of messages that name a route. Defaults to none: each is refused.
 	Routes intake.Routing
 	// Gatherer gathers messages that name a digest. Defaults to none: each is refused.
@@ -383,9 +385,10 @@ func (e *Engine) roles() []func(context.Context) {
 	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
 	budgets := &upkeep.Budgets{Spending: e.Routes, Counts: o.Limiter, Life: l, Log: o.Log, Metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
+	waker := &rescue.Waker{Queue: e.queue, Quiet: o.Quiet, Channels: e.Routes, Woken: o.Woken, Life: l, Log: o.Log}
 	list := []func(context.Context){
 		budgets.Run,
-		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, e.seats.look, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, e.Pruner.Run, e.Pruner.Forget, e.Pruner.Sweeping, e.measurer.Run,
+		e.recorder.run, e.permits.run, e.rollup.Run, pace.Run, poller.run, e.seats.look, relay.Messages, relay.Events, e.planner().Run, e.Rescuer.Run, inquirer.Run, tracker.Run, mover.Run, waker.Run, e.Pruner.Run, e.Pruner.Forget, e.Pruner.Sweeping, e.measurer.Run,
 	}
 	if e.Campaigner != nil {
 		list = append(list, e.Campaigner.Run)

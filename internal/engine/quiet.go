@@ -65,15 +65,12 @@ func (ds *deliveries) leaveAlone(ctx context.Context, w wish, groups []*group) {
 
 func critical(item *work.Item) bool { return item.Message != nil && item.Message.Critical }
 
-// pastEnd is how long after their end what quiet hours have held comes due: the clock that is read when it is written down may be behind by less.
-const pastEnd = time.Millisecond
-
 // aloneUntil is what becomes of a delivery whose recipient is left alone until a time: it waits for that, unless its deadline comes before.
 func aloneUntil(d *posthouse.Delivery, now, end time.Time) done {
 	if why := state.QuietBeyond(d, end); why != "" {
 		return done{verdict: verdictSuppress, reason: state.ReasonQuietHours, result: channel.Result{Error: why}}
 	}
-	return done{verdict: verdictRelease, reason: state.ReasonQuietHours, result: channel.Result{After: end.Sub(now) + pastEnd}}
+	return done{verdict: verdictRelease, reason: state.ReasonQuietHours, result: channel.Result{After: end.Sub(now) + state.PastQuiet}}
 }
 
 // leaveAlone is until when nobody of a segment is sent to, zero for now: quiet hours of some people alone do not hold a campaign, which knows

@@ -205,3 +205,36 @@ func TestPhonesHeedQuietHoursAndCaps(t *testing.T) {
 		r.want(third, posthouse.Suppressed, state.ReasonCapped, 0)
 	})
 }
+
+// Quiet hours that are shortened or removed let go what they hold, a person's own kind too; what they still hold keeps its end, and a time that
+// the message names holds as well.
+func TestQuietHoursThatAreShortenedLetGo(t *testing.T) {
+	virtual(t, func(r *rig) {
+		r.open("c", posthouse.ChannelSettings{QuietHours: quietFor(9)}, state.Opened{Window: channel.Forever})
+		r.open("d", posthouse.ChannelSettings{QuietHours: quietFor(9)}, state.Opened{Window: channel.Forever})
+		news, other, later := text("c", "ann"), text("d", "bob"), text("c", "cid")
+		later.NotBefore = time.Now().Add(2 * time.Hour)
+		a, b := r.send(news)[0], r.send(other)[0]
+		r.pass(5 * time.Second)
+		l := r.send(later)[0]
+		before := r.want(b, posthouse.Pending, state.ReasonQuietHours, 0).DueAt
+		r.want(a, posthouse.Pending, state.ReasonQuietHours, 0)
+
+		r.open("c", posthouse.ChannelSettings{QuietHours: quietFor(3)}, state.Opened{Window: channel.Forever})
+		r.pass(10 * time.Second)
+		d := r.want(a, posthouse.Pending, state.ReasonQuietHours, 0)
+		if end := time.Now().UTC().Truncate(time.Hour).Add(3 * time.Hour); d.DueAt.Before(end) || d.DueAt.After(end.Add(11*time.Minute)) {
+			r.Errorf("it is due at %s, and the shortened hours end at %s", d.DueAt, end)
+		}
+		r.open("c", posthouse.ChannelSettings{}, state.Opened{Window: channel.Forever})
+		r.pass(10 * time.Second)
+		r.want(a, posthouse.Sent, "", 0)
+		r.want(l, posthouse.Pending, "", 0)
+		if d := r.want(b, posthouse.Pending, state.ReasonQuietHours, 0); !d.DueAt.Equal(before) {
+			r.Errorf("what another channel holds is due at %s, and was at %s", d.DueAt, before)
+		}
+		if got := r.history(a); got != "accept start release wake wake start sent " {
+			r.Errorf("its history is %q", got)
+		}
+	})
+}

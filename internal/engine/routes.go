@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/pacer"
 	"github.com/posthouse/posthouse/internal/rate"
+	"github.com/posthouse/posthouse/internal/rescue"
 	"github.com/posthouse/posthouse/internal/rollup"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/upkeep"
@@ -354,6 +355,19 @@ func (rs *Routes) Open(tenant string) (names []string) {
 		}
 	}
 	return names
+}
+
+// Hours are the quiet hours of channels that have any, by channel. A channel's zone is that of who has none.
+func (rs *Routes) Hours() map[state.Key]rescue.Hours {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	hours := map[state.Key]rescue.Hours{}
+	for k, r := range rs.routes {
+		if len(r.Settings.Quiet) > 0 {
+			hours[k] = rescue.Hours{Own: r.Settings.Quiet, Zone: r.Settings.Location.String()}
+		}
+	}
+	return hours
 }
 
 // worthMoving is how long an account cannot send before what waits for it moves: a short wait for a rate limit is no reason.

@@ -438,6 +438,10 @@ func (p *process) DuePins(ctx context.Context, _ time.Time, tenant, channel stri
 	return p.w.store.Queue.DuePins(ctx, time.Now(), tenant, channel)
 }
 
+func (p *process) HeldBack(ctx context.Context, _ time.Time, reason, behind string, max int) ([]work.HeldBack, error) {
+	return p.w.store.Queue.HeldBack(ctx, time.Now(), reason, behind, max)
+}
+
 func (p *process) Claim(ctx context.Context, _ time.Time, c work.Claim) (items []work.Item, err error) {
 	move(&c.DueBefore, p.skew)
 	err = p.do("claim/"+c.Channel+"/"+string(c.Priority), func() (err error) {

@@ -63,6 +63,8 @@ type Queue interface {
 	Failures(ctx context.Context, ids []string) (map[string]work.Failures, error)
 	// Disown finds what a start has stored whose commit gave no answer, and lets nothing of it be stored from now on.
 	Disown(ctx context.Context, now time.Time, lane work.Lane, of work.Seating) (started []string, err error)
+	// HeldBack lists pending deliveries that wait for one reason until a time that is to come, by their ids behind one.
+	HeldBack(ctx context.Context, now time.Time, reason, behind string, max int) ([]work.HeldBack, error)
 	Reviser
 }
 

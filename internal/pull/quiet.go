@@ -55,7 +55,7 @@ func (dk *Desk) leaveAlone(ctx context.Context, ch *state.Channel, list []work.I
 			items = append(items, item)
 			continue
 		}
-		b := returned{item: item, reason: state.ReasonQuietHours, after: ends[i].Sub(now) + time.Millisecond, barred: state.QuietBeyond(&item.Delivery, ends[i])}
+		b := returned{item: item, reason: state.ReasonQuietHours, after: ends[i].Sub(now) + state.PastQuiet, barred: state.QuietBeyond(&item.Delivery, ends[i])}
 		dk.o.Metrics.HeldBack.WithLabelValues(ch.Key.Channel, b.reason, outcomeOf(&b)).Inc()
 		back = append(back, b)
 	}

@@ -107,6 +107,22 @@ func (k *Keeper) of(tenant string) party {
 	return party{}
 }
 
+// Hours are those of all tenants that have any, by their names.
+func (k *Keeper) Hours() map[string]Hours {
+	hours := map[string]Hours{}
+	if k == nil {
+		return hours
+	}
+	if known := k.parties.Load(); known != nil {
+		for name := range *known {
+			if h := (*known)[name].hours; len(h) > 0 {
+				hours[name] = h
+			}
+		}
+	}
+	return hours
+}
+
 // Caps are those of a tenant: they count what a person gets by all of its channels.
 func (k *Keeper) Caps(tenant string) []*Cap { return k.of(tenant).caps }
 

@@ -12,6 +12,7 @@ import (
 
 // people are those whom a step means that has recipients of its own. missing says of what stands for nobody why.
 func (r *Router) people(ctx context.Context, n *notification, s *posthouse.RouteStep, now time.Time) (people []posthouse.Recipient, missing []string, err error) {
+	var meant []string
 	for _, to := range s.To {
 		var found []posthouse.Recipient
 		var wrong []string
@@ -27,10 +28,16 @@ func (r *Router) people(ctx context.Context, n *notification, s *posthouse.Route
 			return nil, nil, err
 		}
 		people, missing = append(people, found...), append(missing, wrong...)
+		if to.Manager > 0 {
+			continue // else their own managers would be asked for next, a level higher with each step
+		}
+		for _, one := range found {
+			meant = append(meant, one.User)
+		}
 	}
-	for _, one := range people {
-		if one.User != "" && !slices.Contains(n.Meant, one.User) {
-			n.Meant = append(slices.Clip(n.Meant), one.User) // what is only judged keeps its own
+	for _, user := range meant {
+		if user != "" && !slices.Contains(n.Meant, user) {
+			n.Meant = append(slices.Clip(n.Meant), user) // what is only judged keeps its own
 		}
 	}
 	return people, missing, nil

@@ -421,7 +421,8 @@ func (r *Router) quiet(ctx context.Context, n *notification, now time.Time) (fir
 	if r.Quiet == nil || n.Draft.Critical {
 		return first, nil
 	}
-	drafts, _, err := r.drafts(ctx, n, now, true)
+	judged := *n // the step that follows finds its people itself
+	drafts, _, err := r.drafts(ctx, &judged, now, true)
 	if err != nil {
 		return first, err
 	}

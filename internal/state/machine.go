@@ -381,6 +381,33 @@ func QuietBeyond(d *posthouse.Delivery, end time.Time) string {
 	return fmt.Sprintf("quiet hours last until %s, and its deadline comes before", end.UTC().Format(time.RFC3339))
 }
 
+// PastQuiet is how long after their end what quiet hours have held comes due: the clock that is read when it is written down may be behind by less.
+const PastQuiet = time.Millisecond
+
+// leastSooner is by how much sooner something must come due to be worth a write. What is put off comes due later than the end by as long as it took
+// to write that down.
+const leastSooner = 10 * time.Second
+
+// Woken is what follows where the quiet hours that hold a pending delivery were shortened, taken away or moved (T34): they end at a time, zero
+// where they do not hold it any more. False says that it comes due hardly sooner for that.
+func Woken(d posthouse.Delivery, end, now time.Time) (work.Change, bool) {
+	due, reason := end, ReasonQuietHours
+	if due.IsZero() {
+		due, reason = now, ""
+	}
+	if due.Before(d.NotBefore) {
+		due = d.NotBefore
+	}
+	if d.State != posthouse.Pending || d.Reason != ReasonQuietHours || !due.Add(leastSooner).Before(d.DueAt) {
+		return work.Change{}, false
+	}
+	step := begin(d)
+	step.change.After.DueAt = due
+	e := step.to(posthouse.EventWake, posthouse.Pending, reason)
+	e.Due, e.Error = due, "its quiet hours were changed"
+	return step.change, true
+}
+
 // CappedAt says which cap has let nothing more through.
 func CappedAt(held posthouse.Limit) string {
 	return fmt.Sprintf("its recipient has got %d within %s, which is all that a cap allows", held.Max, held.Per)

@@ -43,6 +43,7 @@ var legal = map[posthouse.EventType][][2]posthouse.State{
 		{posthouse.Unknown, posthouse.Suppressed}, {posthouse.Unknown, posthouse.Cancelled}, {posthouse.Unknown, posthouse.Expired},
 		{posthouse.Sent, posthouse.Delivered}, {posthouse.Sent, posthouse.Undelivered}, {posthouse.Failed, posthouse.Sent}, {posthouse.Failed, posthouse.Delivered},
 	},
+	posthouse.EventWake:   {{posthouse.Pending, posthouse.Pending}},
 	posthouse.EventRecall: {{posthouse.Sent, posthouse.Sent}, {posthouse.Delivered, posthouse.Delivered}},
 }
 

@@ -76,7 +76,7 @@ func (h history) reason() string {
 func (h history) lastError() (text string) {
 	for i := range h.events {
 		switch e := &h.events[i]; e.Type {
-		case posthouse.EventMove, posthouse.EventRelease, posthouse.EventRecall:
+		case posthouse.EventMove, posthouse.EventRelease, posthouse.EventRecall, posthouse.EventWake:
 		case posthouse.EventQuarantine:
 			text = e.Error
 		case posthouse.EventReceipt:

@@ -411,6 +411,13 @@ func (c coursing) judgeTime(h history) {
 				c.fail(timely, h.id, h.show(i), "it came to its %s %s after its deadline", e.Type, e.At.Sub(e.Deadline))
 			}
 		}
+		switch {
+		case e.Type != posthouse.EventWake || wait < 0:
+		case h.events[wait].Reason != "quiet_hours":
+			c.fail(timely, h.id, h.show(wait, i), "it was woken, and no quiet hours held it")
+		case e.Due.After(h.events[wait].Due):
+			c.fail(timely, h.id, h.show(wait, i), "it was woken to come due %s later", e.Due.Sub(h.events[wait].Due))
+		}
 		if e.To == posthouse.Pending {
 			wait = i
 			if e.Type == posthouse.EventRetry || e.Type == posthouse.EventResend {

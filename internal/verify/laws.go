@@ -105,7 +105,7 @@ func Laws() []Law {
 		{"I17", "key", "a delivery has one idempotency key over all its attempts, and shares it with its replays alone", nil, ""},
 		{"I18", "window", "a repeat after an unknown outcome starts while the provider still knows the key", []string{needWindow}, ""},
 		{"I19", "attempts", "attempts are numbered, failures are counted one by one and within the tries, and no try starts before its wait is over", nil, ""},
-		{"I20", "time", "nothing starts before it is due or after its deadline", nil, ""},
+		{"I20", "time", "nothing starts before it is due or after its deadline; only quiet hours that held it let it come due sooner", nil, ""},
 		{"I21", "cancel", "nothing starts after a cancel, whatever its answer, and the answer is true", nil, ""},
 		{"I22", "suppress", "nothing is sent to an address more than a second after it was suppressed", []string{needSuppressed}, ""},
 		{"I23", "rate", "no sliding window of any limit holds more grants than it may, and a refused request is charged nowhere", []string{needLimiter}, ""},

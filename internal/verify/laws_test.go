@@ -47,6 +47,17 @@ func (h *hand) wait() *hand {
 	return h
 }
 
+// woken was put off for an hour for a reason, and then woken to come due after so long.
+func woken(why string, due time.Duration) *hand {
+	h := newHand(posthouse.Retry).accept().start()
+	later := func(d time.Duration) func(*posthouse.Event) {
+		return func(e *posthouse.Event) { e.Due = e.At.Add(d) }
+	}
+	h.do(posthouse.EventRelease, posthouse.Pending, reason(why), later(time.Hour)).do(posthouse.EventWake, posthouse.Pending, later(due))
+	h.attempt, h.at = h.attempt-1, h.at.Add(3*time.Hour) // nothing had left
+	return h.start().arrived(verify.ArrivalAccepted).sent()
+}
+
 func (h *hand) accept() *hand {
 	return h.do(posthouse.EventAccept, posthouse.Pending, func(e *posthouse.Event) { e.Due = e.At })
 }
@@ -453,6 +464,8 @@ var lawCases = []lawCase{
 		}
 		return h
 	}},
+	{law: "I20", holds: func() *hand { return woken("quiet_hours", 0) }, breaks: func() *hand { return woken("quiet_hours", 2*time.Hour) }},
+	{law: "I20", holds: func() *hand { return woken("quiet_hours", time.Second) }, breaks: func() *hand { return woken("capped", 0) }},
 	{law: "I24", holds: func() *hand { return inLine().admitted().start().arrived(verify.ArrivalAccepted).sent() }, breaks: func() *hand {
 		return inLine().start().arrived(verify.ArrivalAccepted).sent()
 	}},

@@ -26,6 +26,8 @@ type stepOf struct {
 	replay bool
 	stands []standing
 	starts []begun
+	// told is the state that its notification knows: it is not told of who holds the delivery, nor of the epoch that does.
+	told posthouse.State
 }
 
 // standing is a state and since when it lasts.
@@ -64,6 +66,13 @@ func (c *checker) noteSteps(list []history) {
 		for i := range h.events {
 			e := &h.events[i]
 			s.stands = append(s.stands, standing{e.At, e.To})
+			switch {
+			case e.Type == posthouse.EventEpochHold:
+			case e.To == posthouse.Sending:
+				s.told = posthouse.Pending
+			default:
+				s.told = e.To
+			}
 			if e.Type == posthouse.EventStart {
 				before := h.before(i)
 				s.starts = append(s.starts, begun{e.At, before >= 0 && manual(&h.events[before])})
@@ -124,12 +133,8 @@ func (c notifying) judge(n *Notified, steps []stepOf) {
 			return
 		}
 		delete(known, d.ID)
-		last := s.stands[len(s.stands)-1].state
-		if last == posthouse.Sending { // who holds it is not told to it
-			last = posthouse.Pending
-		}
-		if last != d.State {
-			c.fail(told, n.ID, s.show(), "it has %s as %s, and by the log it is %s", d.ID, d.State, last)
+		if s.told != d.State {
+			c.fail(told, n.ID, s.show(), "it has %s as %s, and by the log it is %s", d.ID, d.State, s.told)
 			return
 		}
 		switch reached := proves(d.State, n.until(d)); {

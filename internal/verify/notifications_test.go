@@ -77,6 +77,14 @@ func toldCases() (list []lawCase) {
 		n.NextAt = n.UpdatedAt.Add(time.Hour)
 	}
 	whole := func() *hand { return followed(nil, plain()) }
+	held := func(as posthouse.State) func() *hand { // its notification is not told of the epoch that holds it
+		return func() *hand {
+			return followed(func(n *verify.Notified) {
+				n.State, n.NextAt, n.Deliveries[0].State = posthouse.NotificationWaiting, n.UpdatedAt.Add(time.Hour), as
+			}, newHand(posthouse.Hold).accept().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2)))
+		}
+	}
+	told(held(posthouse.Pending), held(posthouse.Sent))
 	told(whole, func() *hand { return followed(is(posthouse.NotificationWaiting), plain()) })
 	told(whole, func() *hand { return followed(is(posthouse.NotificationAcknowledged), plain()) })
 	told(whole, func() *hand { // it heard of a failure, and the log of a success

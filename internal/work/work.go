@@ -120,6 +120,12 @@ type Item struct {
 	Elsewhere bool
 }
 
+// HeldBack is a pending delivery that waits for a reason of its recipient, with its message's kind.
+type HeldBack struct {
+	Delivery posthouse.Delivery
+	Kind     string
+}
+
 // Failures are how often a delivery failed, by class.
 type Failures map[posthouse.Class]int
 
