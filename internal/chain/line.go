@@ -83,6 +83,9 @@ func lineOf(w *work.Whole) string {
 		if d.State == posthouse.Sending {
 			list = nil
 		}
+		for len(list) > 0 && list[len(list)-1].Version > d.Version { // it came after the row was read: the row is of before it
+			list = list[:len(list)-1]
+		}
 		fmt.Fprintf(&b, " %d:%d:%s", posthouse.DeliveryNumber(d.ID), len(list), digest(storyOf(d, list)))
 		if list != nil {
 			b.WriteString(":" + standing(d))
