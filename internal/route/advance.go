@@ -196,11 +196,19 @@ func (n *notification) late(now time.Time) (ids []string) {
 		return nil
 	}
 	for _, d := range n.current() {
-		if d.State.Open() && !left(&d) && d.State != posthouse.Quarantined && (!d.Doubtful || n.escalates(&d)) {
+		if d.State.Open() && !n.holds(&d) && d.State != posthouse.Quarantined && (!d.Doubtful || n.escalates(&d)) {
 			ids = append(ids, d.ID)
 		}
 	}
 	return ids
+}
+
+// holds reports whether the time of a step stands still for one of its deliveries, whose recipient is left alone. Where the step has turned to
+// somebody else too, who does not answer, the next one does not wait until the sleeper wakes.
+func (n *notification) holds(d *posthouse.NotificationDelivery) bool {
+	return left(d) && !slices.ContainsFunc(n.current(), func(o posthouse.NotificationDelivery) bool {
+		return o.User != d.User && !left(&o) && !failed(o.State)
+	})
 }
 
 // ended says why nobody was told after the last step.

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,4 +87,34 @@ func TestNoStepGoesAroundQuietHours(t *testing.T) {
 	closed.must(err)
 	closed.plan = next
 	step(closed, 0, posthouse.NotificationNotTold, ReasonCancelled)
+}
+
+// The time of a step stands still while its people are left alone, and not for one of a team beside somebody who was turned to.
+func TestASleeperDoesNotHoldTheOthersOfATeam(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 1, 3, 0, 0, 0, time.UTC)
+	one := func(id, user string, state posthouse.State, reason string) posthouse.NotificationDelivery {
+		return posthouse.NotificationDelivery{ID: id, Step: 1, Round: 1, Channel: "a", User: user, State: state, Reason: reason}
+	}
+	asleep := one("1", "aq", posthouse.Pending, ReasonQuietHours)
+	for name, c := range map[string]struct {
+		other posthouse.NotificationDelivery
+		late  bool
+	}{
+		"another does not answer":    {one("2", "an", posthouse.Sent, ""), true},
+		"another cannot be reached":  {one("2", "an", posthouse.Failed, ""), false},
+		"another sleeps too":         {one("2", "an", posthouse.Pending, ReasonCapped), false},
+		"it is by another channel":   {one("2", "aq", posthouse.Sent, ""), false},
+		"another is not turned to":   {one("2", "an", posthouse.Suppressed, ""), false},
+		"another is being turned to": {one("2", "an", posthouse.Pending, ""), true},
+	} {
+		n := notification{Follows: posthouse.Route{Kind: posthouse.RouteFirst, For: posthouse.RouteAny, Steps: []posthouse.RouteStep{{Until: posthouse.ProofAcknowledged}, {}}}, Over: now}
+		n.Step, n.Round, n.Deliveries = 1, 1, []posthouse.NotificationDelivery{asleep, c.other}
+		if got := slices.Contains(n.late(now), "1"); got != c.late {
+			t.Errorf("%s: what waits for the sleeper is withdrawn: %t, want %t", name, got, c.late)
+		}
+		if c.late && !n.next(now).Equal(now) {
+			t.Errorf("%s: it goes on at %s, want now", name, n.next(now))
+		}
+	}
 }
