@@ -53,9 +53,9 @@ func TestVerifySaysItsVerdictByTheExitCode(t *testing.T) {
 		"two logs":       {sentLog, []string{"--dsn", "sqlite:x.db"}, "", "--events and --dsn: give one of them", 2},
 		"no time at all": {sentLog, []string{"--sometimes", "none", "--slack", "0", "--keep", "0"}, "HOLDS.", "", 0},
 		"days":           {sentLog, []string{"--sometimes", "none", "--slack", "1d", "--key-window", "7d"}, "HOLDS.", "", 0},
-		"less than none": {sentLog, []string{"--slack", "-1s"}, "", `"--slack" flag: it must not be negative`, 2},
+		"less than none": {sentLog, []string{"--slack", "-1s"}, "", `--slack: it must not be negative`, 2},
 		"no window":      {sentLog, []string{"--sometimes", "none", "--key-window", "0s"}, "HOLDS.", "", 0},
-		"negative":       {sentLog, []string{"--key-window", "-1s"}, "", `"--key-window" flag: it must not be negative`, 2},
+		"negative":       {sentLog, []string{"--key-window", "-1s"}, "", `--key-window: it must not be negative`, 2},
 		"keep less":      {sentLog, []string{"--keep", "-1"}, "", "--keep -1: want 0 or more", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
