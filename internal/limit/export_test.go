@@ -12,6 +12,8 @@ func OpenRedisBy(dial func() (net.Conn, error), o RedisOptions) *Redis {
 	return newRedis(&redis.Options{
 		Addr:   "nowhere",
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return dial() },
+		// None of a bubble's takers may wait for a connection: the client keeps the timers of such waits for all bubbles together.
+		PoolSize: 1000,
 	}, o)
 }
 
