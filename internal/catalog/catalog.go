@@ -30,9 +30,12 @@ const maxText = 2000
 // Chinese is a sentence in Chinese; false where it is not known.
 func Chinese(text string) (string, bool) { return find(sentences(), text) }
 
-// Error is an error in Chinese: a sentence, with what it is about before it where there is such a thing, as in "--at: …". Of what goes on
-// behind a colon the longest part that is known is said in Chinese, and the rest stays.
+// Error translates an error: a sentence, and before its colon what the error is about, as in "--at: …". It translates the longest part that it
+// knows and keeps the rest. Errors quote what people type: a text of many colons stays as it is.
 func Error(text string) (string, bool) {
+	if strings.Count(text, colon) > mostColons || len(text) > maxText {
+		return text, false
+	}
 	if flag, rest, ok := strings.Cut(text, colon); ok && strings.HasPrefix(flag, "--") && !strings.Contains(flag, " ") {
 		said, ok := Error(rest)
 		return flag + "：" + said, ok
@@ -40,23 +43,29 @@ func Error(text string) (string, bool) {
 	if said, ok := Chinese(text); ok {
 		return said, true
 	}
-	for at := 0; ; at += len(colon) {
-		i := strings.Index(text[at:], colon)
-		if i < 0 || len(text) > maxText {
-			return text, false
-		}
-		at += i
-		if said, ok := Error(text[at+len(colon):]); ok {
-			return inside(text[:at]) + "：" + said, true
-		}
+	about, rest, ok := strings.Cut(text, colon)
+	if !ok {
+		return text, false
+	}
+	if said, ok := Error(rest); ok { // it has looked behind each later colon
+		return inside(about) + "：" + said, true
+	}
+	for at := len(about); ; {
 		if said, ok := Chinese(text[:at]); ok {
 			return said + "：" + text[at+len(colon):], true
 		}
+		next := strings.Index(text[at+len(colon):], colon)
+		if next < 0 {
+			return text, false
+		}
+		at += len(colon) + next
 	}
 }
 
-// colon stands between what an error is about and the error.
-const colon = ": "
+const (
+	colon      = ": " // stands between what an error is about and the error
+	mostColons = 12
+)
 
 // Reason is the reason of a delivery in Chinese, as it is where it is not known.
 func Reason(code string) string {

@@ -65,6 +65,10 @@ func TestErrorsInChinese(t *testing.T) {
 			t.Errorf("%q is taken for %q", text, got)
 		}
 	}
+	many := strings.Repeat("a: ", 600) // must not be looked at in each of its parts anew
+	if got, ok := catalog.Error(many); ok || got != many {
+		t.Errorf("a text of many colons became %q", got)
+	}
 }
 
 // Each sentence has both languages, stands once, and has in Chinese no argument that the English lacks.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -16,11 +17,8 @@ type Waiting interface {
 	PlansIn(ctx context.Context, tenant string, kind work.PlanType, f work.PlanFilter, cursor string, limit int) (list []work.Plan, next string, err error)
 }
 
-const (
-	wakePage = 200
-	// leastSooner is by how much sooner a step must begin to be worth a write.
-	leastSooner = 10 * time.Second
-)
+// wakePage is how many plans are read at once.
+const wakePage = 200
 
 // Wake has notifications go on whose next step waits for quiet hours that end sooner than they did when it was put off.
 func (r *Router) Wake(ctx context.Context, in Waiting, now time.Time) error {
@@ -30,7 +28,7 @@ func (r *Router) Wake(ctx context.Context, in Waiting, now time.Time) error {
 	}
 	held := work.PlanFilter{State: string(posthouse.NotificationWaiting), Keep: func(p work.Plan) (bool, error) {
 		n, err := read(p)
-		return err == nil && n.Held.After(now.Add(leastSooner)), nil // one that cannot be read is the planner's to tell of
+		return err == nil && n.Held.After(now.Add(state.LeastSooner)), nil // one that cannot be read is the planner's to tell of
 	}}
 	for tenant := range tenants {
 		for cursor := ""; ; {
@@ -63,7 +61,7 @@ func (r *Router) wake(ctx context.Context, p work.Plan, now time.Time) error {
 		}
 	}
 	until, err := r.quiet(ctx, &n, now)
-	if err != nil || !until.IsZero() && !until.Add(leastSooner).Before(n.Held) {
+	if err != nil || !until.IsZero() && !until.Add(state.LeastSooner).Before(n.Held) {
 		return err
 	}
 	_, err = r.Plans.Notification(ctx, now, p.Tenant, p.ID, func(as work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error) {

@@ -384,9 +384,9 @@ func QuietBeyond(d *posthouse.Delivery, end time.Time) string {
 // PastQuiet is how long after their end what quiet hours have held comes due: the clock that is read when it is written down may be behind by less.
 const PastQuiet = time.Millisecond
 
-// leastSooner is by how much sooner something must come due to be worth a write. What is put off comes due later than the end by as long as it took
+// LeastSooner is by how much sooner something must come due to be worth a write. What is put off comes due later than the end by as long as it took
 // to write that down.
-const leastSooner = 10 * time.Second
+const LeastSooner = 10 * time.Second
 
 // Woken is what follows where the quiet hours that hold a pending delivery were shortened, taken away or moved (T34): they end at a time, zero
 // where they do not hold it any more. False says that it comes due hardly sooner for that.
@@ -398,7 +398,7 @@ func Woken(d posthouse.Delivery, end, now time.Time) (work.Change, bool) {
 	if due.Before(d.NotBefore) {
 		due = d.NotBefore
 	}
-	if d.State != posthouse.Pending || d.Reason != ReasonQuietHours || !due.Add(leastSooner).Before(d.DueAt) {
+	if d.State != posthouse.Pending || d.Reason != ReasonQuietHours || !due.Add(LeastSooner).Before(d.DueAt) {
 		return work.Change{}, false
 	}
 	step := begin(d)
