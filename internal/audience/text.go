@@ -17,9 +17,6 @@ const (
 	GBK  Encoding = "gbk" // as its superset GB18030
 )
 
-// Encodings are all of them.
-func Encodings() []Encoding { return []Encoding{UTF8, GBK} }
-
 // Valid reports whether it is one of them.
 func (e Encoding) Valid() bool { return e == UTF8 || e == GBK }
 

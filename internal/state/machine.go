@@ -352,13 +352,8 @@ func AfterWindow(s *Settings, d posthouse.Delivery, now time.Time) work.Change {
 	return step.change
 }
 
-// AfterSuppressed ends what was claimed for an address to which nothing is sent (T24). No byte has left, so the start is taken
-// back. A repeat stays unknown: it may have been reached before.
-func AfterSuppressed(s *Settings, d posthouse.Delivery, text string, now time.Time) work.Change {
-	return AfterNotSent(s, d, ReasonSuppressed, text, now)
-}
-
-// AfterNotSent is AfterSuppressed for another reason: quiet hours that last beyond the deadline, or a cap.
+// AfterNotSent ends what was claimed and is not to be sent (T24): its address is suppressed, a cap is full, or quiet hours last
+// beyond the deadline. No byte has left, so the start is taken back. A repeat stays unknown: it may have been reached before.
 func AfterNotSent(s *Settings, d posthouse.Delivery, reason, text string, now time.Time) work.Change {
 	step := begin(d)
 	doubtful := Doubtful(d)
