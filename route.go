@@ -45,7 +45,7 @@ type RouteStep struct {
 	Until Proof `json:"until,omitempty"`
 	// Within is how long Until is waited for, from 1s to 30d, before the next step begins. Defaults to as long as a delivery is open.
 	Within Duration `json:"within,omitempty"`
-	// When is an expression over the message and its recipient, such as priority == "high" and hour >= 22. A step for which it is false
+	// When is an expression over the message and its recipient, such as priority == "high" and "lead" in roles. A step for which it is false
 	// is passed over. Defaults to always.
 	When string `json:"when,omitempty"`
 	// Template is what the step's messages are made of, in place of the draft's. Defaults to that.

@@ -15,7 +15,7 @@ func TestAConditionKnowsThePerson(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.SQLite(t))
 	h.put(posthouse.Channel{Name: "desk", Driver: "discard"})
-	_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "li.na", Type: "head_office", Language: "en", TimeZone: "Pacific/Kiritimati"})
+	_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "li.na", Type: "head_office", Language: "en", TimeZone: "Pacific/Kiritimati", Roles: []string{"lead", "ops"}})
 	h.must(err)
 	zone, err := time.LoadLocation("Pacific/Kiritimati") // six hours ahead of the server's
 	h.must(err)
@@ -27,6 +27,8 @@ func TestAConditionKnowsThePerson(t *testing.T) {
 		{`type == "head_office"`, false},
 		{`language == "en" and user == "li.na"`, false},
 		{`type == "branch"`, true},
+		{`"lead" in roles and not ("clerk" in roles)`, false},
+		{`"clerk" in roles`, true},
 		{fmt.Sprintf("hour == %d or hour == %d", hour, (hour+1)%24), false},
 		{fmt.Sprintf("hour == %d or hour == %d", (hour+18)%24, (hour+19)%24), true},
 		{"payload.level > 3", false},

@@ -142,7 +142,7 @@ func one[T ~string](p *draft.Problems, path string, v T, allowed ...T) {
 
 // conditions are what the When of a step is made of.
 var conditions = expression.Rules{
-	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, language, time_zone, hour, weekday, and, or, not, in and comparisons",
+	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, roles, language, time_zone, hour, weekday, and, or, not, in and comparisons",
 	Bytes: 1000, Nodes: 200, Calls: []string{"len", "lower", "upper", "trim"},
 	Refuse: func(n ast.Node) (string, bool) {
 		switch n := n.(type) {
@@ -187,7 +187,7 @@ func holds(source string, d *posthouse.Draft, to posthouse.Recipient, person *po
 func asked(d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time) map[string]any {
 	return map[string]any{
 		"kind": d.Kind, "ref": d.Ref, "priority": string(d.Priority), "source": d.Source, "payload": payload,
-		"user": to.User, "address": to.Address, "type": cmp.Or(to.Type, person.Type),
+		"user": to.User, "address": to.Address, "type": cmp.Or(to.Type, person.Type), "roles": person.Roles,
 		"language": person.Language, "time_zone": person.TimeZone,
 		"hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1,
 	}

@@ -26,6 +26,10 @@ func (b book) Profiles(_ context.Context, _ string, users []string) (map[string]
 	return found, nil
 }
 
+func (b book) RolesOf(context.Context, string, []string) (map[string][]string, error) {
+	return map[string][]string{"a": {"ops", "lead"}, "b": {"lead"}}, nil
+}
+
 // The steps may begin anew while the directory changes. Who was found stays who is told.
 func TestANotificationKeepsItsManagers(t *testing.T) {
 	t.Parallel()
@@ -91,4 +95,39 @@ func TestANotificationKeepsThePeopleOfARole(t *testing.T) {
 	meant(&n, posthouse.Recipient{User: "b", Type: "staff"}, posthouse.Recipient{User: "c", Type: "staff"})
 	delete(held, "ops")
 	meant(&n, posthouse.Recipient{User: "b", Type: "staff"}, posthouse.Recipient{User: "c", Type: "staff"})
+}
+
+// A condition asks for the roles that people have now, and of a role whose people the notification has kept, for these.
+func TestAConditionKnowsTheKeptPeopleOfARole(t *testing.T) {
+	t.Parallel()
+	r := Router{Directory: book{"a": ""}}
+	people := []posthouse.Recipient{{User: "a"}, {User: "b"}, {Address: "138"}}
+	holding := func(n *notification, role string) (users []string) {
+		t.Helper()
+		profiles, err := r.profiles(t.Context(), n, `"lead" in roles`, people)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range people {
+			person := profiles[to.User]
+			yes, err := holds(`"`+role+`" in roles`, &posthouse.Draft{}, to, &person, nil, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if yes {
+				users = append(users, to.User)
+			}
+		}
+		return users
+	}
+	if got, want := holding(&notification{}, "ops"), []string{"a"}; !slices.Equal(got, want) {
+		t.Errorf("%q have the role now, want %q", got, want)
+	}
+	kept := &notification{Roles: map[string][]string{"ops": {"b"}}}
+	if got, want := holding(kept, "ops"), []string{"b"}; !slices.Equal(got, want) {
+		t.Errorf("%q have the role whose people are kept, want %q", got, want)
+	}
+	if got, want := holding(kept, "lead"), []string{"a", "b"}; !slices.Equal(got, want) {
+		t.Errorf("%q have the role that no step has turned to, want %q", got, want)
+	}
 }

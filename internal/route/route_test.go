@@ -80,6 +80,10 @@ func (w *world) Profiles(context.Context, string, []string) (map[string]posthous
 	return nil, nil
 }
 
+func (w *world) RolesOf(context.Context, string, []string) (map[string][]string, error) {
+	return nil, nil
+}
+
 func (w *world) Notifications(context.Context, string, string, string, int) ([]work.Plan, string, error) {
 	return []work.Plan{w.plan}, "", nil
 }

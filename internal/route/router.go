@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/expression"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -35,6 +36,8 @@ type Routes interface {
 type Directory interface {
 	Addresses(ctx context.Context, tenant, channel string, users []string) (map[string]string, error)
 	Profiles(ctx context.Context, tenant string, users []string) (map[string]posthouse.User, error)
+	// RolesOf are the roles that users have, by user; one without any is missing.
+	RolesOf(ctx context.Context, tenant string, users []string) (map[string][]string, error)
 }
 
 // Plans find and change stored notifications.
@@ -546,7 +549,7 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	}
 	var profiles map[string]posthouse.User
 	if decide && s.When != "" {
-		if profiles, err = r.profiles(ctx, n.Tenant, people); err != nil {
+		if profiles, err = r.profiles(ctx, n, s.When, people); err != nil {
 			return nil, skipped, err
 		}
 	}
@@ -596,13 +599,34 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	return drafts, skipped, nil
 }
 
-// profiles are what the directory knows of people, by user.
-func (r *Router) profiles(ctx context.Context, tenant string, people []posthouse.Recipient) (map[string]posthouse.User, error) {
+// profiles are what a condition may ask about people, by user: what the directory knows, and where it asks for roles, these. Of a role whose
+// people the notification has kept, it is these and nobody else.
+func (r *Router) profiles(ctx context.Context, n *notification, when string, people []posthouse.Recipient) (map[string]posthouse.User, error) {
 	users := usersOf(people)
 	if len(users) == 0 {
 		return nil, nil
 	}
-	return r.Directory.Profiles(ctx, tenant, users)
+	profiles, err := r.Directory.Profiles(ctx, n.Tenant, users)
+	if err != nil || !slices.Contains(expression.Names(when), "roles") {
+		return profiles, err
+	}
+	known, err := r.Directory.RolesOf(ctx, n.Tenant, users)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]posthouse.User{}
+	for _, id := range users {
+		person := profiles[id]
+		person.Roles = slices.DeleteFunc(slices.Clone(known[id]), func(role string) bool { return len(n.Roles[role]) > 0 })
+		for role, kept := range n.Roles {
+			if slices.Contains(kept, id) {
+				person.Roles = append(person.Roles, role)
+			}
+		}
+		slices.Sort(person.Roles)
+		asked[id] = person
+	}
+	return asked, nil
 }
 
 // usersOf are the ids of those who have one.

@@ -122,7 +122,7 @@ func (r *Router) unknownTemplates(ctx context.Context, tenant string, s *posthou
 }
 
 // names are what a condition can ask for.
-var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "language", "time_zone", "hour", "weekday"}
+var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "roles", "language", "time_zone", "hour", "weekday"}
 
 // never reports whether a condition is false at every hour of every day, where it asks for nothing else.
 func never(source string) bool {

@@ -377,6 +377,10 @@ func TestUsersOfARole(t *testing.T) {
 		put("t1", posthouse.User{ID: "u2", Roles: []string{"操作员", "planner", "操作员"}}, posthouse.User{ID: "u1", Roles: []string{"操作员"}}, posthouse.User{ID: "u3"})
 		put("t2", posthouse.User{ID: "u9", Roles: []string{"操作员"}})
 		want("stored", map[string][]string{"操作员": {"u1", "u2"}, "planner": {"u2"}})
+		got, err := s.Users.RolesOf(ctx, "t1", []string{"u2", "u3", "u1", "u9"})
+		if diff := cmp.Diff(map[string][]string{"u2": {"planner", "操作员"}, "u1": {"操作员"}}, got); err != nil || diff != "" {
+			t.Errorf("by user: %v (-want +got):\n%s", err, diff)
+		}
 		put("t1", posthouse.User{ID: "u2", Roles: []string{"planner"}}, posthouse.User{ID: "u2", Roles: []string{"other"}}, posthouse.User{ID: "u3", Roles: []string{"planner"}})
 		want("replaced", map[string][]string{"操作员": {"u1"}, "planner": {"u3"}})
 		if err := s.Users.DeleteUser(ctx, "t1", "u1"); err != nil {

@@ -312,6 +312,23 @@ func (s Users) Profiles(ctx context.Context, tenant string, ids []string) (map[s
 	return found, nil
 }
 
+// RolesOf lists the roles that users have: by user, sorted. One without any is missing. It asks for one user at a time: for a list of ids SQLite
+// goes through the roles of everybody.
+func (s Users) RolesOf(ctx context.Context, tenant string, users []string) (map[string][]string, error) {
+	found := map[string][]string{}
+	for _, id := range users {
+		roles, err := sqldb.All(s.db.Reads(ctx), sqldb.Word, "SELECT role FROM posthouse_user_roles WHERE tenant = ? AND user_id = ?", tenant, id)
+		if err != nil {
+			return nil, s.db.Coded(err, "look up the roles of users")
+		}
+		if len(roles) > 0 {
+			slices.Sort(roles) // databases sort as they like
+			found[id] = roles
+		}
+	}
+	return found, nil
+}
+
 // Addresses tells where a channel reaches users. Users without an address there are missing.
 func (s Users) Addresses(ctx context.Context, tenant, channel string, ids []string) (map[string]string, error) {
 	users, err := s.Profiles(ctx, tenant, ids)
