@@ -56,6 +56,7 @@ type channels struct {
 	Channels
 	counts  Tally
 	rosters Rosters
+	tenants Tenants
 }
 
 var (
@@ -108,9 +109,19 @@ func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, er
 	if r := in.Rate; r != nil && r.Hours != nil && r.Hours.Calendar != "" && !calendars(r.Hours.Calendar) {
 		c.Refuse("rate.hours.calendar", "there is no roster %.80q: its days without anybody are the days off", r.Hours.Calendar)
 	}
-	for _, p := range quiet.Check("quiet_hours", in.QuietHours, calendars) {
+	wrong := quiet.Check("quiet_hours", in.QuietHours, calendars)
+	for _, p := range wrong {
 		if strings.HasSuffix(p.Path, ".calendar") { // the rest is found with all other settings
 			c.Refuse(p.Path, "%s", p.Message)
+		}
+	}
+	if len(wrong) == 0 && len(in.QuietHours) > 0 {
+		of, err := ch.tenants.Tenant(c.Context(), c.Tenant())
+		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			return in, err
+		}
+		if quiet.Covered(of.QuietHours, in.QuietHours) {
+			c.Refuse("quiet_hours", `leave no time beside those of the tenant %s: nothing would ever be sent by the channel. Want an hour that neither has`, c.Tenant())
 		}
 	}
 	rehearse := c.Truth("dry_run")

@@ -41,6 +41,8 @@ type tenants struct {
 	keys   keys
 	// rosters say which days are off.
 	rosters Rosters
+	// channels have quiet hours of their own.
+	channels Channels
 }
 
 // calendarsOf reports whether a tenant has the rosters that quiet hours name. One that cannot be read counts as there: the hours hold as if
@@ -116,6 +118,15 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	c.CheckLanguage("language", &in.Language)
 	checkQuota(c, "quota.", in.Quota)
 	wrong := quiet.Check("quiet_hours", in.QuietHours, calendarsOf(c, t.rosters, name))
+	if len(wrong) == 0 && len(in.QuietHours) > 0 {
+		covered, err := t.covered(c, name, in.QuietHours)
+		if err != nil {
+			return posthouse.Tenant{}, err
+		}
+		if covered != "" {
+			c.Refuse("quiet_hours", `leave no time beside those of the channel %s: nothing would ever be sent by it. Want an hour that neither has`, covered)
+		}
+	}
 	for _, p := range append(wrong, quiet.CheckCaps("caps", in.Caps)...) {
 		c.Refuse(p.Path, "%s", p.Message)
 	}
@@ -138,6 +149,24 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	}
 	c.Tag(stored.Tag())
 	return stored, t.quotas.Refresh(c.Context())
+}
+
+// covered is the first channel of a tenant whose quiet hours leave no time beside these, empty for none.
+func (t tenants) covered(c *web.Call, tenant string, hours []posthouse.QuietHours) (string, error) {
+	for cursor := ""; ; {
+		list, next, err := t.channels.List(c.Context(), tenant, cursor, 100)
+		if err != nil {
+			return "", err
+		}
+		for i := range list {
+			if quiet.Covered(hours, list[i].QuietHours) {
+				return list[i].Name, nil
+			}
+		}
+		if cursor = next; cursor == "" {
+			return "", nil
+		}
+	}
 }
 
 func (t tenants) remove(c *web.Call) error {

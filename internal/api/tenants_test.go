@@ -91,6 +91,21 @@ func TestQuietHoursOfATenantAreChecked(t *testing.T) {
 	if kept := read[posthouse.Tenant](t, h.must(200, "GET", "/v1/tenants/branch-8", "")); len(kept.QuietHours) != 1 || kept.QuietHours[0].To != "08:00" || len(kept.Caps) != 1 {
 		t.Errorf("it has %+v", kept)
 	}
+	h.must(201, "PUT", "/v1/channels/late", `{"driver":"discard","quiet_hours":[{"from":"20:00","to":"08:00"}]}`)
+	h.must(201, "PUT", "/v1/tenants/default", `{"quiet_hours":[{"from":"09:00","to":"20:00"}]}`)
+	for path, want := range map[string]string{
+		"/v1/tenants/default": "leave no time beside those of the channel late",
+		"/v1/channels/day":    "leave no time beside those of the tenant default",
+	} {
+		body := `{"driver":"discard","quiet_hours":[{"from":"20:00","to":"09:00"}]}`
+		if strings.Contains(path, "tenants") {
+			body = `{"quiet_hours":[{"from":"08:00","to":"20:00"}]}`
+		}
+		if got := h.must(422, "PUT", path, body); !strings.Contains(got.body, `"quiet_hours"`) || !strings.Contains(got.body, want) {
+			t.Errorf("PUT %s: got %s, want %s in it", path, got.body, want)
+		}
+	}
+	h.must(200, "PUT", "/v1/tenants/default", `{}`)
 	loud := `{"channel":"out","to":[{"user":"ann"}],"content":{"text":"x"},"critical":true}`
 	if got := h.do(request{method: "POST", path: "/v1/messages", key: "send", body: loud}); got.status != 403 || !strings.Contains(got.body, "grant critical") {
 		t.Errorf("without the grant: %d %s", got.status, got.body)

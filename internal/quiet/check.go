@@ -84,6 +84,9 @@ func Check(path string, list []posthouse.QuietHours, calendar func(name string) 
 		}
 		f.names("kinds", q.Kinds)
 		f.names("except_kinds", q.ExceptKinds)
+		if len(q.Kinds) > 0 && len(q.ExceptKinds) > 0 {
+			f.add("except_kinds", "stands beside kinds, which says already for which kinds the hours hold: leave one of both out")
+		}
 		f.names("users", q.Users)
 		for j := range list[:i] {
 			if good && fine && sameScope(q, &list[j]) && overlap(q, &list[j]) {
@@ -98,8 +101,14 @@ func Check(path string, list []posthouse.QuietHours, calendar func(name string) 
 	return problems
 }
 
+// Covered reports whether the hours of a tenant and those of one of its channels, which Check finds nothing wrong with, together leave no time
+// at all: nothing would ever be sent by the channel.
+func Covered(tenant, channel []posthouse.QuietHours) bool {
+	return len(tenant) > 0 && len(channel) > 0 && endless(slices.Concat(tenant, channel))
+}
+
 // endless reports whether windows, of which each alone is right, together leave no time at all to everybody, in a week with a weekend.
-// Some people alone may be left alone for good.
+// Some people alone may be left alone for good. Those with a zone of their own and those without may have different hours.
 func endless(list []posthouse.QuietHours) bool {
 	hours := Of(list)
 	for i := range list {
@@ -108,8 +117,10 @@ func endless(list []posthouse.QuietHours) bool {
 			kinds = []string{""}
 		}
 		for _, kind := range kinds {
-			if hours.endless(aMonday, Whom{Kind: kind, Local: time.UTC}, func(_ string, day time.Time) bool { return Weekends(day) }) {
-				return true
+			for _, zone := range []*time.Location{nil, time.UTC} {
+				if hours.endless(aMonday, Whom{Kind: kind, Zone: zone, Local: time.UTC}, func(_ string, day time.Time) bool { return Weekends(day) }) {
+					return true
+				}
 			}
 		}
 	}

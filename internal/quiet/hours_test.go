@@ -192,6 +192,7 @@ func TestQuietHoursThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Calendar: "bank"}}, "q[0].calendar"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Days: "workdays", Calendar: "none"}}, "q[0].calendar"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{""}}}, "q[0].kinds[0]"},
+		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{"ads", "bills"}, ExceptKinds: []string{"ads"}}}, "q[0].except_kinds"},
 		{[]posthouse.QuietHours{night, {From: "08:00", To: "22:00"}}, "q"},
 		{[]posthouse.QuietHours{{From: "00:00", To: "24:00", Days: "workdays"}, {From: "00:00", To: "24:00", Days: "days_off", Calendar: "bank"}}, "q"},
 		{[]posthouse.QuietHours{night, {From: "07:30", To: "22:00", Kinds: []string{"bills", "ads"}}}, "q"},
@@ -251,6 +252,30 @@ func TestWindowsOverlapWhereAMinuteIsInBoth(t *testing.T) {
 		want := slices.ContainsFunc(minutes(&two[1]), func(m int) bool { return slices.Contains(one, m) })
 		if got := overlap(&two[0], &two[1]); got != want {
 			t.Errorf("%s–%s and %s–%s: overlap is %v", two[0].From, two[0].To, two[1].From, two[1].To, got)
+		}
+	}
+}
+
+// The hours of a tenant and those of a channel are right each alone, and may leave no time together.
+func TestHoursOfATenantAndAChannelMayLeaveNoTime(t *testing.T) {
+	t.Parallel()
+	night, day := posthouse.QuietHours{From: "22:00", To: "08:00"}, posthouse.QuietHours{From: "08:00", To: "22:00"}
+	for _, c := range []struct {
+		name            string
+		tenant, channel []posthouse.QuietHours
+		want            bool
+	}{
+		{"night and day", []posthouse.QuietHours{night}, []posthouse.QuietHours{day}, true},
+		{"the channel has none", []posthouse.QuietHours{night}, nil, false},
+		{"an hour is left", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "09:00", To: "22:00"}}, false},
+		{"workdays and days off", []posthouse.QuietHours{{From: "00:00", To: "24:00", Days: "workdays"}}, []posthouse.QuietHours{{From: "00:00", To: "24:00", Days: "days_off"}}, true},
+		{"of a kind", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Kinds: []string{"ads"}}}, true},
+		{"of a kind that the tenant's do not hold for", []posthouse.QuietHours{{From: "22:00", To: "08:00", ExceptKinds: []string{"ads"}}}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Kinds: []string{"ads"}}}, false},
+		{"by two zones, of people with a zone of their own", []posthouse.QuietHours{{From: "22:00", To: "08:00", TimeZone: "Asia/Shanghai"}}, []posthouse.QuietHours{day}, true},
+		{"of one person", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Users: []string{"li.na"}}}, false},
+	} {
+		if got := Covered(c.tenant, c.channel); got != c.want {
+			t.Errorf("%s: no time is left: %t, want %t", c.name, got, c.want)
 		}
 	}
 }
