@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
 // chapter is a part of the list of commands.
@@ -75,6 +77,12 @@ func examples() map[string]string {
 func inChapters(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		shell.Hold(completion)
+	}
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = knownCommand
+	}
 	of := map[string]string{}
 	for _, c := range chapters() {
 		root.AddGroup(&cobra.Group{ID: c.id, Title: c.title})
@@ -89,6 +97,15 @@ func inChapters(root *cobra.Command) {
 			cmd.Example = "  posthouse " + strings.ReplaceAll(lines, "\n", "\n  posthouse ")
 		}
 	}
+}
+
+// knownCommand refuses to help with what is no command.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		return shell.Usagef("%q: there is no command of this name: %s --help lists them", rest[0], found.CommandPath())
+	}
+	return err
 }
 
 // former is a command line in today's words: agent was the sender app before it held all that is about agents.

@@ -103,6 +103,7 @@ func root(sh *shell.Shell) *cobra.Command {
 		agents.AddCommand(local.AgentRun(sh))
 	}
 	inChapters(root)
+	shell.Strict(root)
 	completing(root, closedSets())
 	readable(root, sh.Columns())
 	return root

@@ -201,7 +201,7 @@ func archiveCheck(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE...", Short: "Read archives, and tell whether they are whole and unchanged",
 		Example: "  posthouse archive check 2026-*.ndjson.gz",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    shell.Some("FILE"),
 		RunE: func(_ *cobra.Command, files []string) error {
 			var list []archived
 			var wrong []string

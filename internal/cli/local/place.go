@@ -33,7 +33,7 @@ func placeSwitch(sh *shell.Shell) *cobra.Command {
 ends what it began, and tells callers where to go. Then the command says how the copy of the other place
 is promoted: its servers send as soon as it takes writes. Until it was promoted, a switch back to the
 first place takes all of it back.`,
-		Args: cobra.ExactArgs(1),
+		Args: shell.Takes("TO"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := work.CheckPlace(args[0]); err != nil {
 				return shell.Usagef("%s", err)

@@ -13,7 +13,7 @@ func cancelCommand(sh *shell.Shell) *cobra.Command {
 	var kind, ref string
 	cmd := sh.Calling(&cobra.Command{
 		Use: "cancel (MESSAGE | --kind KIND --ref REF)", Short: "Withdraw what has not been sent of a message; by kind and ref also end its reminders",
-		Args: cobra.MaximumNArgs(1),
+		Args: shell.UpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := sh.Dial(cmd)
 			if err != nil {

@@ -169,7 +169,7 @@ func printTest(sh *shell.Shell, r wire.ChannelTested) error {
 
 func channelDrivers(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "drivers [NAME]", Short: "List the drivers a channel can have, or the fields of one", Args: cobra.MaximumNArgs(1),
+		Use: "drivers [NAME]", Short: "List the drivers a channel can have, or the fields of one", Args: shell.UpTo(1),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			all, err := c.Channels.Drivers(ctx)
 			if err != nil {

@@ -87,7 +87,7 @@ channel: YAML or JSON, as channel show prints it; a masked secret keeps the stor
   posthouse channel set alerts --preset telegram --secret token=@token.txt
   posthouse channel set oa --limits 20/1s,1000/1m
   posthouse channel set -f oa.yaml`,
-		Args: cobra.MaximumNArgs(1),
+		Args: shell.UpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := sh.Dial(cmd)
 			if err != nil {

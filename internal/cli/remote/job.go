@@ -91,7 +91,7 @@ type jobListing struct {
 func jobList(sh *shell.Shell) *cobra.Command {
 	l := &jobListing{Shell: sh}
 	cmd := &cobra.Command{
-		Use: "list [TYPE [ID]]", Short: "List jobs by status, by what they are about, or by time", Args: cobra.MaximumNArgs(2),
+		Use: "list [TYPE [ID]]", Short: "List jobs by status, by what they are about, or by time", Args: shell.UpTo(2),
 		Long: `List jobs, without deleted ones: all of them, those of a TYPE, or those about one task or node, its ID.
 The flags narrow what is listed. Jobs that come again stand first, then the others, newest first.`,
 		Example: `  posthouse job list --status failed --since 1d
@@ -255,7 +255,7 @@ func jobDelete(sh *shell.Shell) *cobra.Command {
 func jobChange(sh *shell.Shell, use, short string, change func(ctx context.Context, c *client.Client, b workflow.BizType, ids []string, operator string) (int, error)) *cobra.Command {
 	var operator string
 	cmd := &cobra.Command{
-		Use: use + " TYPE ID...", Short: short, Args: cobra.MinimumNArgs(2),
+		Use: use + " TYPE ID...", Short: short, Args: shell.Some("TYPE", "ID"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			b, err := bizType(args[0])
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 func recallCommand(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(&cobra.Command{
 		Use: "recall MESSAGE", Short: "Cancel what has not been sent of a message, and have its providers take back what was sent",
-		Args: cobra.ExactArgs(1),
+		Args: shell.Takes("MESSAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := posthouse.DeliveryNumber(args[0]); posthouse.ValidID(args[0]) && n > 0 {
 				message := posthouse.MessageID(args[0])

@@ -373,7 +373,7 @@ func whenever(sh *shell.Shell, r posthouse.Reminder) string {
 func remindEnd(sh *shell.Shell) *cobra.Command {
 	var kind, ref string
 	cmd := &cobra.Command{
-		Use: "end (ID | --kind KIND --ref REF)", Short: "End a reminder, and withdraw its message that waits", Args: cobra.MaximumNArgs(1),
+		Use: "end (ID | --kind KIND --ref REF)", Short: "End a reminder, and withdraw its message that waits", Args: shell.UpTo(1),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			switch {
 			case len(args) == 1 && kind+ref == "":

@@ -36,7 +36,7 @@ that has changed since.`,
 		Example: `  posthouse resolve 01K… sent
   posthouse resolve retry --channel oa --reason epoch_hold            # says how many that would be
   posthouse resolve retry --channel oa --reason epoch_hold --confirm 812-…`,
-		Args: cobra.MaximumNArgs(2),
+		Args: shell.UpTo(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return shell.Usagef("%s is missing: posthouse %s", "OUTCOME", cmd.Use)

@@ -68,7 +68,7 @@ func statusCommand(sh *shell.Shell) *cobra.Command {
 		Example: `  posthouse status                       # the latest messages
   posthouse status 01K…             # a message with its deliveries, or a delivery with its attempts
   posthouse status --state failed,unknown --channel oa`,
-		Args: cobra.MaximumNArgs(1),
+		Args: shell.UpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := sh.Dial(cmd)
 			if err != nil {

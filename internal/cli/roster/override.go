@@ -17,7 +17,7 @@ func override(sh *shell.Shell) *cobra.Command {
 	var dates []string
 	var swap string
 	cmd := &cobra.Command{
-		Use: "override [NAME]", Short: "Change who is on duty on single dates (default roster duty)", Args: cobra.MaximumNArgs(1),
+		Use: "override [NAME]", Short: "Change who is on duty on single dates (default roster duty)", Args: shell.UpTo(1),
 		Long: `Change who is on duty on single dates from today on, or have two users swap, and say who is on duty then.
 The rest of the roster stays as it is.`,
 		Example: `  posthouse roster override --date 2030-10-01=zhao.min

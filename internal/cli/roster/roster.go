@@ -58,7 +58,7 @@ func rosterList(sh *shell.Shell) *cobra.Command {
 func rosterShow(sh *shell.Shell) *cobra.Command {
 	var csv, ics bool
 	cmd := &cobra.Command{
-		Use: "show [NAME]", Short: "Show a roster (default duty)", Args: cobra.MaximumNArgs(1),
+		Use: "show [NAME]", Short: "Show a roster (default duty)", Args: shell.UpTo(1),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			if csv || ics {
 				read := c.Rosters.Export
@@ -167,7 +167,7 @@ func rosterSet(sh *shell.Shell) *cobra.Command {
 	var r posthouse.Roster
 	var days, overrides []string
 	cmd := &cobra.Command{
-		Use: "set [NAME]", Short: "Store a roster (default duty); what it had before is gone", Args: cobra.MaximumNArgs(1),
+		Use: "set [NAME]", Short: "Store a roster (default duty); what it had before is gone", Args: shell.UpTo(1),
 		Example: `  posthouse roster set --day 1=li.na,wang.fang --day 2=zhang.wei --override 2026-10-01=zhao.min`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			var err error
@@ -204,7 +204,7 @@ func usersBy(flag string, args []string) (map[string][]string, error) {
 
 func rosterCheck(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "check [NAME]", Short: "Show the empty days and the overlaps of a roster (default duty)", Args: cobra.MaximumNArgs(1),
+		Use: "check [NAME]", Short: "Show the empty days and the overlaps of a roster (default duty)", Args: shell.UpTo(1),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			check, err := c.Rosters.Check(ctx, named(args))
 			if err != nil {
@@ -229,7 +229,7 @@ func rosterCheck(sh *shell.Shell) *cobra.Command {
 
 func rosterToday(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "today [NAME]", Short: "Say who is on duty now (default roster duty)", Args: cobra.MaximumNArgs(1),
+		Use: "today [NAME]", Short: "Say who is on duty now (default roster duty)", Args: shell.UpTo(1),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
 			d, err := c.Rosters.OnDuty(ctx, named(args))
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -44,8 +45,15 @@ type Shell struct {
 
 // Group is a command that only holds others.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
+	g := &cobra.Command{Use: use, Short: short}
 	g.AddCommand(commands...)
+	Hold(g)
+	return g
+}
+
+// Hold has a command show its help, and refuse what is none of the commands below it.
+func Hold(g *cobra.Command) {
+	g.Args = cobra.ArbitraryArgs
 	g.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
@@ -59,7 +67,6 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		_, path, _ := strings.Cut(cmd.CommandPath()+" ", " ")
 		return Usagef("%s%q: %s", path, args[0], unknown("command", args[0], names, cmd))
 	}
-	return g
 }
 
 // FlagFault says what is wrong with a flag as the server says it of a field: the nearest flags where one is not known, and else what is wanted.
@@ -111,13 +118,45 @@ func unknown(what, name string, names []string, cmd *cobra.Command) string {
 }
 
 // Takes says which arguments a command wants, all of them required.
-func Takes(names ...string) cobra.PositionalArgs {
+func Takes(names ...string) cobra.PositionalArgs { return between(names, len(names)) }
+
+// Some says which arguments a command wants, of whose last there may be many.
+func Some(names ...string) cobra.PositionalArgs { return between(names, math.MaxInt) }
+
+// UpTo says how many arguments a command takes at most, none of them required.
+func UpTo(most int) cobra.PositionalArgs { return between(nil, most) }
+
+func between(required []string, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			return Usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
+		if len(args) < len(required) {
+			return Usagef("%s is missing: %s", required[len(args)], cmd.UseLine())
 		}
-		if len(args) > len(names) {
-			return Usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
+		if len(args) > most {
+			return Usagef("%q is one argument too many: %s", args[most], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// Strict has a command, and all below it, refuse as a usage mistake what its line lacks or has too much of: arguments, where it says nothing of them,
+// flags that are required, and those of which one excludes the other.
+func Strict(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		Strict(below)
+	}
+	takes := cmd.Args
+	if takes == nil {
+		takes = Takes()
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		var usage UsageFault
+		if err := takes(cmd, args); errors.As(err, &usage) {
+			return err
+		} else if err != nil {
+			return Usagef("%w", err)
+		}
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+			return Usagef("%w", err)
 		}
 		return nil
 	}
