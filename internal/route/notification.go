@@ -67,6 +67,8 @@ type notification struct {
 	Roles map[string][]string `json:"roles,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
+	// Recorded is set where each of its decisions stands in the journal. A program that writes them only for followers drops it.
+	Recorded bool `json:"recorded,omitempty"`
 
 	was    posthouse.NotificationState      // State as it was read
 	chosen map[string]posthouse.Preferences // by the users of the step that is looked at
@@ -108,6 +110,22 @@ func (n *notification) payload() (map[string]any, error) {
 func Read(p work.Plan) (posthouse.Notification, error) {
 	n, err := read(p)
 	return n.Notification, err
+}
+
+// Stand is a notification as it is stored, with what its times are held against.
+type Stand struct {
+	posthouse.Notification
+	Follows posthouse.Route
+	// Begins is when its first step may begin, Over when the time of its step is over, Held until when quiet hours hold the next one.
+	Begins, Over, Held, Deadline time.Time
+	// Closed says that a person or a program has ended it, Recorded that each of its decisions stands in the journal.
+	Sensitive, Closed, Recorded bool
+}
+
+// Standing is the notification of a plan with all that verify asks of it.
+func Standing(p work.Plan) (Stand, error) {
+	n, err := read(p)
+	return Stand{n.Notification, n.Follows, later(n.CreatedAt, n.Draft.NotBefore), n.Over, n.Held, n.Draft.Deadline, n.Draft.Sensitive, n.Closed, n.Recorded}, err
 }
 
 // Followed is the notification of a plan, and the route that it follows.

@@ -149,7 +149,7 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 				To: to, State: posthouse.NotificationWaiting, NextAt: later(now, d.NotBefore),
 				Steps: []posthouse.NotificationStep{}, Deliveries: []posthouse.NotificationDelivery{},
 			},
-			Follows: way, Draft: own, BestEffort: req.BestEffort, DedupKey: d.DedupKey, DedupWindow: posthouse.Duration(routed.DedupWindow),
+			Follows: way, Draft: own, BestEffort: req.BestEffort, DedupKey: d.DedupKey, DedupWindow: posthouse.Duration(routed.DedupWindow), Recorded: true,
 		}
 		n.Draft.To = nil
 		if i == 0 { // what is wrong with one is wrong with the others, but for their addresses

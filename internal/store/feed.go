@@ -17,7 +17,8 @@ import (
 
 // The feed says what happened to deliveries in one order, for whoever follows it. It holds no event, only which deliveries
 // reached which version: the event is in the history, where it was written by the same transaction. What providers tell by
-// themselves has version 0, what became of notifications one below 0, and both stand in a table of their own. Where nobody follows, nothing is written.
+// themselves has version 0, what became of notifications one below 0, and both stand in a table of their own. Where nobody follows, nothing is written
+// but the latter.
 //
 // A position is given after the commit. Where one process writes into a file, transactions commit one after the other, and
 // each takes the next position. Elsewhere they commit in another order than they began in: they write into an inbox, and
@@ -347,12 +348,10 @@ func (t *tx) tellOnce(list []work.Told) (told int, err error) {
 // of an earlier version finds no event by them and passes them over.
 const decisions = -1 << 40
 
-// tellDecision writes what has become of a notification, in the transaction that writes its plan: each version of it is written once. The event
-// is read back even here, since the transaction may go back to a savepoint and on from there.
+// tellDecision writes what has become of a notification, in the transaction that writes its plan: each version of it is written once, also where
+// nobody follows, so that verify can compare the plan with it. The event is read back even here, since the transaction may go back to a savepoint
+// and on from there.
 func (t *tx) tellDecision(now int64, p *work.Plan) error {
-	if !t.feed.on() {
-		return nil
-	}
 	version := p.Version + 1
 	e := *p.Tells
 	e.At = sqldb.TimeOf(now)
@@ -363,7 +362,7 @@ func (t *tx) tellDecision(now int64, p *work.Plan) error {
 		return err
 	}
 	id := p.ID + "v" + strconv.FormatInt(version, 10)
-	if _, err := t.Exec("INSERT INTO posthouse_callback_events (id, at, doc) VALUES (?, ?, ?)", id, now, string(doc)); err != nil {
+	if _, err := t.Exec("INSERT INTO posthouse_callback_events (id, at, doc) VALUES (?, ?, ?)", id, now, string(doc)); err != nil || !t.feed.on() {
 		return err
 	}
 	return t.tell(&news{versions: []int64{decisions + version}, of: map[int64]*reading.Tidings{decisions + version: {Version: decisions + version, IDs: []string{id}}}})

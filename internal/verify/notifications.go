@@ -15,6 +15,18 @@ import (
 type Notified struct {
 	posthouse.Notification
 	Follows posthouse.Route
+	// Begins is when its first step may begin, Over when the time of its step is over, Held until when quiet hours hold the next one, and Deadline
+	// its message's.
+	Begins, Over, Held, Deadline time.Time
+	// Sensitive is its message's, Closed whether a person or a program has ended it, PutOff whether its last moment came in vain.
+	Sensitive, Closed, PutOff bool
+	// Listed is the state by which lists know it.
+	Listed posthouse.NotificationState
+	// Decisions are what the journal says of it, in their order. Recorded says that it has each of them that is no older than Kept; zero is not
+	// known.
+	Decisions []Decision
+	Recorded  bool
+	Kept      time.Time
 }
 
 // notificationOwner begins the owner of a delivery's first event where it is a step of a notification.
@@ -82,8 +94,8 @@ func (c *checker) noteSteps(list []history) {
 	}
 }
 
-// judgeNotifications holds that what a notification says of its deliveries is what the log says, that its state follows from it, and that
-// no step tells somebody beside another one (I38).
+// judgeNotifications holds that what a notification says of its deliveries is what the log says, that its state follows from it, that
+// no step tells somebody beside another one (I38), and that it is what was decided (I40).
 func (c *checker) judgeNotifications() error {
 	if c.in.Notifications == nil {
 		return nil
@@ -120,9 +132,10 @@ func (c notifying) judge(n *Notified, steps []stepOf) {
 		return
 	}
 	c.checked(told, 1)
-	known := map[string]*stepOf{}
+	c.judgeDecisions(n)
+	known, logged := map[string]*stepOf{}, map[string]*stepOf{}
 	for i := range steps {
-		known[steps[i].id] = &steps[i]
+		known[steps[i].id], logged[steps[i].id] = &steps[i], &steps[i]
 	}
 	proven, other := false, ""
 	for i := range n.Deliveries {
@@ -149,6 +162,8 @@ func (c notifying) judge(n *Notified, steps []stepOf) {
 		return
 	}
 	c.judgeState(n, proven, other)
+	c.judgeTimes(n, logged, other != "")
+	c.judgeWithdrawn(n, logged)
 	for i := range n.Deliveries {
 		c.judgeStarts(n, &n.Deliveries[i], steps)
 	}
@@ -167,7 +182,7 @@ func proves(s posthouse.State, until posthouse.Proof) bool {
 	return until == posthouse.ProofSent && happy(s) || until == posthouse.ProofDelivered && s == posthouse.Delivered
 }
 
-// judgeState holds that its state follows from what is known of it, and that it does not wait for nothing. other is a delivery that told
+// judgeState holds that its state follows from what is known of it, and that it goes on in time. other is a delivery that told
 // somebody whom the notification does not mean.
 func (c notifying) judgeState(n *Notified, proven bool, other string) {
 	want := posthouse.NotificationWaiting
@@ -190,11 +205,7 @@ func (c notifying) judgeState(n *Notified, proven bool, other string) {
 	if n.State != posthouse.NotificationWaiting || !c.in.AtRest {
 		return
 	}
-	open := slices.ContainsFunc(n.Deliveries, func(d posthouse.NotificationDelivery) bool { return d.State.Open() })
-	switch now := cmp.Or(c.in.Now, c.report.To); {
-	case n.NextAt.IsZero() && !open:
-		c.fail(told, n.ID, proof, "it waits, and nothing of it is under way or to come")
-	case !n.NextAt.IsZero() && n.NextAt.Before(now.Add(-Committing)):
+	if now := cmp.Or(c.in.Now, c.report.To); !n.NextAt.IsZero() && n.NextAt.Before(now.Add(-Committing)) {
 		c.fail(told, n.ID, proof, "it was to go on %s before the end", now.Sub(n.NextAt))
 	}
 }

@@ -12,7 +12,7 @@ import (
 func followed(change func(*verify.Notified), steps ...*hand) *hand {
 	const message = "01KMJ000000000000000AA0000"
 	n := verify.Notified{Notification: posthouse.Notification{
-		ID: posthouse.DeliveryID(message, 1), Message: message, Tenant: "bank", State: posthouse.NotificationTold, Version: 3,
+		ID: posthouse.DeliveryID(message, 1), Message: message, Tenant: "bank", State: posthouse.NotificationTold, Version: 3, Step: len(steps), Round: 1, CreatedAt: began,
 	}, Follows: posthouse.Route{Kind: posthouse.RouteFirst, For: posthouse.RouteEach, OnUnknown: posthouse.UnknownWait}}
 	h := steps[0]
 	for i, s := range steps {
@@ -22,6 +22,8 @@ func followed(change func(*verify.Notified), steps ...*hand) *hand {
 		if state == posthouse.Sending {
 			state = posthouse.Pending
 		}
+		n.Steps = append(n.Steps, posthouse.NotificationStep{Step: i + 1, Round: 1, At: s.events[0].At})
+		n.Over = s.events[0].At.Add(time.Hour)
 		if n.UpdatedAt.Before(last.At) {
 			n.UpdatedAt = last.At
 		}
@@ -74,13 +76,13 @@ func toldCases() (list []lawCase) {
 	}
 	untilDelivered := func(n *verify.Notified) {
 		n.State, n.Follows.Steps[0].Until = posthouse.NotificationWaiting, posthouse.ProofDelivered
-		n.NextAt = n.UpdatedAt.Add(time.Hour)
+		n.NextAt = n.Over
 	}
 	whole := func() *hand { return followed(nil, plain()) }
 	held := func(as posthouse.State) func() *hand { // its notification is not told of the epoch that holds it
 		return func() *hand {
 			return followed(func(n *verify.Notified) {
-				n.State, n.NextAt, n.Deliveries[0].State = posthouse.NotificationWaiting, n.UpdatedAt.Add(time.Hour), as
+				n.State, n.NextAt, n.Deliveries[0].State = posthouse.NotificationWaiting, n.Over, as
 			}, newHand(posthouse.Hold).accept().do(posthouse.EventEpochHold, posthouse.Unknown, inEpoch(2)))
 		}
 	}
@@ -156,9 +158,117 @@ func toldCases() (list []lawCase) {
 	told(func() *hand { return followed(untilDelivered, plain()) }, func() *hand {
 		return followed(func(n *verify.Notified) { untilDelivered(n); n.NextAt = time.Time{} }, plain())
 	})
+	list = append(list, timesCases()...)
 	return append(list, lawCase{law: "I1", holds: whole, breaks: func() *hand {
 		h := whole()
 		h.calls[0].Recipients = 2
 		return h
 	}})
+}
+
+// timesCases are those of the times of notifications, of what was withdrawn for them and of how they end.
+func timesCases() (list []lawCase) {
+	told := func(run func() *hand, holds, breaks func(*verify.Notified)) {
+		list = append(list, lawCase{law: "I38", holds: func() *hand { return followed(holds, run()) }, breaks: func() *hand { return followed(breaks, run()) }})
+	}
+	waits := func(n *verify.Notified) {
+		n.Follows.Steps[0].Until, n.State, n.NextAt, n.Listed = posthouse.ProofAcknowledged, posthouse.NotificationWaiting, n.Over, posthouse.NotificationWaiting
+	}
+	waiting := func(change func(*verify.Notified)) func(*verify.Notified) {
+		return func(n *verify.Notified) { waits(n); change(n) }
+	}
+	ended := func(reason string, change func(*verify.Notified)) func(*verify.Notified) {
+		return waiting(func(n *verify.Notified) {
+			n.State, n.Listed, n.NextAt, n.Reason, n.UpdatedAt = posthouse.NotificationNotTold, "", time.Time{}, reason, n.Over
+			change(n)
+		})
+	}
+	same := func(*verify.Notified) {}
+	told(plain, waits, waiting(func(n *verify.Notified) { n.NextAt, n.Over = time.Time{}, time.Time{} }))
+	told(plain, waiting(func(n *verify.Notified) { n.Held, n.NextAt = n.Over.Add(time.Hour), n.Over.Add(time.Hour) }), waiting(func(n *verify.Notified) { n.NextAt = n.Over.Add(time.Hour) }))
+	told(plain, waiting(func(n *verify.Notified) { n.PutOff, n.NextAt = true, n.Over.Add(time.Hour) }), waiting(func(n *verify.Notified) { n.Over = n.Over.Add(-time.Minute) }))
+	told(plain, waits, waiting(func(n *verify.Notified) { n.Listed = posthouse.NotificationTold }))
+	told(plain, ended("not_acknowledged", same), ended("not_acknowledged", func(n *verify.Notified) { n.UpdatedAt = began.Add(time.Minute) }))
+	told(plain, ended("not_acknowledged", same), ended("not_acknowledged", func(n *verify.Notified) {
+		n.Decisions = []verify.Decision{decision(n, 2, posthouse.NotificationWaiting, posthouse.NotificationNotTold)}
+		n.Decisions[0].At = began.Add(time.Minute)
+	}))
+	told(refused, ended("failed", func(n *verify.Notified) { n.UpdatedAt = began.Add(time.Minute) }), ended("failed", func(n *verify.Notified) {
+		n.UpdatedAt, n.Follows.Steps = began.Add(time.Minute), append(n.Follows.Steps, n.Follows.Steps[0])
+	}))
+	told(refused, ended("failed", func(n *verify.Notified) {
+		n.Follows.Repeat, n.Round, n.Steps[0].Round, n.Deliveries[0].Round = 1, 2, 2, 2
+	}), ended("failed", func(n *verify.Notified) { n.Follows.Repeat = 1 }))
+	told(plain, ended("cancelled", func(n *verify.Notified) { n.Closed = true }), ended("cancelled", same))
+	told(plain, ended("expired", func(n *verify.Notified) { n.Deadline = n.UpdatedAt }), ended("expired", func(n *verify.Notified) { n.Deadline = n.UpdatedAt.Add(time.Hour) }))
+	told(plain, ended("forgotten", func(n *verify.Notified) { n.Sensitive = true }), ended("forgotten", same))
+	told(plain, ended("preference", func(n *verify.Notified) {
+		n.Steps = append(n.Steps, posthouse.NotificationStep{Step: 1, Round: 1, At: began, Skipped: "preference"})
+	}), ended("preference", same))
+	told(refused, ended("capped", func(n *verify.Notified) {
+		n.Deliveries[0].State, n.Deliveries[0].Reason = posthouse.Failed, ""
+		n.Reason = "failed"
+	}), ended("capped", same))
+	withdrawn := func() *hand { return newHand(posthouse.Retry).accept().do(posthouse.EventCancel, posthouse.Cancelled) }
+	taken := func(ack *posthouse.Acknowledgement, state posthouse.NotificationState) func(*verify.Notified) {
+		return func(n *verify.Notified) {
+			n.Deliveries[0].Reason, n.State, n.Ack, n.Reason = "told", state, ack, map[bool]string{true: "not_delivered"}[ack == nil]
+		}
+	}
+	told(withdrawn, taken(&posthouse.Acknowledgement{By: "u1", At: began.Add(time.Minute)}, posthouse.NotificationAcknowledged), taken(nil, posthouse.NotificationNotTold))
+	return append(list, decidedCases()...)
+}
+
+// decision is what the journal says of a notification that is as it says.
+func decision(n *verify.Notified, version int64, from, to posthouse.NotificationState) verify.Decision {
+	return verify.Decision{At: n.UpdatedAt, NotificationEvent: posthouse.NotificationEvent{
+		ID: n.ID, Version: version, From: from, State: to, Route: n.Route, RouteVersion: n.RouteVersion, To: n.To, Recipients: len(n.To),
+		ToldBy: n.ToldBy, ToldUser: n.ToldUser, ToldAt: n.ToldAt, Ack: n.Ack, Reason: n.Reason,
+	}}
+}
+
+// decidedCases hold notifications against the journal of their decisions.
+func decidedCases() (list []lawCase) {
+	recorded := func(change func(*verify.Notified)) func() *hand {
+		return func() *hand {
+			return followed(func(n *verify.Notified) {
+				n.To, n.Recorded, n.Kept, n.ToldUser, n.ToldAt = []posthouse.Recipient{{User: "u1"}}, true, began, "u1", began.Add(3*time.Second)
+				n.Deliveries[0].User, n.ToldBy = "u1", n.Deliveries[0].ID
+				told := decision(n, 2, posthouse.NotificationWaiting, posthouse.NotificationTold)
+				n.State, n.Ack = posthouse.NotificationAcknowledged, &posthouse.Acknowledgement{By: "u1", Via: posthouse.AckLink, At: began.Add(time.Minute)}
+				n.Decisions = []verify.Decision{told, decision(n, 3, posthouse.NotificationTold, posthouse.NotificationAcknowledged)}
+				change(n)
+			}, plain())
+		}
+	}
+	same := recorded(func(*verify.Notified) {})
+	decided := func(holds func() *hand, change func(*verify.Notified)) {
+		list = append(list, lawCase{law: "I40", holds: holds, breaks: recorded(change)})
+	}
+	decided(same, func(n *verify.Notified) { n.State, n.Ack = posthouse.NotificationTold, nil })
+	decided(same, func(n *verify.Notified) {
+		n.Recorded, n.Version = false, 9 // an earlier program may have decided without its event, but not taken an acknowledgement back
+		n.State, n.Ack = posthouse.NotificationTold, nil
+	})
+	ack := func(change func(*posthouse.Acknowledgement)) func(*verify.Notified) {
+		return func(n *verify.Notified) {
+			other := *n.Ack
+			change(&other)
+			n.Ack = &other
+		}
+	}
+	decided(same, ack(func(a *posthouse.Acknowledgement) { a.By = "u2" }))
+	decided(same, ack(func(a *posthouse.Acknowledgement) { a.Via = posthouse.AckCard }))
+	decided(same, ack(func(a *posthouse.Acknowledgement) { a.At = a.At.Add(time.Microsecond) }))
+	decided(same, func(n *verify.Notified) { n.To = []posthouse.Recipient{{User: "u1"}, {User: "u2"}} })
+	decided(same, func(n *verify.Notified) { n.Version = 2 })
+	decided(recorded(func(n *verify.Notified) { n.Decisions = n.Decisions[1:] }), func(n *verify.Notified) { n.Decisions = n.Decisions[:1] })
+	decided(recorded(func(n *verify.Notified) { n.Decisions, n.Kept = nil, began.Add(time.Hour) }), func(n *verify.Notified) { n.Decisions = nil })
+	decided(recorded(func(n *verify.Notified) {
+		n.Decisions, n.Recorded = nil, false
+		n.Decisions = append(n.Decisions, decision(n, 2, posthouse.NotificationWaiting, posthouse.NotificationAcknowledged))
+	}), func(n *verify.Notified) {
+		n.Decisions[1].From = posthouse.NotificationWaiting
+	})
+	return list
 }

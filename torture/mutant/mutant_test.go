@@ -148,4 +148,7 @@ var mutants = []mutant{{
 }, {
 	bug: 40, name: "one member alone shares the fate of a digest", breaks: "what has left in a text is said to wait",
 	law: "I39", edits: fateOfTheFirst, run: gathered,
+}, {
+	bug: 41, name: "a later acknowledgement in the place of the first", breaks: "who has taken note is not who is said to have",
+	law: "I40", edits: ackTakenOver, run: acknowledged,
 }}

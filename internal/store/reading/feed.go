@@ -1,8 +1,10 @@
 package reading
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -294,4 +296,38 @@ func EventOf(e *posthouse.Event, of *About) posthouse.FeedEvent {
 		out.Channel, out.Kind, out.Ref, out.User = of.Channel, of.Kind, of.Ref, of.User
 	}
 	return out
+}
+
+// Decided is what became of a notification, as the transaction wrote it that decided it.
+type Decided struct {
+	At time.Time
+	posthouse.NotificationEvent
+}
+
+// Decisions are those of the notifications from one id to another, each one's in their order, and since when none has gone with its age: zero where
+// nobody knows. Of what an earlier program decided some are there only where somebody followed the feed.
+func (s Feed) Decisions(ctx context.Context, from, to string) (of map[string][]Decided, kept time.Time, err error) {
+	of = map[string][]Decided{}
+	err = s.db.Look(ctx, "SELECT doc FROM posthouse_callback_events WHERE id >= ? AND id < ?", []any{from + "v", to + "w"}, func(scan sqldb.Scanner) error {
+		var doc string
+		if err := scan(&doc); err != nil {
+			return err
+		}
+		var e posthouse.FeedEvent
+		if err := json.Unmarshal([]byte(doc), &e); err != nil {
+			return fmt.Errorf("what became of a notification cannot be read: %w", err)
+		}
+		if n := e.Notification; n != nil {
+			of[n.ID] = append(of[n.ID], Decided{e.At, *n})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, kept, s.db.Coded(err, "read what became of notifications")
+	}
+	for _, list := range of {
+		slices.SortFunc(list, func(a, b Decided) int { return cmp.Compare(a.Version, b.Version) })
+	}
+	oldest, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT COALESCE(MIN(at), 0) FROM posthouse_callback_events") // after the others were read
+	return of, sqldb.TimeOf(oldest), s.db.Coded(err, "read what became of notifications")
 }

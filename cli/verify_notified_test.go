@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// document is what is stored of a notification.
+type document map[string]any
+
+func (d document) state(state string) {
+	d["state"] = state
+}
+
+// notifiedEdits are what somebody can do behind a server's back to a notification that was acknowledged, is acknowledged and was told of, or waits, and
+// the invariant that verify finds broken, empty for none.
+var notifiedEdits = []struct {
+	name, of, law string
+	doc           func(document)
+	set           string // of other columns
+}{
+	{name: "nothing", of: "acknowledged", set: "failures = failures"},
+	{name: "an acknowledgement is taken away", of: "acknowledged", law: "I40", set: "state = 'waiting'", doc: func(d document) { d.state("waiting"); delete(d, "acknowledgement") }},
+	{name: "and the row is said to be told", of: "acknowledged", law: "I38", set: "state = 'told'", doc: func(d document) { d.state("told"); delete(d, "acknowledgement") }},
+	{name: "and to have failed", of: "acknowledged", law: "I40", set: "state = 'not_told'", doc: func(d document) {
+		d.state("not_told")
+		delete(d, "acknowledgement")
+		d["reason"], d["closed"] = "cancelled", true
+	}},
+	{name: "an acknowledgement after a proof is taken away", of: "told", law: "I40", set: "state = 'told'", doc: func(d document) { d.state("told"); delete(d, "acknowledgement") }},
+	{name: "another person acknowledged", of: "acknowledged", law: "I40", doc: func(d document) { d["acknowledgement"].(map[string]any)["by"] = "wang" }},
+	{name: "it was acknowledged at another time", of: "acknowledged", law: "I40", doc: func(d document) { d["acknowledgement"].(map[string]any)["at"] = "2026-01-01T00:00:00Z" }},
+	{name: "it was acknowledged in another way", of: "acknowledged", law: "I40", doc: func(d document) { d["acknowledgement"].(map[string]any)["via"] = "link" }},
+	{name: "it was for somebody else", of: "acknowledged", law: "I40", doc: func(d document) { d["to"] = []any{map[string]any{"user": "wang"}} }},
+	{name: "an acknowledgement that nobody gave", of: "waiting", law: "I40", set: "state = 'acknowledged', next_at = 0", doc: func(d document) {
+		d.state("acknowledged")
+		d["acknowledgement"] = map[string]any{"by": "wang", "via": "api", "at": time.Now().UTC().Format(time.RFC3339Nano)}
+	}},
+	{name: "the state in lists alone", of: "waiting", law: "I38", set: "state = 'not_told'"},
+	{name: "nothing wakes it", of: "waiting", law: "I38", set: "next_at = 0"},
+	{name: "its timer is set to zero", of: "waiting", law: "I38", set: "next_at = 0", doc: func(d document) { delete(d, "over") }},
+	{name: "its timer is put off", of: "waiting", law: "I38", set: "next_at = next_at + 86400000000"},
+	{name: "it was given up too early", of: "waiting", law: "I38", set: "state = 'not_told', next_at = 0", doc: func(d document) { d.state("not_told"); d["reason"] = "not_acknowledged" }},
+	{name: "it was given up for a reason that does not show", of: "waiting", law: "I38", set: "state = 'not_told', next_at = 0", doc: func(d document) { d.state("not_told"); d["reason"] = "forgotten" }},
+}
+
+// posthouse verify finds what was changed of a notification behind its server's back, where nobody follows the feed.
+func TestVerifyFindsEditsOfNotifications(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]func(testing.TB) string{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres, "mariadb": dbtest.MariaDB} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := dsn(t)
+			ids := notifies(t, at)
+			db := dbtest.SQL(t, at)
+			for _, e := range notifiedEdits {
+				var doc, state string
+				var next int64
+				where := " WHERE type = 'notification' AND id = '" + ids[e.of] + "'"
+				if err := db.QueryRowContext(t.Context(), "SELECT doc, state, next_at FROM posthouse_plans"+where).Scan(&doc, &state, &next); err != nil {
+					t.Fatal(err)
+				}
+				change := func(set string) {
+					if _, err := db.ExecContext(t.Context(), "UPDATE posthouse_plans SET "+set+where); err != nil {
+						t.Fatalf("%s: %v", e.name, err)
+					}
+				}
+				changed := document{}
+				if err := json.Unmarshal([]byte(doc), &changed); err != nil {
+					t.Fatal(err)
+				}
+				if e.doc != nil {
+					e.doc(changed)
+				}
+				text, err := json.Marshal(changed)
+				if err != nil || strings.ContainsAny(string(text), `'\`) {
+					t.Fatalf("%s, %v: it cannot be written without escapes", text, err)
+				}
+				change(strings.Trim("doc = '"+string(text)+"', "+e.set, ", "))
+				out, code := ran(t, []string{"POSTHOUSE_DSN=" + at}, "verify", "--sometimes", "none", "--at-rest")
+				if want := map[bool]int{true: 1, false: 0}[e.law != ""]; code != want || e.law != "" && !strings.Contains(out, "VIOLATED  "+e.law) {
+					t.Errorf("%s: got exit code %d, want %d and %q\n%s", e.name, code, want, e.law, out)
+				}
+				change(fmt.Sprintf("doc = '%s', state = '%s', next_at = %d", doc, state, next))
+			}
+		})
+	}
+}
+
+// notifies makes a database with a notification that was acknowledged before its second step, one that was told and then acknowledged, and one that
+// waits for that.
+func notifies(t *testing.T, dsn string) (ids map[string]string) {
+	t.Helper()
+	key := secret.FormatKey(secret.NewKey())
+	s, err := server.New(t.Context(), server.Options{DSN: dsn, Addr: "127.0.0.1:0", AdminKey: key, Keyring: "test:" + base64.StdEncoding.EncodeToString([]byte("the 32 bytes of a key for tests.")), Log: slog.New(slog.DiscardHandler), Output: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Options{URL: s.URL(), Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, err = c.Channels.Put(t.Context(), posthouse.Channel{Name: "a", Driver: "discard"})
+	must(err)
+	hour := posthouse.Duration(time.Hour)
+	for name, until := range map[string]posthouse.Proof{"acked": posthouse.ProofAcknowledged, "plain": posthouse.ProofSent} {
+		_, err = c.Routes.Put(t.Context(), posthouse.Route{Name: name, Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: until, Within: hour}, {Channels: []string{"a"}, Until: until, Within: hour}}})
+		must(err)
+	}
+	ids = map[string]string{}
+	for of, way := range map[string]string{"acknowledged": "acked", "waiting": "acked", "told": "plain"} {
+		sent, err := c.Messages.Send(t.Context(), posthouse.Draft{Route: way, To: []posthouse.Recipient{{User: "li"}}, Content: &posthouse.Content{Text: "hello"}})
+		must(err)
+		ids[of] = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for _, id := range ids {
+		for {
+			n, err := c.Notifications.Get(t.Context(), id)
+			must(err)
+			if len(n.Deliveries) == 1 && n.Deliveries[0].State == posthouse.Sent {
+				break
+			}
+			<-tick.C
+		}
+	}
+	for _, of := range []string{"acknowledged", "told"} {
+		_, err = c.Notifications.Acknowledge(t.Context(), ids[of], wire.Ack{By: "li"})
+		must(err)
+	}
+	must(errors.Join(s.Stop(context.WithoutCancel(t.Context()))))
+	return ids
+}
