@@ -131,6 +131,8 @@ type Notification struct {
 	Ack      *Acknowledgement `json:"acknowledgement,omitempty"`
 	// LinksRevokedAt is until when the links and cards that were sent are void: nobody acknowledges by one made before.
 	LinksRevokedAt time.Time `json:"links_revoked_at,omitzero"`
+	// ResolvedAt is when its sender said that what it tells of is over: no step begins after it.
+	ResolvedAt time.Time `json:"resolved_at,omitzero"`
 	// NextAt is when the next step begins, unless something comes before.
 	NextAt    time.Time `json:"next_at,omitzero"`
 	Version   int64     `json:"version"`

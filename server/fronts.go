@@ -39,7 +39,7 @@ func (s *Server) openFronts() error {
 	reader := s.reader()
 	s.fronts = inbound.New(inbound.Options{
 		Forms: s.forms(), Fronts: s.store.Fronts, Intake: s.engine.Intake, Gate: s.gate, Calls: s.store.Fronts, Sealer: s.keyring, Bodies: s.bodies,
-		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Messages: reader.Messages, Deliveries: reader.Deliveries, Told: s.told, Way: s.way, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
+		MaxBody: s.o.MaxBody, Refuses: s.refuses, Files: s.media, Messages: reader.Messages, Deliveries: reader.Deliveries, Told: s.told, Resolver: s.told, Way: s.way, Zone: s.zone, Registry: s.o.Registry, Log: s.o.Log,
 	})
 	if err := checkFrontHosts(&s.o, s.fronts.Kinds()); err != nil {
 		return err

@@ -417,3 +417,106 @@ func TestAMessagePusherIsAskedForAState(t *testing.T) {
 		}
 	})
 }
+
+// lastCall waits until so many calls are kept at a front, and returns the last.
+func (h *house) lastCall(f wire.NewFront, n int) posthouse.FrontCall {
+	h.Helper()
+	return h.callsAt(f.Name, n)[0]
+}
+
+// What is resolved ends what its firing began: no further step begins, and whoever was told hears of the end once, by the channel by which they were
+// told. What fires anew is told anew.
+func TestWhatIsResolvedGoesNoFurther(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		heard := h.listener()
+		lead := []posthouse.Recipient{{User: "lead"}}
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: hour}, {Channels: []string{"b"}, To: lead, Until: posthouse.ProofAcknowledged, Within: hour}}})
+		f := h.leads("alertmanager", "night", func(in *wire.PutFront) { in.To = []posthouse.Recipient{{User: "u1"}, {User: "u2"}} })
+		calls := 0
+		knock := func(alerts ...map[string]any) {
+			h.Helper()
+			if status, said := h.knock("POST", f.Path+"/"+f.Token, groupOf(alerts...)); status != 200 {
+				h.Fatalf("%d %s", status, said)
+			}
+			calls++
+		}
+		is := func(n *posthouse.Notification, state posthouse.NotificationState, reason string) {
+			h.Helper()
+			if got := h.turns(n.ID, state); got.Reason != reason || got.ResolvedAt.IsZero() || !got.NextAt.IsZero() || got.Step != 1 {
+				h.Errorf("the notification is %+v, want %s %s", got, state, reason)
+			}
+		}
+		knock(alertOf("resolved", "Disk", "critical", 1)) // what never fired ends nothing, and tells nobody
+		if c := h.lastCall(f, calls); c.Outcome != posthouse.FrontIgnored || len(h.lastNotices()) != 0 {
+			h.Errorf("before it fired: %+v", c)
+		}
+		for range 3 { // a storm of one key is one notification for each
+			knock(alertOf("firing", "Disk", "critical", 1))
+		}
+		h.eventually("both are called", func() bool { return len(p.on("a")) == 2 })
+		list := h.lastNotices()
+		if len(list) != 2 {
+			h.Fatalf("there are %d notifications, want one for each", len(list))
+		}
+		_, err := h.api.Notifications.Acknowledge(h.Context(), list[1].ID, wire.Ack{By: "u1"})
+		h.must(err)
+		for range 2 { // both of a pair say so
+			knock(alertOf("resolved", "Disk", "critical", 1))
+		}
+		is(&list[0], posthouse.NotificationNotTold, "resolved")
+		is(&list[1], posthouse.NotificationAcknowledged, "")
+		h.eventually("both hear of the end", func() bool { return len(p.on("a")) == 4 })
+		p.mu.Lock()
+		last := p.came[3].Content
+		p.mu.Unlock()
+		if last.Title != "[Resolved] Disk" || strings.Contains(last.Text, "cknowledge") {
+			h.Errorf("they are told %+v", last)
+		}
+		if c := h.lastCall(f, calls); c.Outcome != posthouse.FrontDuplicate {
+			h.Errorf("the second of the pair: %+v", c)
+		}
+		if got, e := h.decided(heard, 2); !slices.Equal(got, []string{"notification.acknowledged u1  ", "notification.not_told u2  resolved"}) {
+			h.Errorf("followers are told %q, %+v", got, e)
+		}
+		knock(alertOf("firing", "Disk", "critical", 1)) // the other of the pair is late
+		if n := len(h.lastNotices()); n != 2 {
+			h.Errorf("what is over is told once more: %d notifications", n)
+		}
+		anew := alertOf("firing", "Disk", "critical", 1)
+		anew["startsAt"] = "2026-11-27T06:00:00Z"
+		knock(anew)
+		h.eventually("both are called anew", func() bool { return len(p.on("a")) == 6 })
+		knock(alertOf("resolved", "Disk", "critical", 1)) // what is said of the first comes once more, and is none of the second's
+		if list = h.lastNotices(); len(list) != 4 || list[0].State != posthouse.NotificationWaiting || list[1].State != posthouse.NotificationWaiting {
+			h.Errorf("the second is %+v", list[:2])
+		}
+		if len(p.on("b")) != 0 {
+			h.Errorf("the second step called %v", p.on("b"))
+		}
+	})
+}
+
+// With one message for each alert, what is resolved ends that alert's alone.
+func TestOneAlertOfAGroupIsResolved(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: hour}}})
+		f := h.leads("alertmanager", "night", func(in *wire.PutFront) { in.To, in.Each = []posthouse.Recipient{{User: "u1"}}, "alert" })
+		for _, body := range []string{
+			groupOf(alertOf("firing", "Disk", "critical", 1), alertOf("firing", "Disk", "critical", 2)),
+			groupOf(alertOf("firing", "Disk", "critical", 1), alertOf("resolved", "Disk", "critical", 2)),
+		} {
+			if status, said := h.knock("POST", f.Path+"/"+f.Token, body); status != 200 {
+				h.Fatalf("%d %s", status, said)
+			}
+			want := len(h.lastNotices())
+			h.eventually("who is meant is called", func() bool { return len(p.on("a")) >= want })
+		}
+		states := map[string]int{}
+		for _, n := range h.lastNotices() {
+			states[string(n.State)+" "+n.Reason]++
+		}
+		if states["waiting "] != 1 || states["not_told resolved"] != 1 {
+			h.Errorf("they are %v, want one to wait", states)
+		}
+	})
+}

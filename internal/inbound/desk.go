@@ -65,6 +65,8 @@ type Options struct {
 	Deliveries Deliveries
 	// Told reads how far messages are that follow routes. Defaults to none.
 	Told Told
+	// Resolver ends what follows routes. Defaults to none: what says that something is over is told as what began it.
+	Resolver Resolver
 	// Zone is that of times in texts. Defaults to UTC.
 	Zone *time.Location
 	// Registry takes the metrics. Defaults to one of its own.
@@ -228,6 +230,11 @@ func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool
 		return out, string(posthouse.FrontRefused)
 	case out.Status != Accepted:
 		return out, string(posthouse.FrontUnavailable)
+	case len(out.Accepted) == 0:
+		if out.ended > 0 {
+			return out, string(posthouse.FrontAccepted)
+		}
+		return out, string(posthouse.FrontIgnored)
 	case fresh(out) == 0:
 		return out, string(posthouse.FrontDuplicate)
 	}

@@ -88,6 +88,10 @@ type Message struct {
 	Payload map[string]any
 	// Key tells what is the same from what is another, where the sender says it.
 	Key string
+	// Over says that what Ref is about is over: of notifications of it no further step begins, and who was told hears of it. Ends is the Key of the
+	// message that is over. Defaults to all of its Ref.
+	Over bool
+	Ends string
 	// ID is what its sender calls the message, where it is the only one of a call: it is taken once for as long as an Idempotency-Key is
 	// kept, and another message of the id is refused.
 	ID string
@@ -154,6 +158,7 @@ type Result struct {
 	Accepted []posthouse.Accepted
 
 	again bool // it was taken before, by its id
+	ended int  // how many notifications are over by it
 }
 
 // ID is that of the first message, empty without any.

@@ -31,6 +31,26 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		in.Note(fmt.Sprintf("%d messages at once: the first %d are taken", n, MaxMessages))
 		messages = messages[:MaxMessages]
 	}
+	messages, ends, found, err := d.resolve(form, in, messages)
+	if err != nil {
+		return Result{Status: Unavailable, Reason: reasonOf(err)}
+	}
+	out := Result{}
+	if len(messages) > 0 {
+		if out = d.handOn(form, in, messages); out.Status != Accepted {
+			return out
+		}
+	}
+	answer, err := d.tellOver(in, ends)
+	if err != nil {
+		return Result{Status: Unavailable, Reason: reasonOf(err)}
+	}
+	out.Accepted, out.ended = append(out.Accepted, answer.Accepted...), found
+	return out
+}
+
+// handOn hands in messages that are told as the front has it.
+func (d *Desk) handOn(form *Form, in *Request, messages []Message) Result {
 	drafts := make([]posthouse.Draft, 0, len(messages))
 	var files []posthouse.Draft
 	for i := range messages {

@@ -60,11 +60,7 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 		n.State, n.Reason, n.NextAt = posthouse.NotificationAcknowledged, "", time.Time{}
 		return open(ReasonTold, none)
 	case n.Closed:
-		if n.State == posthouse.NotificationWaiting {
-			n.Reason = "" // for what its step waited
-		}
-		n.State, n.Reason, n.NextAt = posthouse.NotificationNotTold, cmp.Or(n.Reason, ReasonCancelled), time.Time{}
-		withdraw = open(ReasonCancelled, none)
+		withdraw = n.closes(open)
 	}
 	beside := func(d *posthouse.NotificationDelivery) func(posthouse.NotificationDelivery) bool {
 		return func(o posthouse.NotificationDelivery) bool { return o.Step == d.Step && o.Round == d.Round }
@@ -74,7 +70,10 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 			n.toldBy(posthouse.NotificationTold, "", d)
 		}
 		n.NextAt = time.Time{}
-		if n.Follows.Kind == posthouse.RouteAll {
+		switch {
+		case !n.ResolvedAt.IsZero(): // for nobody else either
+			return open(ReasonResolved, none)
+		case n.Follows.Kind == posthouse.RouteAll:
 			return withdraw
 		}
 		return open(ReasonTold, beside(d))
@@ -109,6 +108,24 @@ func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
 		}
 	}
 	return withdraw
+}
+
+// closes is what follows where a person or a program has ended a notification.
+func (n *notification) closes(open func(reason string, but func(posthouse.NotificationDelivery) bool) work.Withdrawal) work.Withdrawal {
+	why := ReasonCancelled
+	if !n.ResolvedAt.IsZero() {
+		why = ReasonResolved
+	}
+	if n.NextAt = (time.Time{}); n.proof(n.means) == nil {
+		switch {
+		case n.State == posthouse.NotificationWaiting:
+			n.Reason = "" // for what its step waited
+		case n.State == posthouse.NotificationTold, n.Reason == ReasonEscalated && n.instead() == nil: // a receipt has taken the proof back
+			n.Reason, n.ToldBy, n.ToldUser, n.ToldAt = "", "", "", time.Time{}
+		}
+		n.State, n.Reason = posthouse.NotificationNotTold, cmp.Or(n.Reason, why)
+	}
+	return open(why, func(posthouse.NotificationDelivery) bool { return false })
 }
 
 // proof is the first delivery to one of some people that has reached what its step waits for; nil for none.

@@ -52,6 +52,9 @@ func outcome(n *posthouse.Notification, at func(time.Time) string) string {
 		if n.Reason == ReasonEscalated {
 			return fmt.Sprintf("Its person was not told: %s was, at %s.", n.ToldUser, at(n.ToldAt))
 		}
+		if n.Reason == ReasonResolved {
+			return fmt.Sprintf("Its sender said at %s that it is over, before it was proven that anybody was told: no further step begins.", at(n.ResolvedAt))
+		}
 		return fmt.Sprintf("It was not told: %s. All its steps are over.", n.Reason)
 	}
 	switch {

@@ -22,6 +22,7 @@ const (
 	ReasonNobody          = "nobody"           // no step addressed anybody
 	ReasonCondition       = "condition"        // the condition of each step was false
 	ReasonCancelled       = "cancelled"        // a person or a program ended it, or withdrew its last delivery
+	ReasonResolved        = "resolved"         // its sender said that what it tells of is over, before it was proven that somebody was told
 	ReasonForgotten       = "forgotten"        // the content of a sensitive message is forgotten, or cannot be opened
 	ReasonExpired         = "expired"          // the message's deadline came before anybody was told
 	ReasonQuietHours      = state.ReasonQuietHours
@@ -67,6 +68,8 @@ type notification struct {
 	Roles map[string][]string `json:"roles,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
+	// ResolvedBy is the key of what said that it is over: what comes again with it is no news.
+	ResolvedBy string `json:"resolved_by,omitempty"`
 	// Recorded is set where each of its decisions stands in the journal. A program that writes them only for followers drops it.
 	Recorded bool `json:"recorded,omitempty"`
 
@@ -143,7 +146,7 @@ func (n *notification) plan() (work.Plan, error) {
 	doc, err := json.Marshal(&stored)
 	var frees *work.Freed
 	if n.DedupKey != "" && n.State != posthouse.NotificationWaiting {
-		frees = &work.Freed{Scope: dedupScope(n.Route), Key: n.DedupKey, Until: n.CreatedAt.Add(n.DedupWindow.Std())}
+		frees = &work.Freed{Scope: dedupScope(n.Route), Key: n.DedupKey, Until: later(n.CreatedAt, n.ResolvedAt).Add(n.DedupWindow.Std())}
 	}
 	return work.Plan{
 		Tenant: n.Tenant, Type: work.PlanNotification, ID: n.ID, Kind: n.Draft.Kind, Ref: n.Draft.Ref, State: string(n.State),

@@ -31,6 +31,7 @@ type world struct {
 	steps  map[string]int // delivery → its step, from the draft that made it
 	doubt  map[string]bool
 	past   []string // what happened, to be shown
+	over   int      // one more than how many deliveries there were when it was said to be over; 0 before
 }
 
 func (w *world) say(format string, args ...any) {
@@ -324,12 +325,30 @@ func (w *world) law() {
 		w.fatal("it waits, and nothing is to come")
 	}
 	w.truth(&n)
+	w.stops(&n)
 	if n.State == posthouse.NotificationAcknowledged || (n.State == posthouse.NotificationTold || n.Reason == ReasonEscalated) && n.Follows.Kind == posthouse.RouteFirst {
 		told := w.steps[n.ToldBy]
 		for _, id := range w.order {
 			if d := w.rows[id]; d.State == posthouse.Pending && (n.Ack != nil || w.steps[id] != told) {
 				w.fatal("%s waits to start though the notification is %s", id, n.State)
 			}
+		}
+	}
+}
+
+// stops holds that of what is over nothing begins and nothing waits to start.
+func (w *world) stops(n *notification) {
+	switch {
+	case w.over == 0:
+		return
+	case n.ResolvedAt.IsZero() || n.State == posthouse.NotificationWaiting || !n.NextAt.IsZero():
+		w.fatal("it is over, and is %s and goes on at %s", n.State, n.NextAt)
+	case len(w.order) != w.over-1:
+		w.fatal("a step began for what is over")
+	}
+	for _, id := range w.order {
+		if w.rows[id].State == posthouse.Pending {
+			w.fatal("%s waits to start for what is over", id)
 		}
 	}
 }
@@ -348,7 +367,7 @@ func (w *world) truth(n *notification) {
 		w.fatal("it is %s, and the person was told: %t", n.State, told["u"])
 	case n.State == posthouse.NotificationTold && n.ToldUser != "u", n.Reason == ReasonEscalated && (n.ToldUser != "lead" || !told["lead"]):
 		w.fatal("it says that %s was told", n.ToldUser)
-	case n.State == posthouse.NotificationNotTold && told["lead"] && n.Reason != ReasonEscalated:
+	case n.State == posthouse.NotificationNotTold && told["lead"] && n.Reason != ReasonEscalated && !n.Closed:
 		w.fatal("the lead was told in place of the person, and the reason is %s", n.Reason)
 	}
 }
@@ -376,52 +395,88 @@ func TestNobodyIsToldByTwoSteps(t *testing.T) {
 	t.Parallel()
 	ended := map[posthouse.NotificationState]int{}
 	for seed := range uint64(3000) {
-		w := newWorld(t, seed)
-		var late []*composed // steps that processes have made and not stored
-		for range 60 {
-			switch w.rnd.IntN(8) {
-			case 0, 1:
-				if c, _ := w.plans(); c != nil {
-					w.stores(c)
-				}
-			case 2:
-				if c, _ := w.plans(); c != nil {
-					late = append(late, c)
-				}
-			case 3:
-				if len(late) > 0 {
-					i := w.rnd.IntN(len(late))
-					w.stores(late[i])
-					late = slices.Delete(late, i, i+1)
-				}
-			case 4:
-				w.now = w.now.Add(time.Duration(1+w.rnd.IntN(60)) * time.Second)
-			case 5:
-				if w.rnd.IntN(12) == 0 {
-					_, err := w.Notification(t.Context(), w.now, "", "", func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
-						return Acknowledge(p, "u", posthouse.AckAPI, nil, now)
-					})
-					w.must(err)
-					w.say("acknowledged")
-				}
-			default:
-				if len(w.order) > 0 {
-					id := w.order[w.rnd.IntN(len(w.order))]
-					if w.rows[id].State == posthouse.Pending {
-						w.starting(id)
-					}
-					w.moves(id)
-				}
-			}
-			w.law()
-		}
-		w.runsOut()
-		n, err := read(w.plan)
-		w.must(err)
-		ended[n.State]++
+		ended[newWorld(t, seed).lives(false).State]++
 	}
 	if ended[posthouse.NotificationWaiting] > 0 || len(ended) != 3 {
 		t.Errorf("they ended %v: want each to end, in each of three ways", ended)
+	}
+}
+
+// Nothing begins for what its sender has said is over, whatever comes before it, beside it or after it; and whoever was told or has taken note
+// stays so.
+func TestNothingBeginsForWhatIsOver(t *testing.T) {
+	t.Parallel()
+	ended := map[string]int{}
+	for seed := range uint64(2000) {
+		n := newWorld(t, seed).lives(true)
+		if !n.ResolvedAt.IsZero() {
+			ended[strings.TrimSpace(string(n.State)+" "+n.Reason)]++
+		}
+	}
+	for _, want := range []string{"not_told resolved", "told", "acknowledged"} {
+		if ended[want] == 0 {
+			t.Errorf("of what was over %v ended, want some %s", ended, want)
+		}
+	}
+}
+
+// lives has everything happen in any order until it is at its end.
+func (w *world) lives(resolved bool) notification {
+	var late []*composed // steps that processes have made and not stored
+	for range 60 {
+		switch w.rnd.IntN(8) {
+		case 0, 1:
+			if c, _ := w.plans(); c != nil {
+				w.stores(c)
+			}
+		case 2:
+			if c, _ := w.plans(); c != nil {
+				late = append(late, c)
+			}
+		case 3:
+			if len(late) > 0 {
+				i := w.rnd.IntN(len(late))
+				w.stores(late[i])
+				late = slices.Delete(late, i, i+1)
+			}
+		case 4:
+			w.now = w.now.Add(time.Duration(1+w.rnd.IntN(60)) * time.Second)
+		case 5:
+			if w.rnd.IntN(12) == 0 {
+				_, err := w.Notification(w.t.Context(), w.now, "", "", func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+					return Acknowledge(p, "u", posthouse.AckAPI, nil, now)
+				})
+				w.must(err)
+				w.say("acknowledged")
+			} else if resolved && w.rnd.IntN(12) == 0 {
+				w.resolves()
+			}
+		default:
+			if len(w.order) > 0 {
+				id := w.order[w.rnd.IntN(len(w.order))]
+				if w.rows[id].State == posthouse.Pending {
+					w.starting(id)
+				}
+				w.moves(id)
+			}
+		}
+		w.law()
+	}
+	w.runsOut()
+	n, err := read(w.plan)
+	w.must(err)
+	return n
+}
+
+// resolves says that it is over.
+func (w *world) resolves() {
+	_, err := w.Notification(w.t.Context(), w.now, "", "", func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		return Resolve(p, "key", now)
+	})
+	w.must(err)
+	w.say("resolved")
+	if w.over == 0 {
+		w.over = 1 + len(w.order)
 	}
 }
 

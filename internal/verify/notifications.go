@@ -217,6 +217,9 @@ func (c notifying) judgeStarts(n *Notified, d *posthouse.NotificationDelivery, s
 		if n.Ack != nil && !start.manual && !own.replay && start.at.After(n.Ack.At.Add(Committing)) {
 			c.fail(told, n.ID, own.show(), "%s started at %s, after it was acknowledged at %s", d.ID, stampText(start.at), stampText(n.Ack.At))
 		}
+		if !n.ResolvedAt.IsZero() && !start.manual && !own.replay && start.at.After(n.ResolvedAt.Add(Committing)) {
+			c.fail(told, n.ID, own.show(), "%s started at %s, and what it tells of was over at %s", d.ID, stampText(start.at), stampText(n.ResolvedAt))
+		}
 	}
 	if n.Follows.Kind == posthouse.RouteAll || own.replay {
 		return

@@ -201,6 +201,8 @@ func timesCases() (list []lawCase) {
 	}), ended("failed", func(n *verify.Notified) { n.Follows.Repeat = 1 }))
 	told(plain, ended("cancelled", func(n *verify.Notified) { n.Closed = true }), ended("cancelled", same))
 	told(plain, ended("expired", func(n *verify.Notified) { n.Deadline = n.UpdatedAt }), ended("expired", func(n *verify.Notified) { n.Deadline = n.UpdatedAt.Add(time.Hour) }))
+	told(plain, ended("resolved", func(n *verify.Notified) { n.Closed, n.ResolvedAt = true, n.UpdatedAt }), ended("resolved", func(n *verify.Notified) { n.ResolvedAt = n.UpdatedAt }))
+	told(plain, func(n *verify.Notified) { n.ResolvedAt = began.Add(time.Minute) }, func(n *verify.Notified) { n.ResolvedAt = began.Add(-time.Minute) })
 	told(plain, ended("forgotten", func(n *verify.Notified) { n.Sensitive = true }), ended("forgotten", same))
 	told(plain, ended("preference", func(n *verify.Notified) {
 		n.Steps = append(n.Steps, posthouse.NotificationStep{Step: 1, Round: 1, At: began, Skipped: "preference"})

@@ -83,6 +83,8 @@ func (n *Notified) early(known map[string]*stepOf) string {
 		return "" // it was told to somebody else
 	case "cancelled":
 		shown = n.Closed || is(posthouse.Cancelled, "")
+	case "resolved":
+		shown = n.Closed // by a program that does not know when, too
 	case "forgotten":
 		shown = n.Sensitive
 	case "expired":

@@ -53,13 +53,13 @@ func setup(s inbound.Setup) []inbound.Snippet {
   - name: posthouse
     webhook_configs:
       - url: %s
-        send_resolved: %t
+        send_resolved: true
         http_config:
           authorization:
             credentials: %s
 route:
   receiver: posthouse
-`, s.URL, s.Front.Route == "", s.Token)}, // a route would go through its steps for what is over
+`, s.URL, s.Token)},
 		{Title: "a try by hand", Text: fmt.Sprintf(`curl -H 'Content-Type: application/json' -d '%s' %s
 `, sample, s.Address())},
 	}

@@ -43,7 +43,11 @@ type Group struct {
 	Truncated int `json:"truncatedAlerts"`
 }
 
-const resolved = "resolved"
+// The words of a status.
+const (
+	firing   = "firing"
+	resolved = "resolved"
+)
 
 func (a *Alert) resolved() bool { return a.Status == resolved }
 
@@ -118,9 +122,17 @@ func message(r *inbound.Request, groupKey string, g Group, list []Alert, labels 
 		t.say = chinese
 	}
 	severity, priority := worst(r, list)
+	over := g.Truncated == 0 && !slices.ContainsFunc(list, func(a Alert) bool { return !a.resolved() })
 	m := inbound.Message{
 		Title: t.title(), Text: t.text(plain{}), Markdown: t.text(markdown{}), Tail: t.tail(), Severity: severity, Priority: priority,
-		Labels: labels, Key: key(groupKey, list), Ref: ref(groupKey), Payload: payload(&g, list),
+		Labels: labels, Key: key(groupKey, list), Ref: ref(groupKey), Payload: payload(&g, list), Over: over,
+	}
+	if over && r.Front.Each == EachAlert {
+		fired := slices.Clone(list)
+		for i := range fired {
+			fired[i].Status = firing
+		}
+		m.Ends = key(groupKey, fired)
 	}
 	if n := len(list) - maxTold; n > 0 {
 		r.Note(fmt.Sprintf("%d alerts of %d are counted in the text and not told one by one", n, len(list)))
@@ -169,22 +181,22 @@ func worst(r *inbound.Request, list []Alert) (severity string, p posthouse.Prior
 
 // payload is what templates are filled with: what the alerts have in common, the first alert, and how many there are.
 func payload(g *Group, list []Alert) map[string]any {
-	first, firing := &list[0], 0
+	first, alight := &list[0], 0
 	for i := range list {
 		if !list[i].resolved() {
-			firing++
+			alight++
 		}
 	}
 	labels, annotations := g.CommonLabels, g.CommonAnnotations
 	if len(list) == 1 {
 		labels, annotations = first.Labels, first.Annotations
 	}
-	status := "firing"
-	if firing == 0 {
+	status := firing
+	if alight == 0 {
 		status = resolved
 	}
 	return map[string]any{
-		"status": status, "firing": firing, "resolved": len(list) - firing, "truncated": g.Truncated, "receiver": g.Receiver,
+		"status": status, "firing": alight, "resolved": len(list) - alight, "truncated": g.Truncated, "receiver": g.Receiver,
 		"labels": labels, "annotations": annotations, "group_labels": g.GroupLabels,
 		"alertname": cmpOr(labels["alertname"], first.name()), "starts_at": first.StartsAt.UTC().Format(time.RFC3339),
 		"url": first.GeneratorURL, "external_url": g.ExternalURL, "runbook_url": first.runbook(),

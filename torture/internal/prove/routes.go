@@ -161,6 +161,14 @@ func (m *model) hears(w *world, p int, write writer) {
 			return err
 		}, func(next *world) { next.left.acks-- })
 	}
+	if w.left.overs > 0 {
+		write("the sender says at "+name(p)+" that it is over", p, func(*process) error {
+			_, err := m.db.Plans.Notification(m.ctx, epoch0, tenant, m.first[0], func(p work.Plan, at time.Time) (work.Plan, work.Withdrawal, bool, error) {
+				return route.Resolve(p, "over", at)
+			})
+			return err
+		}, func(next *world) { next.left.overs-- })
+	}
 	if w.left.receipts == 0 {
 		return
 	}
@@ -247,6 +255,8 @@ func (m *model) judgePlan(before, after work.Plan, w *world, is map[string]stand
 		return broken(lawTold, "it is told, and no delivery proves it"), 0
 	case was.State == posthouse.NotificationAcknowledged && n.State != was.State:
 		return broken(lawTold, "it was acknowledged, and is %s", n.State), 0
+	case !was.ResolvedAt.IsZero() && (n.State == posthouse.NotificationWaiting || len(n.Deliveries) > len(was.Deliveries)):
+		return broken(lawStops, "its sender has said that it is over, and it is %s with %d deliveries of %d", n.State, len(n.Deliveries), len(was.Deliveries)), 0
 	}
 	if n.State != was.State {
 		turned = 1
@@ -345,7 +355,7 @@ func calm(v any) {
 	case map[string]any:
 		for k, of := range v {
 			switch k {
-			case "at", "created_at", "updated_at", "told_at":
+			case "at", "created_at", "updated_at", "told_at", "resolved_at":
 				v[k] = epoch0
 			default:
 				calm(of)

@@ -92,6 +92,7 @@ type budget struct {
 	crashes, freezes, lies, lates int // a process dies; stands still beyond a lease; its clock is behind by a lease; bytes leave after the call's time
 	cancels, resolves, replays    int
 	acks, receipts                int // a person takes note; the provider says what became of what it accepted
+	overs                         int // the sender of a notification says that it is over
 	retells                       int // a provider tells an answer that it was told is taken, or that a process has in hand
 	restores                      int // of the database: the epoch is raised
 }

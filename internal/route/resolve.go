@@ -1,0 +1,121 @@
+package route
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
+)
+
+// Resolve is a notification's plan once its sender has said, by a key, that what it tells of is over: no further step begins. Whoever was told, or
+// has taken note, stays so.
+func Resolve(p work.Plan, by string, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+	n, err := read(p)
+	if err != nil || n.ResolvedBy != "" {
+		return p, withdraw, false, err
+	}
+	n.ResolvedBy, n.ResolvedAt = by, now
+	n.Closed = true // a receipt that takes a proof back leads to no further step either
+	withdraw = n.settle(now)
+	next, err = n.plan()
+	return next, withdraw, true, err
+}
+
+// The bounds of what is looked through for what is over: pages, and notifications of a page.
+const (
+	mostOverPages = 20
+	overPage      = 200
+)
+
+// Resolve ends the notifications of what is over. It returns how many there are, and who had been told by them, by the channel. What comes again is
+// told of the same ones; those that began since it came first are not over by it.
+func (b Book) Resolve(ctx context.Context, tenant string, over work.Over) (found int, told map[string][]posthouse.Recipient, err error) {
+	list, first, err := b.over(ctx, tenant, &over)
+	if err != nil {
+		return 0, nil, err
+	}
+	told = map[string][]posthouse.Recipient{}
+	for i := range list {
+		n := &list[i]
+		if n.ResolvedBy == "" && !first.IsZero() && n.CreatedAt.After(first) {
+			continue
+		}
+		p, err := b.Store.Notification(ctx, time.Now(), tenant, n.ID, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+			return Resolve(p, over.By, now)
+		})
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			continue // it was pruned
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		ended, err := read(p)
+		if err != nil {
+			return 0, nil, err
+		}
+		found++
+		ended.toldPeople(told)
+	}
+	return found, told, nil
+}
+
+// over are the notifications of what is over, and when it was said of the first of them: zero where it was not yet.
+func (b Book) over(ctx context.Context, tenant string, over *work.Over) (list []notification, first time.Time, err error) {
+	f := work.PlanFilter{Kind: over.Kind, Ref: over.Ref, Keep: func(p work.Plan) (bool, error) {
+		n, err := read(p)
+		return err == nil && n.Draft.Source == over.Source && (over.Key == "" || n.DedupKey == over.Key) && (n.ResolvedBy == "" || n.ResolvedBy == over.By), err
+	}}
+	cursor := ""
+	for range mostOverPages {
+		plans, next, err := b.Store.PlansIn(ctx, tenant, work.PlanNotification, f, cursor, overPage)
+		if err != nil {
+			return nil, first, err
+		}
+		for _, p := range plans {
+			n, err := read(p)
+			if err != nil {
+				return nil, first, err
+			}
+			if n.ResolvedBy != "" && (first.IsZero() || n.ResolvedAt.Before(first)) {
+				first = n.ResolvedAt
+			}
+			list = append(list, n)
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	return list, first, nil
+}
+
+// toldPeople adds those who have got something of a notification, by its channel.
+func (n *notification) toldPeople(told map[string][]posthouse.Recipient) {
+	for i := range n.Deliveries {
+		d := &n.Deliveries[i]
+		if d.State != posthouse.Sent && d.State != posthouse.Delivered {
+			continue
+		}
+		to, known := n.recipient(d), false
+		for _, r := range told[d.Channel] {
+			known = known || r == to
+		}
+		if !known {
+			told[d.Channel] = append(told[d.Channel], to)
+		}
+	}
+}
+
+// recipient is to whom a delivery went, as the message or its step names them.
+func (n *notification) recipient(d *posthouse.NotificationDelivery) posthouse.Recipient {
+	named := n.To
+	if d.Step >= 1 && d.Step <= len(n.Follows.Steps) && len(n.step(d.Step).To) > 0 {
+		named = n.step(d.Step).To
+	}
+	for _, r := range named {
+		if r.User == "" && r.Address != "" && r.Address == d.User {
+			return r
+		}
+	}
+	return posthouse.Recipient{User: d.User}
+}
