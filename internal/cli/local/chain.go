@@ -24,9 +24,11 @@ func chainCommand(sh *shell.Shell) *cobra.Command {
 change the database cannot change it too: posthouse verify --head LINK then finds a chain that was
 made anew, or cut off.`,
 		Args: shell.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return withStore(sh, cmd, looks, runChain) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withLog(sh, cmd, func(ctx context.Context, s *store.Store) error { return runChain(ctx, sh, s) })
+		},
 	}
-	config.AddFlags(cmd.Flags(), "dsn", "log_level", "log_format")
+	config.AddFlags(cmd.Flags(), "dsn", "read_dsn", "read_max_lag", "log_level", "log_format")
 	return cmd
 }
 
