@@ -20,7 +20,7 @@ func host() string {
 
 // herald says that this process is there. The engine has begun: its epoch is known.
 func (s *Server) herald() *upkeep.Herald {
-	return &upkeep.Herald{Store: s.store.Processes, Log: s.o.Log, Untrusted: s.proxies.Untrusted, Process: work.Process{
+	return &upkeep.Herald{Store: s.store.Processes, Log: s.o.Log, Untrusted: s.proxies.Untrusted, Share: s.engine.Share, Process: work.Process{
 		ID: s.name, Host: fmt.Sprintf("%.255s", host()), Version: fmt.Sprintf("%.128s", s.o.Version), Schema: s.knows, Epoch: s.engine.Epoch(), Key: s.keyring.Newest(), Keyring: s.keyring.Fingerprint(),
 		AcceptOnly: s.o.AcceptOnly, Started: s.began,
 	}}

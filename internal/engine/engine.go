@@ -460,6 +460,9 @@ func (e *Engine) Stale() bool { return e.life.Stale() }
 // Epoch is that of the database when this process began to work on it.
 func (e *Engine) Epoch() int64 { return e.life.Epoch() }
 
+// Share says how many processes look for work in the database, this one among them.
+func (e *Engine) Share(n int) { e.life.Share(n) }
+
 // Unreadable is how many deliveries in the queue no role can move, as last counted.
 func (e *Engine) Unreadable() int { return e.measurer.Unreadable() }
 

@@ -24,7 +24,7 @@ type poller struct {
 // run looks for what this process did not announce: retries that came due, work that another
 // process accepted. One query serves all channels.
 func (p *poller) run(ctx context.Context) {
-	for tick := 0; p.life.Pause(life.Spread(p.every)); tick++ {
+	for tick := 0; p.life.Pause(p.life.Shared(p.every)); tick++ {
 		lanes, routes := p.quiet()
 		ready, err := p.queue.Ready(ctx, time.Now(), lanes)
 		if err != nil {

@@ -62,7 +62,7 @@ func (pl *Planner) Run(ctx context.Context) {
 	if len(pl.Composers) == 0 {
 		return
 	}
-	for pl.awaitPlans(life.Spread(pl.Poll)) {
+	for pl.awaitPlans(pl.Life.Shared(pl.Poll)) {
 		for pl.Look(ctx) && ctx.Err() == nil && !pl.Life.Stopped() {
 		}
 	}

@@ -86,7 +86,7 @@ func (r *Relay) Messages(ctx context.Context) { r.relayKind(ctx, work.Drafts, re
 func (r *Relay) Events(ctx context.Context) { r.relayKind(ctx, work.TaskEvents, eventBatch) }
 
 func (r *Relay) relayKind(ctx context.Context, kind work.Kind, most int) {
-	for r.Life.Pause(life.Spread(r.Poll)) {
+	for r.Life.Pause(r.Life.Shared(r.Poll)) {
 		for r.relayOnce(ctx, kind, most) && ctx.Err() == nil && !r.Life.Stopped() {
 		}
 	}

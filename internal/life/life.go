@@ -29,6 +29,7 @@ type Life struct {
 	epoch    atomic.Int64
 	stale    atomic.Bool
 	outdated atomic.Bool
+	sharing  atomic.Int64
 
 	elsewhere func() error // nil for never
 }
@@ -77,6 +78,26 @@ func (l *Life) Pause(d time.Duration) bool {
 // Spread is d with up to a fifth added, so that neither many processes nor the loops of one poll in step: loops that ask the
 // database at the same moment need a connection each.
 func Spread(d time.Duration) time.Duration { return d + time.Duration(rand.Int64N(int64(d)/5+1)) }
+
+// A few processes look for work as often as one does. The looks of more are shared out, so that the database is asked as often as by
+// fullLooks of them: one of many still finds the work as soon. None looks less often than once in rarest, since those that could
+// help it learn of a backlog by their own looks.
+const (
+	fullLooks = 8
+	rarest    = 2 * time.Second
+)
+
+// Share says how many processes look for work in this database, this one among them.
+func (l *Life) Share(n int) { l.sharing.Store(int64(n)) }
+
+// Shared is how long a look that would be due after d waits, where any process may find what it is for: longer, the more there are.
+func (l *Life) Shared(d time.Duration) time.Duration {
+	if d >= rarest {
+		return Spread(d)
+	}
+	n := time.Duration(min(max(l.sharing.Load(), fullLooks), 1<<20))
+	return Spread(min(d*n/fullLooks, rarest))
+}
 
 // Epoch is the epoch this process was started in.
 func (l *Life) Epoch() int64 { return l.epoch.Load() }

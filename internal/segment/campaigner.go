@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/campaign"
-	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -86,7 +85,7 @@ func (c *Campaigner) Run(ctx context.Context) {
 
 // await waits for a nudge or for the time; it reports which, and whether to go on.
 func (c *Campaigner) await() (woken, on bool) {
-	timer := time.NewTimer(life.Spread(c.every))
+	timer := time.NewTimer(c.holder.Life.Shared(c.every))
 	defer timer.Stop()
 	select {
 	case <-c.wake:

@@ -11,18 +11,22 @@ import (
 
 // Processes are those that work on the database.
 type Processes interface {
-	Beat(ctx context.Context, now time.Time, p work.Process) error
+	// Beat notes a process, and counts those that send and were noted within a time, this one among them where it does.
+	Beat(ctx context.Context, now time.Time, within time.Duration, p work.Process) (senders int, err error)
 	Leave(ctx context.Context, id string) error
 	Forget(ctx context.Context, now time.Time) error
 }
 
-// Herald says that this process is there, so that people see which work on the database: nothing else follows from it.
+// Herald says that this process is there, so that people see which work on the database. What follows from it is how often each looks
+// for work, and nothing else.
 type Herald struct {
 	Store   Processes
 	Process work.Process
 	// Untrusted reports whether requests came by a proxy that is not trusted. Defaults to no.
 	Untrusted func() bool
-	Log       *slog.Logger
+	// Share is told how many processes send. Defaults to nobody.
+	Share func(n int)
+	Log   *slog.Logger
 }
 
 const (
@@ -50,7 +54,10 @@ func (h *Herald) Run(ctx context.Context) {
 func (h *Herald) beat(ctx context.Context, n int) {
 	p := h.Process
 	p.Untrusted = h.Untrusted != nil && h.Untrusted()
-	err := h.Store.Beat(ctx, time.Now(), p)
+	senders, err := h.Store.Beat(ctx, time.Now(), Silent, p)
+	if err == nil && h.Share != nil {
+		h.Share(senders)
+	}
 	if err == nil && n%beatsForget == 0 {
 		err = h.Store.Forget(ctx, time.Now())
 	}

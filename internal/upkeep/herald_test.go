@@ -19,9 +19,9 @@ type noted struct {
 	err   error
 }
 
-func (n *noted) Beat(_ context.Context, _ time.Time, p work.Process) error {
+func (n *noted) Beat(_ context.Context, _ time.Time, _ time.Duration, p work.Process) (int, error) {
 	n.calls = append(n.calls, "beat "+p.ID)
-	return n.err
+	return 7 * len(n.calls), n.err
 }
 
 func (n *noted) Leave(ctx context.Context, id string) error {
@@ -39,7 +39,8 @@ func (n *noted) Forget(context.Context, time.Time) error {
 func TestAProcessSaysThatItIsThereUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noted{}
-		h := Herald{Store: store, Process: work.Process{ID: "a"}, Log: slog.New(slog.DiscardHandler)}
+		var shared []int
+		h := Herald{Store: store, Share: func(n int) { shared = append(shared, n) }, Process: work.Process{ID: "a"}, Log: slog.New(slog.DiscardHandler)}
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { h.Run(ctx); close(done) }()
@@ -54,6 +55,9 @@ func TestAProcessSaysThatItIsThereUntilItEnds(t *testing.T) {
 		<-done
 		if diff := cmp.Diff([]string{"beat a", "forget", "beat a", "beat a", "leave a"}, store.calls); diff != "" {
 			t.Errorf("asked of the table (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]int{7, 28}, shared); diff != "" { // not where the database was away
+			t.Errorf("told how many send (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,9 +62,9 @@ func TestHAReadersCostThePrimaryLittle(t *testing.T) {
 			r := look(t, m, w.readers)
 			settled := time.Now().Add(readerLook) // until all have looked once
 			steady(t, h, fmt.Sprintf("warm-%d-%d", round, i), settled)
-			began := processor(t, primary.PID())
+			began := house.Processor(t, primary.PID())
 			n := steady(t, h, fmt.Sprintf("run-%d-%d", round, i), time.Now().Add(long))
-			used := processor(t, primary.PID()) - began
+			used := house.Processor(t, primary.PID()) - began
 			r.stop()
 			cost[i] = append(cost[i], used/time.Duration(n))
 			t.Logf("round %d, %s: %d messages, %s each", round+1, w.name, n, used/time.Duration(n))
@@ -190,33 +187,4 @@ func get(t *testing.T, m *house.Member, path string, person bool) {
 	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("GET %s: %s, %v", path, res.Status, err)
 	}
-}
-
-// processor is the processor time of a server and of all processes that it has and had.
-func processor(t *testing.T, pid int) time.Duration {
-	t.Helper()
-	const user, ofChildren, tick = 11, 13, 10 * time.Millisecond // proc_pid_stat(5), from the state on
-	sum := func(pid, first, n int) (ticks int64) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			return 0 // it has ended, and counts among its parent's
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		for _, f := range strings.Fields(rest)[first : first+n] {
-			one, _ := strconv.ParseInt(f, 10, 64)
-			ticks += one
-		}
-		return ticks
-	}
-	all := sum(pid, user, ofChildren-user) + sum(pid, ofChildren, 2)
-	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, word := range strings.Fields(string(list)) {
-		if child, err := strconv.Atoi(word); err == nil {
-			all += sum(child, user, 2)
-		}
-	}
-	return time.Duration(all) * tick
 }

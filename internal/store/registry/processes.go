@@ -16,15 +16,24 @@ var processTable = sqldb.NewTable("posthouse_processes", "id", "host", "version"
 // processKept is for how long a process is remembered that said nothing more.
 const processKept = 24 * time.Hour
 
-// Beat notes that a process is there. Seen of it is not looked at.
-func (s Processes) Beat(ctx context.Context, now time.Time, p work.Process) error {
-	return s.db.Change(ctx, now, "note a process", func(t *sqldb.Tx) error {
+// Beat notes that a process is there, and counts those that send and were noted within a time. Seen of it is not looked at.
+func (s Processes) Beat(ctx context.Context, now time.Time, within time.Duration, p work.Process) (senders int, err error) {
+	err = s.db.Change(ctx, now, "note a process", func(t *sqldb.Tx) error {
 		at, err := t.Now()
 		if err != nil {
 			return err
 		}
-		return t.Put(processTable, 1, [][]any{{p.ID, p.Host, p.Version, p.Schema, p.Epoch, p.Key, p.Keyring, sqldb.Flag(p.AcceptOnly), sqldb.Flag(p.Untrusted), sqldb.Micros(p.Started), at}})
+		err = t.Put(processTable, 1, [][]any{{p.ID, p.Host, p.Version, p.Schema, p.Epoch, p.Key, p.Keyring, sqldb.Flag(p.AcceptOnly), sqldb.Flag(p.Untrusted), sqldb.Micros(p.Started), at}})
+		if err != nil {
+			return err
+		}
+		n, err := sqldb.All(t.Query, sqldb.Number, "SELECT COUNT(*) FROM posthouse_processes WHERE accept_only = 0 AND seen_at >= ?", at-within.Microseconds())
+		if err == nil {
+			senders = int(n[0])
+		}
+		return err
 	})
+	return senders, err
 }
 
 // Leave forgets a process that ends.

@@ -21,10 +21,15 @@ func TestProcessesAreNotedUntilTheyEnd(t *testing.T) {
 		third := work.Process{ID: "c-9-00", Started: began.Add(time.Hour)}
 		before := first
 		before.Epoch, before.Version = 2, "v0"
+		senders := 0
 		for _, p := range []work.Process{before, first, second, third} {
-			if err := s.Beat(ctx, time.Now(), p); err != nil {
+			var err error
+			if senders, err = s.Beat(ctx, time.Now(), time.Minute, p); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if senders != 2 { // the second accepts alone
+			t.Errorf("%d processes send, want 2", senders)
 		}
 		if err := s.Leave(ctx, third.ID); err != nil {
 			t.Fatal(err)
@@ -50,6 +55,12 @@ func TestProcessesAreNotedUntilTheyEnd(t *testing.T) {
 			_, err := t.Exec("UPDATE posthouse_processes SET seen_at = seen_at - ? WHERE id = ?", (24*time.Hour + time.Minute).Microseconds(), first.ID)
 			return err
 		})
+		if err == nil {
+			senders, err = s.Beat(ctx, time.Now(), time.Minute, second)
+		}
+		if senders != 0 { // the first is silent
+			t.Errorf("%d processes send, want none", senders)
+		}
 		if err == nil {
 			err = s.Forget(ctx, time.Now())
 		}
