@@ -14,20 +14,21 @@ const (
 	dayWork = "work"
 )
 
-// marks says which days of the page are public holidays, and which days of a weekend are workdays: by the rosters that channels name as
-// their calendar, on the page of such a one by itself.
+// marks says which days of the page are public holidays, and which days of a weekend are workdays: by the rosters that channels and the
+// tenant's quiet hours name as their calendar, on the page of such a one by itself.
 func (d duty) marks(c *calendar, r posthouse.Roster, others []posthouse.Roster, first time.Time, days int) (map[string]string, error) {
 	by, err := d.calendars()
 	if err != nil || len(by) == 0 {
 		return nil, err
 	}
 	list := others
-	if c.Guides = by[r.Name]; len(c.Guides) > 0 {
+	guided := by[r.Name]
+	if c.Guides, c.GuidesAll = guided.channels, guided.tenant; guided.any() {
 		list = []posthouse.Roster{r}
 	}
 	out := map[string]string{}
 	for _, one := range list {
-		if len(by[one.Name]) == 0 {
+		if !by[one.Name].any() {
 			continue
 		}
 		if one.Name != r.Name {
@@ -49,16 +50,33 @@ func (d duty) marks(c *calendar, r posthouse.Roster, others []posthouse.Roster, 
 	return out, nil
 }
 
-// calendars are the rosters that channels go by, in their hours and quiet hours, and the channels of each.
-func (d duty) calendars() (map[string][]string, error) {
-	list, err := d.v.API.Channels.List(d.v.Ctx())
-	if posthouse.CodeOf(err) == posthouse.CodeForbidden { // the page goes without marks
-		return nil, nil
-	}
-	if err != nil {
+// guided are who goes by a roster as their calendar: channels, in their hours and quiet hours, and the tenant in its quiet hours.
+type guided struct {
+	channels []string
+	tenant   bool
+}
+
+func (g guided) any() bool { return g.tenant || len(g.channels) > 0 }
+
+// Guiding reports whether somebody goes by this roster: a day with nobody on duty is a day off then.
+func (c calendar) Guiding() bool { return c.GuidesAll || len(c.Guides) > 0 }
+
+// calendars are the rosters that somebody goes by. A page goes without the marks of what its reader may not see.
+func (d duty) calendars() (map[string]guided, error) {
+	by := map[string]guided{}
+	t, err := d.v.API.Tenants.Get(d.v.Ctx(), d.v.R.PathValue("tenant"))
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeForbidden {
 		return nil, err
 	}
-	by := map[string][]string{}
+	for _, q := range t.QuietHours {
+		if q.Calendar != "" {
+			by[q.Calendar] = guided{tenant: true}
+		}
+	}
+	list, err := d.v.API.Channels.List(d.v.Ctx())
+	if err != nil && posthouse.CodeOf(err) != posthouse.CodeForbidden {
+		return nil, err
+	}
 	for _, ch := range list {
 		var names []string
 		if ch.Rate != nil && ch.Rate.Hours != nil {
@@ -70,7 +88,9 @@ func (d duty) calendars() (map[string][]string, error) {
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
 			if name != "" {
-				by[name] = append(by[name], ch.Name)
+				g := by[name]
+				g.channels = append(g.channels, ch.Name)
+				by[name] = g
 			}
 		}
 	}

@@ -87,24 +87,26 @@ func (d duty) watchOf(r posthouse.Roster) (w watch, err error) {
 // calendar is what the page of a roster shows.
 type calendar struct {
 	watch
-	New      bool
-	View     string // month or week
-	Label    string
-	Earlier  string // the date of the page before
-	Later    string
-	Date     string // that the page is about
-	ahead    time.Time
-	Weeks    [][]square
-	Gaps     []string // dates on the page with nobody
-	Several  []rule.UserDays
-	Guides   []string  // channels that go by this roster as their calendar of workdays
-	By       []string  // the calendars by which the page marks days off
-	Give     rule.Turn // a duty that is to be swapped, without a user for none
-	Day      string    // whose form is open, empty for none
-	Book     book
-	Asked    wish
-	Look     *look
-	Problems []posthouse.Problem
+	New     bool
+	View    string // month or week
+	Label   string
+	Earlier string // the date of the page before
+	Later   string
+	Date    string // that the page is about
+	ahead   time.Time
+	Weeks   [][]square
+	Gaps    []string // dates on the page with nobody
+	Several []rule.UserDays
+	Guides  []string // channels that go by this roster as their calendar of workdays
+	// GuidesAll is set where the tenant's quiet hours do.
+	GuidesAll bool
+	By        []string  // the calendars by which the page marks days off
+	Give      rule.Turn // a duty that is to be swapped, without a user for none
+	Day       string    // whose form is open, empty for none
+	Book      book
+	Asked     wish
+	Look      *look
+	Problems  []posthouse.Problem
 }
 
 // square is a day of the calendar.

@@ -324,3 +324,30 @@ func TestHolidaysAreShownByTheCalendarOfChannels(t *testing.T) {
 		t.Error("a calendar's days off count as days on which duty is missing")
 	}
 }
+
+// The calendar of the tenant's quiet hours marks days as those of channels do; who may not see the tenant sees the days without them.
+func TestHolidaysAreShownByTheCalendarOfTheTenant(t *testing.T) {
+	t.Parallel()
+	h := night(t)
+	const at = "/console/t/default/rosters/workdays"
+	h.API("PUT", "/v1/rosters/workdays", `{"days":{"1":["x"],"2":["x"],"3":["x"],"4":["x"],"5":["x"]},"overrides":{"2099-11-23":[],"2099-11-24":[],"2099-11-28":["x"]}}`, nil)
+	if body := h.Page("admin", atNight+"?date=2099-11-24"); strings.Contains(body, `class="kind off"`) {
+		t.Error("a roster that nobody names marks days")
+	}
+	h.API("PUT", "/v1/tenants/default", `{"quiet_hours":[{"from":"22:00","to":"08:00","days":"workdays","calendar":"workdays"}]}`, nil)
+	for _, page := range []string{at, atNight} {
+		body := h.Page("admin", page+"?date=2099-11-24")
+		if off, work := strings.Count(body, `class="kind off"`), strings.Count(body, `class="kind work"`); off != 2 || work != 1 {
+			t.Errorf("%s shows %d days off and %d workdays", page, off, work)
+		}
+	}
+	h.Shows(h.Page("admin", atNight), "Days off by", `/rosters/workdays">workdays</a>`)
+	calendar := h.Page("admin", at)
+	h.Shows(calendar, "The tenant&#39;s quiet hours take their workdays from this roster", `href="/console/t/default/quiet"`)
+	if strings.Contains(calendar, "nobody is told") {
+		t.Error("a calendar's days off count as days on which duty is missing")
+	}
+	if body := h.Page("viewer", atNight+"?date=2099-11-24"); strings.Contains(body, `class="kind off"`) {
+		t.Error("a viewer sees what the tenant has set")
+	}
+}
