@@ -28,9 +28,12 @@ type Tenant struct {
 	Holds TenantHolds `json:"holds"`
 }
 
-// TenantHolds counts what a tenant has. What is settled is not counted: it goes when its time is over.
+// HoldsAtMost is up to where TenantHolds counts: a number that is so large may be larger.
+const HoldsAtMost = 1000
+
+// TenantHolds counts what a tenant has, of each up to HoldsAtMost. What is settled is not counted: it goes when its time is over.
 type TenantHolds struct {
-	Open          int `json:"open" doc:"Deliveries that are not settled."`
+	Open          int `json:"open" doc:"Deliveries that are not settled. Each number is counted up to 1,000: there may be more."`
 	Outbox        int `json:"outbox" doc:"Rows of the outbox that wait."`
 	Plans         int `json:"plans" doc:"Reminders and tasks whose next moment is to come."`
 	Campaigns     int `json:"campaigns" doc:"Campaigns that have not finished."`

@@ -70,13 +70,14 @@ func (t tenantPage) Fleeting() bool { return t.Key != nil }
 type held struct {
 	Word string
 	N    int
+	More bool // it was counted no further
 }
 
 // Has are the numbers that are not zero.
 func (t tenantPage) Has() (list []held) {
 	for _, part := range t.Holds.Parts() {
 		if part.N > 0 {
-			list = append(list, held{"holds_" + strings.ReplaceAll(part.Name, " ", "_"), part.N})
+			list = append(list, held{"holds_" + strings.ReplaceAll(part.Name, " ", "_"), part.N, part.N >= wire.HoldsAtMost})
 		}
 	}
 	return list

@@ -146,7 +146,7 @@ func tenantText(t posthouse.Tenant) (string, error) {
 	return string(text), err
 }
 
-// Holds counts what a tenant has.
+// Holds counts what a tenant has, of each up to wire.HoldsAtMost: a page that shows it must not read a million rows.
 func (s Tenants) Holds(ctx context.Context, name string) (wire.TenantHolds, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
@@ -157,30 +157,34 @@ func (s Tenants) Holds(ctx context.Context, name string) (wire.TenantHolds, erro
 }
 
 func (s Tenants) holds(from sqldb.Lookup, name string, now int64) (h wire.TenantHolds, err error) {
-	open, args := s.openText(name)
+	both := []any{name, name}
 	for _, part := range []struct {
 		n    *int
-		text string
+		from string // and where
 		args []any
 	}{
-		{&h.Open, open, args},
-		{&h.Outbox, "SELECT COUNT(*) FROM posthouse_outbox WHERE tenant = ?", []any{name}},
-		{&h.Plans, "SELECT COUNT(*) FROM posthouse_plans WHERE tenant = ? AND next_at > 0", []any{name}},
-		{&h.Campaigns, "SELECT COUNT(*) FROM posthouse_campaigns WHERE tenant = ? AND finished_at = 0", []any{name}},
-		{&h.Audiences, "SELECT COUNT(*) FROM posthouse_audiences WHERE tenant = ?", []any{name}},
-		{&h.Subscriptions, "SELECT COUNT(*) FROM posthouse_subscriptions WHERE tenant = ?", []any{name}},
-		{&h.Keys, "SELECT COUNT(*) FROM posthouse_api_keys WHERE tenant = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)", []any{name, now}},
-		{&h.Channels, "SELECT COUNT(*) FROM posthouse_channels WHERE tenant = ?", []any{name}},
-		{&h.Agents, "SELECT COUNT(*) FROM posthouse_agents WHERE tenant = ?", []any{name}},
-		{&h.Templates, "SELECT COUNT(DISTINCT name) FROM posthouse_templates WHERE tenant = ?", []any{name}},
-		{&h.Rosters, "SELECT COUNT(*) FROM posthouse_rosters WHERE tenant = ?", []any{name}},
-		{&h.Users, "SELECT COUNT(*) FROM posthouse_users WHERE tenant = ?", []any{name}},
+		{&h.Open, "posthouse_queue WHERE tenant = ?", []any{name}},
+		{&h.Open, "posthouse_due WHERE tenant = ?", []any{name}},
+		{&h.Open, layout.StillFlying(s.db.Dialect) + " AND m.tenant = ?", []any{name}},
+		{&h.Outbox, "posthouse_outbox WHERE tenant = ?", []any{name}},
+		// Notifications and collections that are not over are found by their state, among many that do not.
+		{&h.Plans, "posthouse_plans WHERE tenant = ? AND type IN ('" + string(work.PlanNotification) + "', '" + string(work.PlanCollection) + "') AND state IN ('waiting', 'leaving') AND state <> ''", []any{name}},
+		{&h.Plans, "posthouse_plans WHERE tenant = ? AND type IN ('" + string(work.PlanReminder) + "', '" + string(work.PlanTask) + "', '" + string(work.PlanDecision) + "') AND next_at > 0", []any{name}},
+		{&h.Campaigns, "posthouse_campaigns WHERE tenant = ? AND finished_at = 0", []any{name}},
+		{&h.Audiences, "posthouse_audiences WHERE tenant = ?", []any{name}},
+		{&h.Subscriptions, "posthouse_subscriptions WHERE tenant = ?", []any{name}},
+		{&h.Keys, "posthouse_api_keys WHERE tenant = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)", []any{name, now}},
+		{&h.Channels, "posthouse_channels WHERE tenant = ?", []any{name}},
+		{&h.Agents, "posthouse_agents WHERE tenant = ?", []any{name}},
+		{&h.Templates, "posthouse_templates t WHERE tenant = ? AND version = (SELECT MAX(version) FROM posthouse_templates l WHERE l.tenant = ? AND l.name = t.name)", both},
+		{&h.Rosters, "posthouse_rosters WHERE tenant = ?", []any{name}},
+		{&h.Users, "posthouse_users WHERE tenant = ?", []any{name}},
 	} {
-		n, _, err := sqldb.First(from, sqldb.Number, part.text, part.args...)
+		n, _, err := sqldb.First(from, sqldb.Number, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 AS one FROM %s LIMIT %d) h", part.from, wire.HoldsAtMost), part.args...)
 		if err != nil {
 			return h, err
 		}
-		*part.n = int(n)
+		*part.n = min(*part.n+int(n), wire.HoldsAtMost)
 	}
 	return h, nil
 }

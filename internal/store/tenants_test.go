@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,32 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
+
+// What a tenant has is counted up to a bound, and plans by whether a moment of them is to come.
+func TestWhatATenantHasIsCountedUpToABound(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		users := make([]posthouse.User, wire.HoldsAtMost+1)
+		for i := range users {
+			users[i].ID = fmt.Sprint("u", i)
+		}
+		if err := s.Users.PutUsers(ctx, at(), "t1", users); err != nil {
+			t.Fatal(err)
+		}
+		plans := []work.Plan{
+			{Type: work.PlanNotification, State: "waiting", NextAt: at()}, {Type: work.PlanNotification, State: "acknowledged"}, {Type: work.PlanCollection, State: "leaving", NextAt: at()},
+			{Type: work.PlanReminder, NextAt: at()}, {Type: work.PlanReminder}, {Type: work.PlanTask, NextAt: at()},
+		}
+		for i := range plans {
+			plans[i].Tenant, plans[i].ID, plans[i].Doc = "t1", fmt.Sprint("p", i), []byte("{}")
+		}
+		put(t, s, &work.Submission{Tenant: "t1", Endpoint: "reminders", Plans: plans})
+		holds, err := s.Tenants.Holds(ctx, "t1")
+		if want := (wire.TenantHolds{Users: wire.HoldsAtMost, Plans: 4}); err != nil || holds != want {
+			t.Errorf("it has %+v, %v, want %+v", holds, err, want)
+		}
+	})
+}
 
 func TestTenantsAndWhatTheyHave(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {
