@@ -83,7 +83,8 @@ type sheet struct {
 
 const (
 	// mostLooked is how many collections are looked through for those of one digest, and mostLast how many that left are shown.
-	mostLooked, mostLast = 500, 20
+	// mostOpen is how many that gather now are.
+	mostLooked, mostLast, mostOpen = 200, 20, 50
 )
 
 func showOne(v *host.Visit) error { return drawOne(v, http.StatusOK, nil) }
@@ -98,6 +99,9 @@ func drawOne(v *host.Visit, status int, f *form) error {
 	var more bool
 	if s.Open, s.More, err = ofDigest(v, s.Name, posthouse.CollectionWaiting); err != nil {
 		return err
+	}
+	if len(s.Open) > mostOpen {
+		s.Open, s.More = s.Open[:mostOpen], true
 	}
 	if s.Last, more, err = ofDigest(v, s.Name, ""); err != nil {
 		return err

@@ -1,8 +1,10 @@
 package digests_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -60,4 +62,22 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 	if got := h.Ask("admin", at+"digests/evening/delete", url.Values{}); got.To() != at+"digests?said=digest_deleted" {
 		t.Errorf("a digest is deleted: %d %s", got.Status, got.Body)
 	}
+}
+
+// The page of a digest that gathers for many shows the newest, and leads on.
+func TestADigestThatGathersForMany(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.API("PUT", "/v1/digests/evening", `{"window":"1h"}`, nil)
+	var list []string
+	for i := range 60 {
+		list = append(list, fmt.Sprintf(`{"channel":"out","digest":"evening","to":[{"user":"u%d"}],"content":{"text":"x"}}`, i))
+	}
+	h.API("POST", "/v1/messages", `{"messages":[`+strings.Join(list, ",")+`]}`, nil)
+	page := h.Page("viewer", at+"digests/evening")
+	if n := strings.Count(page, `class="row" href="`+at+`collections/`); n != 50 {
+		t.Errorf("%d of 60 are shown, want 50", n)
+	}
+	h.Shows(page, `<a href="`+at+`digests">`)
 }
