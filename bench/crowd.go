@@ -2,18 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/partition"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
 // crowd fills a database with what pages and lists have to cope with: settled deliveries of twenty days, open ones of the last day,
-// a directory, and counts of a large fleet. A pattern goes through the store, and SQL copies it under other ids, users and refs.
+// a directory, and counts of a large fleet. A pattern goes through the store, and SQL copies it under other ids, users, refs and channels.
 type crowded struct {
 	*line
 	begun         time.Time
@@ -27,6 +30,9 @@ const (
 	crowdAccounts = 1000
 	crowdFor      = 20 * 24 * time.Hour
 )
+
+// crowdChannels are what the copies go by.
+var crowdChannels = []string{lane.Channel, "sms", "mail", "push"}
 
 // ids are those of a pattern, from the first to the last.
 type ids struct{ first, last string }
@@ -42,17 +48,31 @@ func (c *crowded) fillCrowd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.multiply(ctx, settled, c.settled, crowdFor, "posthouse_messages", "posthouse_sent", "posthouse_settled"); err != nil {
+	if err := c.multiply(ctx, settled, c.settled, crowdFor, "posthouse_messages", "posthouse_sent", "posthouse_settled", "posthouse_transitions"); err != nil {
 		return err
 	}
-	if err := c.multiply(ctx, open, c.open, 24*time.Hour, "posthouse_messages", "posthouse_due", "posthouse_queue"); err != nil {
+	if err := c.multiply(ctx, open, c.open, 24*time.Hour, "posthouse_messages", "posthouse_due", "posthouse_queue", "posthouse_transitions"); err != nil {
 		return err
 	}
 	return c.around(ctx)
 }
 
-// patternOf lets deliveries through the store: of what settles, one in five does so badly; of what stays open, one in ten was tried
-// and one in a thousand is unknown.
+// partitions are those that the time of the settled ones would have made.
+func (c *crowded) partitions(ctx context.Context) error {
+	parted := partition.Of(c.store.DB)
+	if !parted.Parted() {
+		return nil
+	}
+	for back := crowdFor + 24*time.Hour; back >= 0; back -= 24 * time.Hour {
+		if err := parted.PartitionAt(ctx, time.Now().Add(-back), 2*crowdFor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patternOf lets deliveries through the store: of what settles, one in ten does so badly and three in ten are known to have arrived; of
+// what stays open, one in ten was tried and one in a thousand is unknown.
 func (c *crowded) patternOf(ctx context.Context, settle bool) (of ids, err error) {
 	for at := 0; at < pattern; at += queued {
 		list, err := c.accepted(ctx, at)
@@ -128,12 +148,15 @@ func ending(d posthouse.Delivery, i int, settle bool) work.Change {
 	after.StartedAt, after.LeaseUntil, after.LeaseOwner = time.Time{}, time.Time{}, ""
 	e := posthouse.Event{Token: d.Token, Attempt: d.Attempts, Epoch: d.Epoch, Owner: d.LeaseOwner, Class: posthouse.ClassOK, Ref: after.ProviderRef}
 	switch {
-	case settle && i%5 > 0:
+	case settle && i%10 > 6:
+		after.State, e.Type = posthouse.Delivered, posthouse.EventSent
+	case settle && i%10 > 0:
 		after.State, e.Type = posthouse.Sent, posthouse.EventSent
 	case settle:
 		after.State, e.Type, e.Class = posthouse.Failed, posthouse.EventFail, posthouse.ClassRecipient
 	case i == 0:
 		after.State, e.Type, e.Class, after.Reason = posthouse.Unknown, posthouse.EventAmbiguous, posthouse.ClassUnknown, "no_answer"
+		after.DueAt = time.Time{} // until somebody decides
 	default:
 		after.State, e.Type, e.Class, after.DueAt = posthouse.Pending, posthouse.EventRetry, posthouse.ClassTransient, time.Now().Add(30*24*time.Hour)
 	}
@@ -143,18 +166,25 @@ func ending(d posthouse.Delivery, i int, settle bool) work.Change {
 
 // multiply copies a pattern's rows until there are n deliveries, spread over a time that ends when the fill began.
 func (c *crowded) multiply(ctx context.Context, of ids, n int, over time.Duration, tables ...string) error {
-	copies := n/pattern - 1
-	for _, table := range tables {
-		columns, err := c.columns(ctx, table)
-		if err != nil {
-			return err
+	errs := make([]error, len(tables))
+	var all sync.WaitGroup
+	for i, table := range tables {
+		all.Go(func() { errs[i] = c.multiplyIn(ctx, table, of, n/pattern-1, over) })
+		if isSQLite(c.raw) { // one writer
+			all.Wait()
 		}
-		for i := range copies {
-			at := c.begun.Add(-over * time.Duration(copies-i) / time.Duration(copies+1))
-			if err := c.copyAt(ctx, table, columns, of, at, i+1); err != nil {
-				return fmt.Errorf("copy into %s: %w", table, err)
-			}
-		}
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *crowded) multiplyIn(ctx context.Context, table string, of ids, copies int, over time.Duration) error {
+	columns, err := c.columns(ctx, table)
+	for i := 0; i < copies && err == nil; i++ {
+		err = c.copyAt(ctx, table, columns, of, c.begun.Add(-over*time.Duration(copies-i)/time.Duration(copies+1)), i+1)
+	}
+	if err != nil {
+		return fmt.Errorf("copy into %s: %w", table, err)
 	}
 	return nil
 }
@@ -163,8 +193,12 @@ func (c *crowded) multiply(ctx context.Context, of ids, n int, over time.Duratio
 func (c *crowded) copyAt(ctx context.Context, table string, columns []string, of ids, at time.Time, nth int) error {
 	number := "(CASE WHEN user_id = '' THEN CAST(substr(address, 2) AS " + c.cast + ") ELSE CAST(substr(address, 4) AS " + c.cast + ") - 10000000 END)"
 	user := fmt.Sprintf("((%s + %d) %% %d)", number, nth*pattern, crowdUsers)
+	key := "id"
+	if table == "posthouse_transitions" {
+		key = "delivery"
+	}
 	as := map[string]string{
-		"id": fmt.Sprintf("CONCAT('%s', substr(id, 11))", layout.IDAt(at)[:10]), "created_at": fmt.Sprint(at.UnixMicro()), "updated_at": fmt.Sprint(at.UnixMicro()), "at": fmt.Sprint(at.UnixMicro()),
+		key: fmt.Sprintf("CONCAT('%s', substr(%s, 11))", layout.IDAt(at)[:10], key), "channel": "'" + crowdChannels[nth%len(crowdChannels)] + "'", "created_at": fmt.Sprint(at.UnixMicro()), "updated_at": fmt.Sprint(at.UnixMicro()), "at": fmt.Sprint(at.UnixMicro()),
 	}
 	if slices.Contains(columns, "user_id") {
 		as["user_id"] = "CASE WHEN user_id = '' THEN '' ELSE CONCAT('u', " + user + ") END"
@@ -172,6 +206,10 @@ func (c *crowded) copyAt(ctx context.Context, table string, columns []string, of
 	}
 	if table == "posthouse_messages" {
 		as["ref"] = fmt.Sprintf("CONCAT('r', CAST(substr(ref, 2) AS %s) + %d)", c.cast, nth*pattern)
+	}
+	if table == "posthouse_settled" { // what went badly did so in every way
+		bad := []posthouse.State{posthouse.Suppressed, posthouse.Failed, posthouse.Undelivered, posthouse.Failed, posthouse.Expired}[nth%5]
+		as["state"] = fmt.Sprintf("CASE WHEN state = 'failed' THEN '%s' ELSE state END", bad)
 	}
 	if table == "posthouse_sent" {
 		as["ref"] = fmt.Sprintf("CONCAT(ref, '-%d')", nth)
@@ -182,8 +220,8 @@ func (c *crowded) copyAt(ctx context.Context, table string, columns []string, of
 			values[i] = column
 		}
 	}
-	_, err := c.raw.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE id >= '%s' AND id <= '%s' ORDER BY id",
-		table, strings.Join(columns, ", "), strings.Join(values, ", "), table, of.first, of.last))
+	_, err := c.raw.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s >= '%s' AND %s <= '%s' ORDER BY %s",
+		table, strings.Join(columns, ", "), strings.Join(values, ", "), table, key, of.first, key, of.last, key))
 	return err
 }
 
@@ -212,6 +250,7 @@ func (c *crowded) around(ctx context.Context) error {
 	for _, text := range []string{
 		"UPDATE posthouse_messages SET channel = 'rare', kind = 'rare' WHERE id = '" + eldest + "'",
 		"UPDATE posthouse_sent SET channel = 'rare' WHERE id = '" + posthouse.DeliveryID(eldest, 1) + "'",
+		"UPDATE posthouse_settled SET channel = 'rare' WHERE id = '" + posthouse.DeliveryID(eldest, 1) + "'",
 	} {
 		if _, err := c.raw.ExecContext(ctx, text); err != nil {
 			return err
@@ -224,7 +263,7 @@ func (c *crowded) around(ctx context.Context) error {
 func minuteOf(at time.Time) []work.Minute {
 	list := make([]work.Minute, crowdAccounts)
 	for i := range list {
-		list[i] = work.Minute{MinuteKey: work.MinuteKey{At: at, Tenant: lane.Tenant, Channel: lane.Channel, Account: fmt.Sprint("a", i), Type: "text", Outcome: string(posthouse.ClassOK)}, N: 20, Took: time.Second}
+		list[i] = work.Minute{MinuteKey: work.MinuteKey{At: at, Tenant: lane.Tenant, Channel: "fleet", Account: fmt.Sprint("a", i), Type: "text", Outcome: string(posthouse.ClassOK)}, N: 20, Took: time.Second}
 	}
 	return list
 }

@@ -39,6 +39,7 @@ type options struct {
 	rounds    int
 	json      string
 	profiles  string
+	keep      string
 	markdown  bool
 }
 
@@ -83,6 +84,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds of each cell: 5, or 1 with -quick")
 	flags.StringVar(&o.json, "json", "", "a file that all results go to as JSON")
 	flags.StringVar(&o.profiles, "profiles", "", "a directory that CPU profiles of our own trials go to")
+	flags.StringVar(&o.keep, "keep", "", "a directory in which the databases of the pages stay, filled, for the next run")
 	flags.BoolVar(&o.markdown, "markdown", false, "print the tables as docs/benchmarks.md keeps them")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -191,3 +191,13 @@ func entries(names ...string) []entry {
 	}
 	return list
 }
+
+// Pages are the paths of all that a browser may ask for below a tenant, such as channels/{name}.
+func Pages() (paths []string) {
+	for _, r := range routes() {
+		if r.method == "GET" {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}
