@@ -87,3 +87,25 @@ func TestAPreviewOfARouteIsLookedAt(t *testing.T) {
 		t.Errorf("the preview of a route that is not there: %d", got.Status)
 	}
 }
+
+// The page of a notification whose alert is resolved says so, and since when.
+func TestANotificationOfWhatIsResolvedSaysSo(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.API("PUT", "/v1/routes/night", `{"steps":[{"channels":["out"],"until":"acknowledged","within":"10m"}]}`, nil)
+	var front struct{ Path, Token string }
+	h.API("PUT", "/v1/fronts/alerts", `{"kind":"alertmanager","route":"night","to":[{"user":"zhang"}]}`, &front)
+	for _, status := range []string{"firing", "resolved"} {
+		h.API("POST", front.Path+"/"+front.Token, `{"version":"4","groupKey":"disk","status":"`+status+`","groupLabels":{},"commonLabels":{},"commonAnnotations":{},
+			"alerts":[{"status":"`+status+`","labels":{"alertname":"Disk"},"annotations":{},"startsAt":"2026-11-27T05:00:00Z","fingerprint":"1"}]}`, nil)
+	}
+	var list struct{ Items []posthouse.Notification }
+	h.API("GET", "/v1/notifications", "", &list)
+	if len(list.Items) != 1 || list.Items[0].ResolvedAt.IsZero() {
+		t.Fatalf("the notifications are %+v", list.Items)
+	}
+	page := at + "notifications/" + list.Items[0].ID
+	h.Shows(h.Page("viewer", page), "resolved at <time")
+	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "已恢复，时间 <time")
+}
