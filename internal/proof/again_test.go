@@ -115,3 +115,27 @@ func TestAPageThatShowsSomethingElseIsRefused(t *testing.T) {
 		t.Errorf("a file with a text before its key: %v", err)
 	}
 }
+
+// A proof that can be read in two ways is refused: jq and openssl may be given another statement than what was checked here.
+func TestAProofIsReadInOneWayAlone(t *testing.T) {
+	t.Parallel()
+	p := made(t)
+	file, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Check(file, []byte(p.PublicKey)); err != nil {
+		t.Fatalf("as it was made: %v", err)
+	}
+	for name, more := range map[string]string{
+		"a name that stands twice":              `"statement":"{}",`,
+		"one that differs by its case":          `"Statement":"{}",`,
+		"a name that no proof has":              `"judgement":"told",`,
+		"another check than what is shown here": `"check":[],`,
+	} {
+		changed := append([]byte("{"+more), file[1:]...)
+		if _, err := Check(changed, []byte(p.PublicKey)); err == nil || !strings.Contains(err.Error(), "not a proof as it was made") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

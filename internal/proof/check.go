@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -79,6 +80,9 @@ func Check(file []byte, keys []byte) (Checked, error) {
 	if err != nil || !ed25519.Verify(key, []byte(p.Statement), signature) {
 		return Checked{}, errors.New("the signature does not fit: the statement is not what was signed, or another key signed it")
 	}
+	if err := plainly(text); err != nil {
+		return Checked{}, err
+	}
 	out := Checked{Key: secret.PublicKeyOf(key), Known: len(known) > 0}
 	if out.Statement, err = p.ReadStatement(); err != nil {
 		return out, fmt.Errorf("the statement cannot be read: %w", err)
@@ -100,6 +104,19 @@ func Check(file []byte, keys []byte) (Checked, error) {
 		return out, same(file, p)
 	}
 	return out, nil
+}
+
+// plainly finds out whether a proof can be read in one way alone. Of a name that stands twice, or twice but for its case, jq and openssl may be
+// given another text than what was checked here.
+func plainly(text []byte) error {
+	_, problems, err := web.BodyOf[wire.Proof]().Read(text)
+	if err != nil {
+		return fmt.Errorf("the file is not a proof: %w", err)
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("the file is not a proof as it was made: %s %s", problems[0].Path, problems[0].Message)
+	}
+	return nil
 }
 
 // around finds out whether what stands beside the statement is what belongs there: nobody signs it, and a page shows it.

@@ -100,3 +100,24 @@ func TestOneLineTooManyIsEnough(t *testing.T) {
 		t.Errorf("the first is %+v", u)
 	}
 }
+
+// Another name of what a user has is refused by what is meant: it would be taken for a channel, and the cell for an address.
+func TestNearNamesOfColumnsAreNoAddresses(t *testing.T) {
+	t.Parallel()
+	for name, meant := range map[string]string{
+		"timezone": "time_zone", "Time Zone": "time_zone", "tz": "time_zone", "时区": "time_zone", "lang": "language", "Language": "language", "语言": "language",
+		"role": "roles", "Manager": "manager", "上级": "manager", "姓名": "name",
+	} {
+		var wrong refused
+		users, _ := Users(&wrong, []byte("id,"+name+"\nli.na,x\n"), 10)
+		want := refused{fmt.Sprintf("line 1 has a column %q, which is no address: want %s", name, meant)}
+		if !slices.Equal(wrong, want) || len(users) > 0 {
+			t.Errorf("%s: refused %q, read %+v; want %q", name, wrong, users, want)
+		}
+	}
+	var wrong refused
+	users, _ := Users(&wrong, []byte("id,name,type,roles,time_zone,language,manager,zone-alarm,mail\nli.na,Li Na,staff,lead,Asia/Shanghai,zh,top,1,2\n"), 10)
+	if len(wrong) > 0 || len(users) != 1 || len(users[0].Addresses) != 2 || users[0].TimeZone != "Asia/Shanghai" {
+		t.Errorf("refused %q, read %+v", wrong, users)
+	}
+}
