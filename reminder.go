@@ -44,6 +44,9 @@ type Reminder struct {
 	Version   int64         `json:"version"`
 	CreatedAt time.Time     `json:"created_at"`
 	UpdatedAt time.Time     `json:"updated_at"`
+
+	// Warnings say what its first slot needs that is not there now, such as somebody on duty. They are only shown when it is stored.
+	Warnings []Problem `json:"warnings,omitempty"`
 }
 
 // Slot is one that has come, with those that were missed before it.

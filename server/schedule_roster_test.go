@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -15,15 +16,28 @@ func TestAScheduleMeansWhoIsOnDutyAtItsSlot(t *testing.T) {
 	h.put(posthouse.Channel{Name: "desk", Driver: "discard"})
 	_, others := days(t, "Asia/Shanghai")
 	h.roster(posthouse.Roster{Name: "later", Days: weekdays([]string{"li.na"}, others[1])})
-	put := func(day int) error {
-		_, err := h.api.Reminders.Put(h.Context(), fmt.Sprint("on-", day), posthouse.Reminder{
-			Draft:  posthouse.Draft{Channel: "desk", To: []posthouse.Recipient{{Roster: "later"}}, Content: &posthouse.Content{Text: "duty"}},
-			Repeat: &posthouse.Repeat{Cron: fmt.Sprint("0 9 * * ", day)},
-		})
-		return err
+	put := func(day int, d posthouse.Draft) ([]posthouse.Problem, error) {
+		d.Content = &posthouse.Content{Text: "duty"}
+		out, err := h.api.Reminders.Put(h.Context(), fmt.Sprint("on-", day), posthouse.Reminder{Draft: d, Repeat: &posthouse.Repeat{Cron: fmt.Sprint("0 9 * * ", day)}})
+		return out.Warnings, err
 	}
-	h.must(put(others[1] % 7))
-	if err := put(others[2] % 7); posthouse.CodeOf(err) != posthouse.CodeInvalid {
-		t.Errorf("on a day on which nobody is on duty: %v", err)
+	to := posthouse.Draft{Channel: "desk", To: []posthouse.Recipient{{Roster: "later"}}}
+	if warnings, err := put(others[1]%7, to); err != nil || len(warnings) > 0 {
+		t.Errorf("on a day on which somebody is on duty: %v, %v", warnings, err)
+	}
+	if warnings, err := put(others[2]%7, to); err != nil || len(warnings) != 1 || warnings[0].Path != "draft.to[0].roster" {
+		t.Errorf("on a day on which nobody is on duty yet: %v, %v", warnings, err)
+	}
+	if read, err := h.api.Reminders.Get(h.Context(), fmt.Sprint("on-", others[2]%7)); err != nil || len(read.Warnings) > 0 {
+		t.Errorf("a warning is stored: %v, %v", read.Warnings, err)
+	}
+	for field, d := range map[string]posthouse.Draft{
+		"draft.channel":      {Channel: "gone", To: to.To},
+		"draft.to[0].roster": {Channel: "desk", To: []posthouse.Recipient{{Roster: "never made"}}},
+		"draft.to[0].role":   {Channel: "desk", To: []posthouse.Recipient{{Role: "planer"}}},
+	} {
+		if _, err := put(others[2]%7, d); !slices.Equal(paths(err), []string{field}) {
+			t.Errorf("%+v: got %v, want a problem of %s", d, err, field)
+		}
 	}
 }

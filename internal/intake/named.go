@@ -67,21 +67,49 @@ func (in *Intake) usersOf(ctx context.Context, tenant string, to posthouse.Recip
 		p.Add(field+".roster", "rosters are not known here")
 		return nil, nil
 	}
-	roster, found, err := in.o.Rosters.Roster(ctx, tenant, to.Roster)
-	if err != nil {
+	shift, found, err := in.shiftOf(ctx, tenant, to.Roster, now)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !found {
+	case !found:
 		p.Add(field+".roster", "there is no roster %.80q", to.Roster)
-		return nil, nil
+	case len(shift.Users) == 0:
+		p.Add(field+".roster", "nobody is on duty by the roster %.80q on %s", to.Roster, shift.Date)
+	}
+	return shift.Users, nil
+}
+
+// shiftOf is the shift of a roster at a time.
+func (in *Intake) shiftOf(ctx context.Context, tenant, name string, at time.Time) (shift rule.Shift, found bool, err error) {
+	roster, found, err := in.o.Rosters.Roster(ctx, tenant, name)
+	if err != nil || !found {
+		return shift, found, err
 	}
 	zone, err := rule.Zone(roster, cmp.Or(in.o.Location, time.UTC).String())
 	if err != nil {
-		return nil, err
+		return shift, true, err
 	}
-	shift, err := rule.ShiftAt(roster, now.In(zone))
-	if err == nil && len(shift.Users) == 0 {
-		p.Add(field+".roster", "nobody is on duty by the roster %.80q on %s", to.Roster, shift.Date)
+	shift, err = rule.ShiftAt(roster, at.In(zone))
+	return shift, true, err
+}
+
+// manned are recipients without the rosters by which nobody is on duty at a time, of which warnings tell: a roster may be filled by then.
+func (in *Intake) manned(ctx context.Context, tenant string, to []posthouse.Recipient, at time.Time) (rest []posthouse.Recipient, warnings []posthouse.Problem, err error) {
+	for i, one := range to {
+		if one.Roster != "" && one.User+one.Address+one.Role == "" && in.o.Rosters != nil {
+			shift, found, err := in.shiftOf(ctx, tenant, one.Roster, at)
+			if err != nil {
+				return nil, nil, err
+			}
+			if found && len(shift.Users) == 0 {
+				warnings = append(warnings, posthouse.Problem{
+					Path:    fmt.Sprintf("draft.to[%d].roster", i),
+					Message: fmt.Sprintf("nobody is on duty by the roster %.80q on %s: nothing is sent at that moment, unless somebody is by then", one.Roster, shift.Date),
+				})
+				continue
+			}
+		}
+		rest = append(rest, one)
 	}
-	return shift.Users, err
+	return rest, warnings, nil
 }

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,10 +71,12 @@ func (rem *Reminders) AmendPlan(ctx context.Context, tenant string, kind work.Pl
 func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Reminder) (_ posthouse.Reminder, duplicate bool, _ Answer, err error) {
 	r.Tenant = req.Tenant
 	r, problems := remind.New(rem.inEpoch(r), rem.Life.Now(), rem.Location)
-	if r.MentionAll, err = rem.judge(ctx, req, r, problems); err != nil {
+	var warnings []posthouse.Problem
+	if r.MentionAll, warnings, err = rem.judge(ctx, req, r, problems); err != nil {
 		return r, false, Answer{}, err
 	}
 	if req.DryRun {
+		r.Warnings = warnings
 		return r, false, Answer{}, nil
 	}
 	for try := 1; ; try++ {
@@ -82,8 +85,9 @@ func (rem *Reminders) Remind(ctx context.Context, req Request, r posthouse.Remin
 		switch {
 		case err == nil:
 			stored, err := rem.reminder(ctx, work.Viewer{Tenant: req.Tenant, Sight: req.Caller.Sight}, answer.Accepted[0].ID)
+			stored.Warnings = warnings
 			if made := r.Version + 1; err == nil && !answer.Replayed && stored.Version > made {
-				r.Version = made // its first slot has come meanwhile: it is answered as it was made
+				r.Version, r.Warnings = made, warnings // its first slot has come meanwhile: it is answered as it was made
 				return r, false, answer, nil
 			}
 			return stored, false, answer, err
@@ -126,12 +130,14 @@ func (rem *Reminders) Replace(ctx context.Context, req Request, r posthouse.Remi
 			return old, false, err
 		}
 		next, problems := remind.Replace(old, rem.inEpoch(r), rem.Life.Now(), rem.Location)
-		if next.MentionAll, err = rem.judge(ctx, req, next, problems); err != nil {
+		var warnings []posthouse.Problem
+		if next.MentionAll, warnings, err = rem.judge(ctx, req, next, problems); err != nil {
 			return next, false, err
 		}
 		_, err = rem.Intake.Accept(ctx, Request{Tenant: req.Tenant, Caller: req.Caller, Endpoint: "plans", Plans: []work.Plan{remind.Plan(next)}})
 		if posthouse.CodeOf(err) != posthouse.CodeConflict || try == amendTries {
 			next.Version++
+			next.Warnings = warnings
 			if err == nil && next.Preparing == nil {
 				err = rem.drop(ctx, old)
 			}
@@ -208,31 +214,46 @@ func (rem *Reminders) amend(ctx context.Context, v work.Viewer, id string, chang
 }
 
 // judge says everything that is wrong with a reminder and its messages, before its first slot comes, and whether they call everybody. It
-// judges by that slot: who is on duty then is meant, and not who is now.
-func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, err error) {
+// judges by that slot: who is on duty then is meant, and not who is now. That nobody is by then is a warning: the roster may be filled meanwhile.
+func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, warnings []posthouse.Problem, err error) {
 	if r.Draft.Route != "" && len(req.Caller.Sight.Channels) > 0 {
-		return false, posthouse.Errorf(posthouse.CodeForbidden, "draft.route: the key is for %s, and a reminder by a route takes a key for all channels", strings.Join(req.Caller.Sight.Channels, ", "))
+		return false, nil, posthouse.Errorf(posthouse.CodeForbidden, "draft.route: the key is for %s, and a reminder by a route takes a key for all channels", strings.Join(req.Caller.Sight.Channels, ", "))
 	}
 	if r.Campaign != nil && !req.Caller.Sight.Whole() {
-		return false, posthouse.Errorf(posthouse.CodeForbidden, "campaign: the key is narrowed to some channels or kinds, and a schedule that starts campaigns takes one that is not")
+		return false, nil, posthouse.Errorf(posthouse.CodeForbidden, "campaign: the key is narrowed to some channels or kinds, and a schedule that starts campaigns takes one that is not")
 	}
 	if r.Campaign != nil && len(problems) == 0 {
 		if rem.Campaigns == nil {
-			return false, posthouse.Errorf(posthouse.CodeConflict, "this server starts no campaigns")
+			return false, nil, posthouse.Errorf(posthouse.CodeConflict, "this server starts no campaigns")
 		}
-		return rem.Campaigns.Judge(ctx, req.Caller, r)
+		everybody, err = rem.Campaigns.Judge(ctx, req.Caller, r)
+		return everybody, nil, err
 	}
 	if len(problems) == 0 {
+		first := remind.First(r)
+		if first.To, warnings, err = rem.Intake.manned(ctx, req.Tenant, first.To, r.NextAt); err != nil {
+			return false, nil, err
+		}
+		unmanned := len(warnings) > 0 && len(first.To) == 0
+		if unmanned { // all but whom it is for is judged
+			first.To = []posthouse.Recipient{{User: "nobody", Address: "nobody"}}
+		}
 		answer, err := rem.Intake.Accept(ctx, Request{
-			Tenant: req.Tenant, Caller: req.Caller, DryRun: true, HandedIn: r.NextAt, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{remind.First(r)}, Path: func(int) string { return "draft." },
+			Tenant: req.Tenant, Caller: req.Caller, DryRun: true, HandedIn: r.NextAt, MaxRecipients: req.MaxRecipients, Drafts: []posthouse.Draft{first}, Path: func(int) string { return "draft." },
 		})
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
-			return answer.MentionAll, err
+			return answer.MentionAll, warnings, err
 		}
 		problems = coded.Problems
+		if unmanned {
+			problems = slices.DeleteFunc(problems, func(p posthouse.Problem) bool { return strings.HasPrefix(p.Path, "draft.to") })
+		}
+		if len(problems) == 0 {
+			return answer.MentionAll, warnings, nil
+		}
 	}
-	return false, posthouse.Invalid("the reminder cannot be accepted", problems)
+	return false, nil, posthouse.Invalid("the reminder cannot be accepted", problems)
 }
 
 func (rem *Reminders) reminder(ctx context.Context, v work.Viewer, id string) (posthouse.Reminder, error) {

@@ -141,6 +141,7 @@ func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Plan is a reminder as it is stored.
 func Plan(r posthouse.Reminder) work.Plan {
+	r.Warnings = nil // they are only shown
 	doc, err := json.Marshal(r)
 	if err != nil {
 		panic(fmt.Sprintf("a reminder was read from JSON and cannot be written as JSON: %v", err))

@@ -318,6 +318,9 @@ func printReminder(sh *shell.Shell, r wire.Reminder) {
 		slots = append(slots, "…")
 	}
 	sh.Fields(append(factsOf(sh, r), [2]string{"next", strings.Join(slots, ", ")})...)
+	for _, w := range r.Warnings {
+		fmt.Fprintf(sh.Err, "%s: %s %s\n", sh.Says("warning"), w.Path, sh.Says(w.Message))
+	}
 }
 
 func factsOf(sh *shell.Shell, r wire.Reminder) [][2]string {
