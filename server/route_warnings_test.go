@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,19 @@ func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 	if stored, err = h.api.Routes.Put(h.Context(), way); err != nil || len(stored.Warnings) > 0 {
 		t.Errorf("with a channel that is, it has the warnings %+v, %v", stored.Warnings, err)
 	}
+	way.Repeat, way.Steps[0].Until, way.Steps[0].Within, way.Steps[0].Channels = 2, posthouse.ProofAcknowledged, posthouse.Duration(10*time.Minute), []string{"sms"}
+	_, err = h.api.Routes.Put(h.Context(), way)
+	h.must(err)
+	shown, err = h.api.Routes.Preview(h.Context(), "alarm", posthouse.Draft{Template: "alarm", Payload: []byte("{}")})
+	h.must(err)
+	var rounds []string
+	for _, s := range shown.Notifications[0].Steps {
+		rounds = append(rounds, fmt.Sprintf("round %d after %s", s.Round, s.After))
+	}
+	if want := []string{"round 0 after 0s", "round 2 after 10m", "round 3 after 20m"}; !slices.Equal(rounds, want) {
+		t.Errorf("the preview shows %q, want %q", rounds, want)
+	}
+	way.Repeat = 0
 	for _, text := range []string{"hour", "kind + 1", `weekday == "monday"`} {
 		way.Steps[0].When = text
 		if _, err := h.api.Routes.Put(h.Context(), way); !slices.Equal(paths(err), []string{"steps[0].when"}) {

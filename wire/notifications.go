@@ -9,7 +9,7 @@ import (
 
 // Ack acknowledges a message or a notification.
 type Ack struct {
-	By       string          `json:"by,omitempty" doc:"Who has taken note. Defaults to the key's or the person's name."`
+	By       string          `json:"by,omitempty" doc:"Who has taken note. The name or an address of a user whom the notification means or has told stands for that user. Defaults to the key's or the person's name."`
 	User     string          `json:"user,omitempty" doc:"Of a message with several notifications, the person whose it is. Defaults to all of them."`
 	Evidence json.RawMessage `json:"evidence,omitempty" doc:"What came with it, as a JSON object of at most 4096 bytes."`
 }
@@ -28,6 +28,7 @@ type PreviewedNotification struct {
 // PreviewedStep is one step, should it come to that.
 type PreviewedStep struct {
 	Step       int                `json:"step" doc:"Its number, from 1."`
+	Round      int                `json:"round,omitempty" doc:"How often the steps have begun by then, where a route repeats them: 2 and more. Missing in the first round."`
 	After      posthouse.Duration `json:"after" doc:"How long after the start it begins at the latest, unless something before it waits without a bound."`
 	Until      posthouse.Proof    `json:"until" doc:"What would end the route."`
 	Messages   []PreviewedMessage `json:"messages" doc:"What it would send."`

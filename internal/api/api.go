@@ -116,7 +116,7 @@ func Routes(o Options) []web.Route {
 		handouts.routes(), handouts.reportRoutes(), received{o.Agents, o.Answers, o.Texted}.routes(),
 		logs{o.Reader}.routes(),
 		templates{o.Templates, o.Filler, o.Channels, o.Tenants, templateUses{o.Ways, o.Digests, o.Fronts}}.routes(),
-		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications}.routes(),
+		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications, o.Users}.routes(),
 		digests{o.Digests, o.Collections, o.Templates}.routes(),
 		rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.overrideRoutes(),
 		users{o.Users, o.Channels}.routes(),

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -49,6 +50,8 @@ type ways struct {
 	previews WayPreviews
 	channels Channels
 	told     Notifications
+	// users are the directory, by which a person is known by name.
+	users Users
 }
 
 var (
@@ -206,7 +209,15 @@ func (w ways) ack(c *web.Call, in wire.Ack) (posthouse.Notification, error) {
 		return posthouse.Notification{}, err
 	}
 	c.Asked(in, 1)
-	return w.told.Acknowledge(c.Context(), c.Viewer(), c.PathValue("id"), byOf(c, in), posthouse.AckAPI, in.Evidence)
+	of, err := w.told.Get(c.Context(), c.Viewer(), c.PathValue("id"))
+	if err != nil {
+		return of, err
+	}
+	by, err := w.byOf(c, in, &of)
+	if err != nil {
+		return of, err
+	}
+	return w.told.Acknowledge(c.Context(), c.Viewer(), of.ID, by, posthouse.AckAPI, in.Evidence)
 }
 
 func checkAck(c *web.Call, in wire.Ack) {
@@ -217,12 +228,38 @@ func checkAck(c *web.Call, in wire.Ack) {
 	c.Add(p.List)
 }
 
-// byOf is who has taken note: whoever the caller says, or the caller.
-func byOf(c *web.Call, in wire.Ack) string {
-	if in.By != "" {
-		return in.By
+// byOf is who has taken note: whoever the caller says, or the caller. The name or an address of one whom the notification means or has told is
+// that user: else the person's own word would stand there as another's.
+func (w ways) byOf(c *web.Call, in wire.Ack, n *posthouse.Notification) (string, error) {
+	if in.By == "" {
+		return c.Key.Name, nil
 	}
-	return c.Key.Name
+	var people []string
+	for _, to := range n.To {
+		people = append(people, to.User)
+	}
+	for i := range n.Deliveries {
+		people = append(people, n.Deliveries[i].User)
+	}
+	slices.Sort(people)
+	people = slices.DeleteFunc(slices.Compact(people), func(id string) bool { return id == "" })
+	if len(people) == 0 || slices.Contains(people, in.By) {
+		return in.By, nil
+	}
+	known, err := w.users.Profiles(c.Context(), c.Tenant(), people)
+	if err != nil {
+		return "", err
+	}
+	var called []string
+	for id, u := range known {
+		if u.Name == in.By || slices.Contains(slices.Collect(maps.Values(u.Addresses)), in.By) {
+			called = append(called, id)
+		}
+	}
+	if len(called) != 1 { // two of one name are told apart by their ids alone
+		return in.By, nil
+	}
+	return called[0], nil
 }
 
 func (w ways) ackMessage(c *web.Call, in wire.Ack) (out wire.Page[posthouse.Notification], err error) {
@@ -235,7 +272,11 @@ func (w ways) ackMessage(c *web.Call, in wire.Ack) (out wire.Page[posthouse.Noti
 		if in.User != "" && !means(n, in.User) {
 			return nil
 		}
-		acked, err := w.told.Acknowledge(c.Context(), c.Viewer(), n.ID, byOf(c, in), posthouse.AckAPI, in.Evidence)
+		by, err := w.byOf(c, in, n)
+		if err != nil {
+			return err
+		}
+		acked, err := w.told.Acknowledge(c.Context(), c.Viewer(), n.ID, by, posthouse.AckAPI, in.Evidence)
 		if err == nil {
 			out.Items = append(out.Items, acked)
 			c.Asked(in, len(out.Items))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -254,6 +255,9 @@ func (f frame) Ago(t time.Time) string {
 	}
 	return text + " ago"
 }
+
+// Length is a length of time, to the second or the minute.
+func (f frame) Length(d time.Duration) string { return catalog.Lasting(d, f.v.zh) }
 
 // Span is a length of time in words.
 func (f frame) Span(d time.Duration) string {

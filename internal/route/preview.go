@@ -13,6 +13,9 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
+// mostRepeated bounds the notifications of which a preview shows the rounds that repeat the steps: each of these is judged as the first.
+const mostRepeated = 20
+
 // Preview says who would get what when, if a draft that names a route were accepted now. Nothing is stored.
 func (r *Router) Preview(ctx context.Context, req *intake.Request, d posthouse.Draft, now time.Time) (wire.RoutePreview, error) {
 	out := wire.RoutePreview{Notifications: []wire.PreviewedNotification{}}
@@ -47,6 +50,9 @@ func (r *Router) Preview(ctx context.Context, req *intake.Request, d posthouse.D
 		if err != nil {
 			return out, err
 		}
+		if len(routed.Plans) > mostRepeated {
+			n.Follows.Repeat = 0
+		}
 		shown, err := r.previewed(ctx, req, &n, ahead, now)
 		if err != nil {
 			return out, err
@@ -61,8 +67,7 @@ func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notifica
 	out := wire.PreviewedNotification{To: n.To}
 	start := later(now, n.NextAt)
 	at := start
-	for n.Round = 1; n.Step < len(n.Follows.Steps); {
-		n.Step++
+	for n.follow() {
 		shown, next, err := r.previewedStep(ctx, req, n, ahead, at)
 		if err != nil {
 			return out, err
@@ -79,11 +84,19 @@ func (r *Router) previewed(ctx context.Context, req *intake.Request, n *notifica
 	return out, nil
 }
 
+// again is the round of a step that has come before, 0 in the first.
+func again(round int) int {
+	if round < 2 {
+		return 0
+	}
+	return round
+}
+
 // previewedStep is what the step that a notification is at would send, should its turn come at a time, and when the next one has its turn at the
 // latest.
 func (r *Router) previewedStep(ctx context.Context, req *intake.Request, n *notification, ahead Foresight, at time.Time) (shown wire.PreviewedStep, next time.Time, err error) {
 	s, deadline := n.step(n.Step), n.Draft.Deadline
-	shown = wire.PreviewedStep{Step: n.Step, Until: s.Until, Messages: []wire.PreviewedMessage{}}
+	shown = wire.PreviewedStep{Step: n.Step, Round: again(n.Round), Until: s.Until, Messages: []wire.PreviewedMessage{}}
 	if !deadline.IsZero() && !deadline.After(at) {
 		shown.Skipped, shown.Ends = ReasonExpired, ReasonExpired
 		return shown, at, nil

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,8 +80,18 @@ func channelDelete(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use: "delete NAME", Short: "Delete a channel that has nothing left to send", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			ways, _ := c.Routes.List(ctx) // where they cannot be listed, the channel is deleted all the same
+			var using []string
+			for i := range ways {
+				if slices.ContainsFunc(ways[i].Steps, func(s posthouse.RouteStep) bool { return slices.Contains(s.Channels, args[0]) }) {
+					using = append(using, ways[i].Name)
+				}
+			}
 			if err := c.Channels.Delete(ctx, args[0]); err != nil {
 				return err
+			}
+			if len(using) > 0 {
+				warned(sh, []string{fmt.Sprintf("steps of these routes send nothing by it any more: %s", strings.Join(using, ", "))})
 			}
 			return sh.Done(args[0], "deleted")
 		}),

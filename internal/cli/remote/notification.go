@@ -180,7 +180,7 @@ func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 	sh.Fields(fields...)
 	var rows [][]string
 	for _, s := range n.Steps {
-		number, after := fmt.Sprint(s.Step), s.At.Sub(n.CreatedAt).Round(time.Second).String()
+		number, after := fmt.Sprint(s.Step), sh.Lasts(s.At.Sub(n.CreatedAt))
 		if s.Round > 1 {
 			number += fmt.Sprintf(" (round %d)", s.Round)
 		}

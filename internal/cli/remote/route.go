@@ -186,7 +186,10 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 	var rows [][]string
 	for _, n := range out.Notifications {
 		for _, s := range n.Steps {
-			number, after := fmt.Sprint(s.Step), s.After.String()
+			number, after := fmt.Sprint(s.Step), sh.Lasts(s.After.Std())
+			if s.Round > 1 {
+				number += fmt.Sprintf(" (round %d)", s.Round)
+			}
 			if s.WaitsUntil != nil {
 				rows = append(rows, []string{whom(n.To), number, after, "", "", "", waits(sh, s.Reason, *s.WaitsUntil)})
 			}

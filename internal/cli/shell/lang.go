@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -60,6 +61,9 @@ func (sh *Shell) Says(text string) string {
 	said, _ := catalog.Chinese(text)
 	return said
 }
+
+// Lasts is a length of time, to the second or the minute.
+func (sh *Shell) Lasts(d time.Duration) string { return catalog.Lasting(d, sh.chinese()) }
 
 // fails is an error in the person's language, with what it is about before it.
 func (sh *Shell) fails(text string) string {

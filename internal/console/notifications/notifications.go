@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -104,14 +105,25 @@ func showAll(v *host.Visit) error {
 	}
 	f := client.Filter{Person: l.Person, Route: l.Route, Kind: l.Kind, Ref: l.Ref, Cursor: v.Query("cursor"), Limit: 50}
 	now := time.Now()
-	if back, err := time.ParseDuration(l.Since); err == nil {
-		f.Since = now.Add(-back)
+	by := now
+	var wrong []posthouse.Problem
+	if l.Since != "" {
+		back, err := time.ParseDuration(l.Since)
+		if f.Since = now.Add(-back); err != nil || back < 0 {
+			wrong = append(wrong, posthouse.Problem{Path: "since", Message: fmt.Sprintf("is %.40q: want a duration such as 24h", l.Since)})
+		}
 	}
-	by, err := time.ParseInLocation("2006-01-02T15:04", l.By, v.Zone)
-	if asks := err == nil && l.Person != ""; !asks {
-		by = now
-	} else {
-		f.Until = by.Add(time.Millisecond) // what came at that moment is asked about too
+	if l.By != "" {
+		at, err := time.ParseInLocation("2006-01-02T15:04", l.By, v.Zone)
+		if err != nil {
+			wrong = append(wrong, posthouse.Problem{Path: "by", Message: fmt.Sprintf("is %.40q: want a time such as 2026-10-01T08:30", l.By)})
+		}
+		if l.Person != "" {
+			by, f.Until = at, at.Add(time.Millisecond) // what came at that moment is asked about too
+		}
+	}
+	if err := posthouse.Invalid("the list cannot be shown", wrong); err != nil {
+		return err
 	}
 	page, err := v.API.Notifications.List(v.Ctx(), posthouse.NotificationState(l.State), f)
 	if err != nil {

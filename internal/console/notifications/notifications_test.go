@@ -34,6 +34,7 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	}
 	h.Shows(h.Page("viewer", at+"routes/night"), "acknowledged", "10m", "night", "the message&#39;s recipients")
 	var sent posthouse.Accepted
+	h.API("PUT", "/v1/users", `{"users":[{"id":"zhang","name":"张三"}]}`, nil)
 	h.API("POST", "/v1/messages", `{"route":"night","to":[{"user":"zhang"}],"content":{"text":"x"}}`, &sent)
 	page := at + "notifications/" + posthouse.DeliveryID(sent.ID, 1)
 	h.Shows(h.Page("viewer", at+"notifications"), "zhang", "waiting")
@@ -41,7 +42,7 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	if got := h.Ask("viewer", page+"/ack", url.Values{"by": {"zhang"}}); got.Status != http.StatusForbidden {
 		t.Errorf("a viewer acknowledges: %d", got.Status)
 	}
-	if got := h.Ask("operator", page+"/ack", url.Values{"by": {"zhang"}, "note": {"by telephone"}}); got.To() != page+"?said=changed_said" {
+	if got := h.Ask("operator", page+"/ack", url.Values{"by": {"张三"}, "note": {"by telephone"}}); got.To() != page+"?said=changed_said" {
 		t.Fatalf("an operator acknowledges: %d %s", got.Status, got.Body)
 	}
 	h.Shows(h.Page("viewer", page), "Yes: acknowledged by", "zhang", "by telephone")
@@ -50,6 +51,11 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	h.Shows(h.Page("viewer", at+"notifications?person=zhang&route=night&since=1h"), "zhang knew at", "acknowledged by API, command or console", `href="?person=zhang&amp;since=1h"`)
 	h.Shows(h.Page("viewer", at+"notifications?person=zhang&by=2020-01-01T03:10"), "There is no notification")
 	h.Shows(h.Page("viewer", at+"notifications?route=day"), "There is no notification")
+	if got := h.Ask("viewer", at+"notifications?person=zhang&by=nonsense&since=ever", nil); got.Status != http.StatusUnprocessableEntity {
+		t.Errorf("times that are none are taken: %d", got.Status)
+	} else {
+		h.Shows(got.Body, "want a time such as 2026-10-01T08:30", "want a duration such as 24h")
+	}
 	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted_said" {
 		t.Errorf("a route is deleted: %d %s", got.Status, got.Body)
 	}

@@ -30,7 +30,7 @@ func (p preview) Undecided() bool { return true }
 // previewRow is a message of a step, or what is said of the step as a whole.
 type previewRow struct {
 	Whom, Channel, Template, Language string
-	Step                              int
+	Step, Round                       int
 	Until                             posthouse.Proof
 	At                                time.Time
 	After                             posthouse.Duration
@@ -114,7 +114,7 @@ func rowsOf(v *host.Visit, out wire.RoutePreview, start time.Time) (rows []previ
 	for _, n := range out.Notifications {
 		whom := namesOf(v, posthouse.Notification{To: n.To})
 		for _, s := range n.Steps {
-			step := previewRow{Whom: whom, Step: s.Step, After: s.After, At: start.Add(s.After.Std()), Detail: s.Detail}
+			step := previewRow{Whom: whom, Step: s.Step, Round: s.Round, After: s.After, At: start.Add(s.After.Std()), Detail: s.Detail}
 			if s.WaitsUntil != nil {
 				one := step
 				one.Word, one.Reason, one.Detail = "preview_waits", s.Reason, ""
