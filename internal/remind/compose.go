@@ -62,7 +62,7 @@ func (c Composer) Compose(ctx context.Context, p work.Plan, now time.Time) ([]po
 		last.Missed--
 		if !goesOn {
 			r = End(r, ReasonCondition)
-		} else if len(to) > 0 {
+		} else if len(to) > 0 || r.Task == "" { // the steps of a route may name whom they turn to, and the message nobody
 			drafts = append(drafts, draftOf(&r, slot, deadline, to))
 			r.Fired++
 			r.Message = drafts[0].ID

@@ -346,6 +346,18 @@ func (w who) Recipients(context.Context, posthouse.Reminder) ([]posthouse.Recipi
 	return w.to, w.goesOn, w.err
 }
 
+// A message by a route needs no recipients where each step has its own.
+func TestARemindersRouteMayNameWhomItTurnsTo(t *testing.T) {
+	t.Parallel()
+	r := open(t, reminder(func(r *posthouse.Reminder) {
+		r.Draft.Channel, r.Draft.To, r.Draft.Route, r.Repeat = "", nil, "night", &posthouse.Repeat{Every: 30 * minute}
+	}), noon)
+	drafts, after := compose(t, Composer{}, r, noon)
+	if len(drafts) != 1 || drafts[0].Route != "night" || len(drafts[0].To) != 0 || after.Fired != 1 || after.Message != drafts[0].ID {
+		t.Errorf("its message is %+v of %+v", drafts, after)
+	}
+}
+
 // FLOW-8: the recipients are those who have to act at that moment; when nobody has to any more, it is over.
 func TestATasksReminderAsksWhoIsToldAtEachSlot(t *testing.T) {
 	t.Parallel()
