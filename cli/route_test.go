@@ -37,7 +37,7 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 		t.Helper()
 		notification := posthouse.DeliveryID(message, 1)
 		for command, wants := range map[string][2]string{
-			"explain " + message: {"Step 1 began at ", "第 1 步开始于 "}, "explain " + notification: {" was told at ", "已于 "}, "status " + message: {"told", "told"}, "status " + notification: {"duty, version 1", "duty, version 1"},
+			"explain " + message: {"Step 1 began at ", "第 1 步开始于 "}, "explain " + notification: {" was told at ", "已于 "}, "status " + message: {"told", "told"}, "status " + notification: {"duty, version 1", "duty，版本 1"},
 		} {
 			for i, language := range []string{"en", "zh"} {
 				run(0, wants[i], append(strings.Fields(command), "--lang", language)...)

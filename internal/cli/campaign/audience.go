@@ -67,7 +67,7 @@ func audienceShow(sh *shell.Shell) *cobra.Command {
 }
 
 func printAudience(sh *shell.Shell, a posthouse.Audience) {
-	sh.Fields([][2]string{{"list", a.Name}, {"id", a.ID}, {"channel", a.Channel}, {"made", sh.At(a.CreatedAt)}, {"import", told(a)}}...)
+	sh.Fields([][2]string{{"list", a.Name}, {"id", a.ID}, {"channel", a.Channel}, {"made", sh.At(a.CreatedAt)}, {"import", told(sh, a)}}...)
 }
 
 func audienceImport(sh *shell.Shell) *cobra.Command {

@@ -4,7 +4,6 @@ package campaign
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -148,9 +147,9 @@ func show(sh *shell.Shell) *cobra.Command {
 func printCampaign(sh *shell.Shell, c wire.Campaign) {
 	sh.Fields(append([][2]string{
 		{"campaign", c.Name}, {"id", c.ID}, {"state", string(c.State)}, {"channel", c.Channel}, {"template", c.Template}, {"list", c.Audience},
-		{"made", sh.At(c.CreatedAt)}, {"begins", sh.At(c.StartAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(c.People)}, {"reason", c.Reason},
-		{"waits", waiting(sh, &c.Progress)}, {"speed", speed(&c)},
-	}, rulesTold(c.CampaignRules)...)...)
+		{"made", sh.At(c.CreatedAt)}, {"begins", sh.At(c.StartAt)}, {"deadline", sh.At(c.Deadline)}, {"finished", sh.At(c.FinishedAt)}, {"import", told(sh, c.People)}, {"reason", c.Reason},
+		{"waits", waiting(sh, &c.Progress)}, {"speed", speed(sh, &c)},
+	}, rulesTold(sh, c.CampaignRules)...)...)
 	p := c.Progress
 	var rows [][]string
 	for _, line := range []struct {
@@ -161,7 +160,7 @@ func printCampaign(sh *shell.Shell, c wire.Campaign) {
 		{"unknown", p.Unknown}, {"expired", p.Expired}, {"suppressed", p.Suppressed}, {"cancelled", p.Cancelled}, {"handed over", p.HandedOver},
 	} {
 		if line.n > 0 || line.name == "members" {
-			rows = append(rows, []string{line.name, strconv.FormatInt(line.n, 10)})
+			rows = append(rows, []string{sh.Label(line.name), strconv.FormatInt(line.n, 10)})
 		}
 	}
 	sh.Printf("\n")
@@ -174,20 +173,20 @@ func waiting(sh *shell.Shell, p *wire.CampaignProgress) string {
 	if p.Waits == "" || p.Until.IsZero() {
 		return p.Waits
 	}
-	return sh.Says(p.Waits) + ", " + sh.Says("until "+sh.At(p.Until))
+	return sh.Says(p.Waits) + ", " + sh.Text("until %s", sh.At(p.Until))
 }
 
 // speed says how fast a campaign goes, empty where nobody can tell.
-func speed(c *wire.Campaign) string {
+func speed(sh *shell.Shell, c *wire.Campaign) string {
 	switch p := &c.Progress; {
 	case p.PerSecond <= 0:
 		return ""
 	case c.State != posthouse.CampaignRunning:
-		return fmt.Sprintf("%.1f a second", p.PerSecond)
+		return sh.Text("%.1f a second", p.PerSecond)
 	case p.Left > 0:
-		return fmt.Sprintf("%.1f a second, %s left", p.PerSecond, p.Left)
+		return sh.Text("%.1f a second, %s left", p.PerSecond, p.Left)
 	default:
-		return fmt.Sprintf("%.1f a second in the last minute", p.PerSecond)
+		return sh.Text("%.1f a second in the last minute", p.PerSecond)
 	}
 }
 
@@ -204,10 +203,10 @@ func printReasons(sh *shell.Shell, list []wire.CampaignReason) {
 }
 
 // told says how far an import is.
-func told(a posthouse.Audience) string {
-	text := fmt.Sprintf("%s: %d people, %d repeated, %d refused", a.State, a.Members, a.Repeated, a.Refused)
+func told(sh *shell.Shell, a posthouse.Audience) string {
+	text := sh.Text("%s: %d people, %d repeated, %d refused", a.State, a.Members, a.Repeated, a.Refused)
 	if a.State == posthouse.AudienceOpen {
-		text = fmt.Sprintf("%s, %d bytes so far: %d people, %d refused", a.State, a.Offset, a.Members, a.Refused)
+		text = sh.Text("%s, %d bytes so far: %d people, %d refused", a.State, a.Offset, a.Members, a.Refused)
 	}
 	return text
 }
@@ -226,9 +225,9 @@ func plan(sh *shell.Shell) *cobra.Command {
 }
 
 func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
-	takes := "no limit bounds it"
+	takes := sh.Text("no limit bounds it")
 	if p.Duration > 0 {
-		takes = "at least " + p.Duration.String()
+		takes = sh.Text("at least %s", p.Duration)
 	}
 	recently := "" // nobody looks without the rule
 	if p.NotToldWithin > 0 {
@@ -237,7 +236,7 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 	sh.Fields(append([][2]string{
 		{"people", strconv.FormatInt(p.Members, 10)}, {"repeated", strconv.FormatInt(p.Repeated, 10)}, {"refused", strconv.FormatInt(p.Refused, 10)}, {"suppressed", strconv.FormatInt(p.Suppressed, 10)}, {"told recently", recently},
 		{"segments", strconv.FormatInt(p.Segments, 10)}, {"takes", takes},
-	}, rulesTold(p.CampaignRules)...)...)
+	}, rulesTold(sh, p.CampaignRules)...)...)
 	for _, w := range p.Windows {
 		of := string(w.Of)
 		if w.Account != "" {
@@ -264,7 +263,7 @@ func printPlan(sh *shell.Shell, p wire.CampaignPlan) {
 	}
 	if len(rows) > 0 {
 		sh.Printf("\n")
-		sh.Table([]string{"Number", "Address", "Gets"}, rows)
+		sh.Table([]string{"Record", "Address", "Gets"}, rows)
 	}
 }
 

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -57,15 +56,15 @@ func (f *caution) rules() (posthouse.CampaignRules, error) {
 }
 
 // rulesTold are the rules of a campaign for a person; nothing for none.
-func rulesTold(r posthouse.CampaignRules) (list [][2]string) {
+func rulesTold(sh *shell.Shell, r posthouse.CampaignRules) (list [][2]string) {
 	if r.Spread > 0 {
-		list = append(list, [2]string{"spread", "evenly over " + r.Spread.String()})
+		list = append(list, [2]string{"spread", sh.Text("evenly over %s", r.Spread)})
 	}
 	if c := r.Canary; c != nil {
-		list = append(list, [2]string{"canary", fmt.Sprintf("%d people first, of whom %g%% may fail", c.Members, 100*c.MaxFailures)})
+		list = append(list, [2]string{"canary", sh.Text("%d people first, of whom %g%% may fail", c.Members, 100*c.MaxFailures)})
 	}
 	if b := r.Brake; b != nil {
-		what := "failures"
+		what := sh.Text("failures")
 		if len(b.Classes) > 0 {
 			var words []string
 			for _, c := range b.Classes {
@@ -73,10 +72,10 @@ func rulesTold(r posthouse.CampaignRules) (list [][2]string) {
 			}
 			what += " (" + strings.Join(words, ", ") + ")"
 		}
-		list = append(list, [2]string{"brake", fmt.Sprintf("pauses above %g%% %s, from %d people on", 100*b.Above, what, b.After)})
+		list = append(list, [2]string{"brake", sh.Text("pauses above %g%% %s, from %d people on", 100*b.Above, what, b.After)})
 	}
 	if r.NotToldWithin > 0 {
-		list = append(list, [2]string{"leaves out", "whom another campaign of the channel has told within " + r.NotToldWithin.String()})
+		list = append(list, [2]string{"leaves out", sh.Text("whom another campaign of the channel has told within %s", r.NotToldWithin)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
 		list = append(list, [2]string{"parameter " + name, r.Parameters[name]})

@@ -65,5 +65,5 @@ func fetch(ctx context.Context, sh *shell.Shell, to target, more func() (posthou
 	if err != nil {
 		return err
 	}
-	return sh.Show(a, func() { sh.Printf("%s\n", told(a)) })
+	return sh.Show(a, func() { sh.Printf("%s\n", told(sh, a)) })
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -101,7 +100,7 @@ func (f *people) run(ctx context.Context, sh *shell.Shell, to target, path strin
 	if err != nil {
 		return err
 	}
-	return sh.Show(a, func() { sh.Printf("%s\n", told(a)) })
+	return sh.Show(a, func() { sh.Printf("%s\n", told(sh, a)) })
 }
 
 // look says at once that a file cannot be read.
@@ -137,7 +136,7 @@ func persist(ctx context.Context, sh *shell.Shell, once func() (posthouse.Audien
 		if err == nil || !lost(err) || ctx.Err() != nil || try == importTries {
 			return a, err
 		}
-		fmt.Fprintf(sh.Err, "the connection was lost, and the import goes on: %v\n", err)
+		sh.Notef("the connection was lost, and the import goes on: %v\n", err)
 		pause := time.NewTimer(time.Duration(try) * 300 * time.Millisecond)
 		select {
 		case <-pause.C:
@@ -180,14 +179,14 @@ func (f *people) once(ctx context.Context, sh *shell.Shell, to target, p client.
 	if info, err := file.Stat(); err == nil {
 		size = info.Size()
 	}
-	bar := &sendingBar{to: sh.Err, on: sh.ErrTerminal, in: in, done: p.Offset, size: size}
+	bar := &sendingBar{sh: sh, on: sh.ErrTerminal, in: in, done: p.Offset, size: size}
 	defer bar.end()
 	return to.upload(ctx, p, bar)
 }
 
 // sendingBar shows on a terminal how much of a file was sent.
 type sendingBar struct {
-	to         io.Writer
+	sh         *shell.Shell
 	on         bool
 	in         io.Reader
 	done, size int64
@@ -199,14 +198,14 @@ func (b *sendingBar) Read(p []byte) (int, error) {
 	b.done += int64(n)
 	if at := 100 * b.done / max(b.size, 1); b.on && at != b.shown {
 		b.shown = at
-		fmt.Fprintf(b.to, "\r%3d %% of %d MB sent", at, b.size>>20)
+		b.sh.Notef("\r%3d %% of %d MB sent", at, b.size>>20)
 	}
 	return n, err
 }
 
 func (b *sendingBar) end() {
 	if b.on {
-		fmt.Fprint(b.to, "\r\x1b[K")
+		b.sh.Notef("\r\x1b[K")
 	}
 }
 

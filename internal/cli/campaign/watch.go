@@ -2,8 +2,6 @@ package campaign
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -26,7 +24,7 @@ func watch(sh *shell.Shell) *cobra.Command {
 			if every < 100*time.Millisecond {
 				return shell.Usagef("--every: is %s: want 100ms or more", every)
 			}
-			w := watcher{to: sh.Err, terminal: sh.ErrTerminal, width: sh.Columns()}
+			w := watcher{sh: sh, terminal: sh.ErrTerminal, width: sh.Columns()}
 			for {
 				got, err := c.Campaigns.Get(ctx, args[0])
 				switch {
@@ -60,7 +58,7 @@ func ended(c *wire.Campaign) bool { return c.State.Final() && !c.FinishedAt.IsZe
 
 // watcher tells how far a campaign is.
 type watcher struct {
-	to       io.Writer
+	sh       *shell.Shell
 	terminal bool
 	width    int
 	said     string
@@ -79,7 +77,7 @@ func (w *watcher) waits(err error, now time.Time) bool {
 	case w.away.IsZero():
 		w.away = now
 		w.end()
-		fmt.Fprintf(w.to, "the server does not answer, and is asked again for %s: %v\n", patience, err)
+		w.sh.Notef("the server does not answer, and is asked again for %s: %v\n", patience, err)
 	}
 	return now.Sub(w.away) < patience
 }
@@ -92,13 +90,13 @@ func (w *watcher) saw(c wire.Campaign, now time.Time) {
 	if w.began.IsZero() {
 		w.began = now
 	}
-	line := progressLine(&c, settled)
+	line := progressLine(w.sh, &c, settled)
 	switch {
 	case w.terminal:
 		bar := shell.Cut(bar(settled, p.Members)+" "+line, max(w.width-1, 20))
-		fmt.Fprintf(w.to, "\r\x1b[K%s", bar)
+		w.sh.Notef("\r\x1b[K%s", bar)
 	case line != w.said:
-		fmt.Fprintln(w.to, line)
+		w.sh.Notef("%s\n", line)
 	}
 	w.said = line
 }
@@ -106,29 +104,29 @@ func (w *watcher) saw(c wire.Campaign, now time.Time) {
 // end leaves the line that was drawn.
 func (w *watcher) end() {
 	if w.terminal && w.said != "" {
-		fmt.Fprintln(w.to)
+		w.sh.Notef("\n")
 	}
 }
 
 // progressLine says how far a campaign is, and how fast, or why nobody is sent to.
-func progressLine(c *wire.Campaign, settled int64) string {
+func progressLine(sh *shell.Shell, c *wire.Campaign, settled int64) string {
 	p := &c.Progress
-	parts := []string{fmt.Sprintf("%s: %d of %d", c.State, settled, p.Members)}
+	parts := []string{sh.Text("%s: %d of %d", c.State, settled, p.Members)}
 	for _, n := range []struct {
 		name string
 		n    int64
 	}{{"under way", p.Started}, {"failed", p.Failed}, {"unknown", p.Unknown}, {"expired", p.Expired}, {"cancelled", p.Cancelled}, {"suppressed", p.Suppressed}} {
 		if n.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n.n, n.name))
+			parts = append(parts, sh.Text("%d %s", n.n, sh.Label(n.name)))
 		}
 	}
 	switch {
 	case p.Waits != "" && p.Until.IsZero():
-		parts = append(parts, p.Waits)
+		parts = append(parts, sh.Says(p.Waits))
 	case p.Waits != "":
-		parts = append(parts, p.Waits, "until "+p.Until.Local().Format("15:04"))
+		parts = append(parts, sh.Says(p.Waits), sh.Text("until %s", p.Until.Local().Format("15:04")))
 	case c.State == posthouse.CampaignRunning && p.PerSecond > 0:
-		parts = append(parts, fmt.Sprintf("%.0f a second", p.PerSecond), fmt.Sprintf("%s left", p.Left))
+		parts = append(parts, sh.Text("%.0f a second", p.PerSecond), sh.Text("%s left", p.Left))
 	case c.State == posthouse.CampaignPaused && c.Reason != "":
 		parts = append(parts, c.Reason)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -24,12 +25,12 @@ func TestTheWatcherSaysWhatIsNew(t *testing.T) {
 	steps[1].Progress.PerSecond, steps[1].Progress.Left = 500, posthouse.Duration(3*time.Second)
 	parked := seen(posthouse.CampaignRunning, 1000, 0, 7)
 	parked.Progress.Waits, parked.Progress.Until = "the account is refused by the provider: 45009", time.Date(2026, 11, 24, 0, 0, 0, 0, time.Local)
-	if got, want := progressLine(&parked, 1000), "running: 1000 of 2000, 7 failed, the account is refused by the provider: 45009, until 00:00"; got != want {
+	if got, want := progressLine(&shell.Shell{}, &parked, 1000), "running: 1000 of 2000, 7 failed, the account is refused by the provider: 45009, until 00:00"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, terminal := range []bool{false, true} {
 		var b strings.Builder
-		w := watcher{to: &b, terminal: terminal, width: 100}
+		w := watcher{sh: &shell.Shell{Err: &b}, terminal: terminal, width: 100}
 		for i, c := range steps {
 			w.saw(c, at.Add(time.Duration(i)*time.Second))
 		}
@@ -51,7 +52,7 @@ func TestTheWatcherWaitsForAServerThatIsAway(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	var b strings.Builder
-	w := watcher{to: &b}
+	w := watcher{sh: &shell.Shell{Err: &b}}
 	gone := errors.New("connection refused")
 	if w.waits(gone, at) {
 		t.Error("it waits for a server that has never answered")

@@ -28,7 +28,7 @@ func subscriptionGroup(sh *shell.Shell) *cobra.Command {
 			if err := do(c)(ctx, args[0]); err != nil {
 				return err
 			}
-			return sh.Done(args[0], done)
+			return sh.DoneWord(args[0], done)
 		})}
 	}
 	return sh.Calling(shell.Group("subscription", "Addresses that are told of what happens to deliveries", subscriptionList(sh), subscriptionAdd(sh), subscriptionRotate(sh),
@@ -50,7 +50,7 @@ func subscriptionList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(list, func() {
 				var rows [][]string
 				for _, s := range list {
-					rows = append(rows, []string{s.ID, s.URL, onlyOf(s), s.State + " " + s.Reason, s.Lag.String(), strconv.FormatInt(s.Told, 10), strconv.FormatInt(s.Dead, 10), s.LastError})
+					rows = append(rows, []string{s.ID, s.URL, onlyOf(sh, s), s.State + " " + s.Reason, s.Lag.String(), strconv.FormatInt(s.Told, 10), strconv.FormatInt(s.Dead, 10), s.LastError})
 				}
 				sh.Table([]string{"Subscription", "URL", "Only", "State", "Behind", "Told", "Dead", "Last error"}, rows)
 			})
@@ -59,7 +59,7 @@ func subscriptionList(sh *shell.Shell) *cobra.Command {
 }
 
 // onlyOf is what a subscription is narrowed to.
-func onlyOf(s wire.Subscription) string {
+func onlyOf(sh *shell.Shell, s wire.Subscription) string {
 	var parts []string
 	states := make([]string, len(s.States))
 	for i := range states {
@@ -70,7 +70,7 @@ func onlyOf(s wire.Subscription) string {
 		list []string
 	}{{"channels", s.Channels}, {"kinds", s.Kinds}, {"refs", s.Refs}, {"states", states}, {"types", s.Types}} {
 		if len(l.list) > 0 {
-			parts = append(parts, l.name+" "+strings.Join(l.list, ","))
+			parts = append(parts, sh.Label(l.name)+" "+strings.Join(l.list, ","))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -97,9 +97,9 @@ func subscriptionAdd(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(made, func() {
-				fmt.Fprintf(sh.Err, "  → subscription %s\n", made.ID)
+				sh.Notef("  → subscription %s\n", made.ID)
 				for _, w := range made.Warnings {
-					fmt.Fprintf(sh.Err, "%s: %s\n", sh.Says("warning"), sh.Says(w))
+					sh.Notef("%s: %s\n", sh.Says("warning"), sh.Says(w))
 				}
 				showSecret(sh, made.Secret)
 			})
@@ -120,7 +120,7 @@ func subscriptionAdd(sh *shell.Shell) *cobra.Command {
 // showSecret prints a signing secret alone, so that a shell can keep it in a variable.
 func showSecret(sh *shell.Shell, secret string) {
 	sh.Printf("%s\n", secret)
-	fmt.Fprintf(sh.Err, "  → %s\n", sh.Says("shown this once: keep it"))
+	sh.Notef("  → shown this once: keep it\n")
 }
 
 func subscriptionRotate(sh *shell.Shell) *cobra.Command {

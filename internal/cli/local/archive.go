@@ -106,10 +106,10 @@ func runArchive(ctx context.Context, sh *shell.Shell, s *store.Store, asked arch
 	}
 	out := archived{File: path, Range: asked, Totals: done.Totals, Bytes: size, Left: append([]string{}, done.Left...)}
 	err = sh.Show(out, func() {
-		sh.Printf("%s: %s, %d bytes\n", path, counts(done.Totals), size)
-		fmt.Fprintln(sh.Err, "  → written, read back and found whole")
+		sh.Printf("%s: %s, %d bytes\n", path, counts(sh, done.Totals), size)
+		sh.Notef("  → written, read back and found whole\n")
 		if sign == nil {
-			fmt.Fprintln(sh.Err, "  → not signed, as there is no keyring: no proof can be made of it")
+			sh.Notef("  → not signed, as there is no keyring: no proof can be made of it\n")
 		}
 	})
 	if err == nil && len(done.Left) > 0 {
@@ -119,8 +119,8 @@ func runArchive(ctx context.Context, sh *shell.Shell, s *store.Store, asked arch
 	return err
 }
 
-func counts(t archive.Totals) string {
-	return fmt.Sprintf("%d messages, %d deliveries, %d events", t.Messages, t.Deliveries, t.Events)
+func counts(sh *shell.Shell, t archive.Totals) string {
+	return sh.Text("%d messages, %d deliveries, %d events", t.Messages, t.Deliveries, t.Events)
 }
 
 // storedOf walks over what is stored.
@@ -177,7 +177,7 @@ func readBack(file *os.File, wrote archive.Totals) (size int64, err error) {
 	}
 	_, found, err := archive.Read(file, func(*archive.Record) error { return nil })
 	if err == nil && found != wrote {
-		err = fmt.Errorf("%s were written, and %s can be read", counts(wrote), counts(found))
+		err = fmt.Errorf("%s were written, and %s can be read", counts(&shell.Shell{}, wrote), counts(&shell.Shell{}, found)) // an error is in English until it is printed
 	}
 	if err != nil {
 		return 0, fmt.Errorf("what was written cannot be read back: %w", err)
@@ -215,7 +215,7 @@ func archiveCheck(sh *shell.Shell) *cobra.Command {
 			}
 			err := sh.Show(list, func() {
 				for _, a := range list {
-					sh.Printf("%s: %s, settled %s\n", a.File, counts(a.Totals), span(sh, a.Range))
+					sh.Printf("%s: %s, settled %s\n", a.File, counts(sh, a.Totals), span(sh, a.Range))
 				}
 			})
 			if err == nil && len(wrong) > 0 {
@@ -227,11 +227,10 @@ func archiveCheck(sh *shell.Shell) *cobra.Command {
 }
 
 func span(sh *shell.Shell, r archive.Range) string {
-	until := "before " + sh.At(r.Before)
 	if r.After.IsZero() {
-		return until
+		return sh.Text("before %s", sh.At(r.Before))
 	}
-	return "from " + sh.At(r.After) + " and " + until
+	return sh.Text("from %s and before %s", sh.At(r.After), sh.At(r.Before))
 }
 
 func checked(path string) (a archived, err error) {

@@ -72,19 +72,19 @@ func runBackup(ctx context.Context, sh *shell.Shell, s *store.Store, to string) 
 		return err
 	}
 	return sh.Show(done, func() {
-		sh.Printf("%s: %s\n", to, done)
-		fmt.Fprintln(sh.Err, "  → written, read back and found whole; keep the keyring in another place")
+		sh.Printf("%s: %s\n", to, done.told(sh))
+		sh.Notef("  → written, read back and found whole; keep the keyring in another place\n")
 	})
 }
 
-// String is for people.
-func (k kept) String() string {
-	text := fmt.Sprintf("%d messages, %d bytes", k.Messages, k.Bytes)
+// told is what a backup holds, for people.
+func (k kept) told(sh *shell.Shell) string {
+	text := sh.Text("%d messages, %d bytes", k.Messages, k.Bytes)
 	if !k.At.IsZero() {
-		text += ", as of " + k.At.Local().Format(time.DateTime)
+		text += sh.Text(", as of %s", k.At.Local().Format(time.DateTime))
 	}
 	if k.Key != "" {
-		text += ", sealed with the key " + k.Key
+		text += sh.Text(", sealed with the key %s", k.Key)
 	}
 	return text
 }
@@ -240,7 +240,7 @@ func runRestore(ctx context.Context, sh *shell.Shell, c config.Config, from stri
 		return err
 	}
 	return sh.Show(done, func() {
-		sh.Printf("%s: %s\nepoch %d begins; %d deliveries are held as unknown\n", done.File, done.kept, done.Epoch, done.Held)
+		sh.Printf("%s: %s\nepoch %d begins; %d deliveries are held as unknown\n", done.File, done.kept.told(sh), done.Epoch, done.Held)
 		if done.Held > 0 {
 			sh.Printf("  → posthouse status --state unknown lists them, posthouse resolve closes each\n")
 		}

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"time"
@@ -49,7 +48,7 @@ func runChain(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 	out := link{chain.Head(last), last.At}
 	return sh.Show(out, func() {
 		sh.Printf("%s\n", out.Head)
-		fmt.Fprintf(sh.Err, "  → made at %s\n", sh.At(out.At))
+		sh.Notef("  → made at %s\n", sh.At(out.At))
 	})
 }
 

@@ -61,12 +61,12 @@ func report(sh *shell.Shell, found []finding) error {
 	sick := 0
 	rows := make([][]string, len(found))
 	for i, f := range found {
-		verdict := "ok"
+		verdict := sh.Text("ok")
 		if !f.OK {
-			verdict = "UNSAFE"
+			verdict = sh.Text("UNSAFE")
 			sick++
 		}
-		rows[i] = []string{verdict, f.Check, f.Detail}
+		rows[i] = []string{verdict, sh.Label(f.Check), f.Detail}
 	}
 	err := sh.Show(map[string]any{"healthy": sick == 0, "findings": found}, func() {
 		sh.Table([]string{"", "What", "Finding"}, rows)

@@ -142,10 +142,10 @@ func counted(sh *shell.Shell, events iter.Seq2[posthouse.Event, error]) iter.Seq
 	}
 	return func(yield func(posthouse.Event, error) bool) {
 		n, said := 0, time.Now()
-		defer fmt.Fprint(sh.Err, "\r\x1b[K")
+		defer sh.Notef("\r\x1b[K")
 		for e, err := range events {
 			if n++; n%4096 == 0 && time.Since(said) > 500*time.Millisecond {
-				fmt.Fprintf(sh.Err, "\r%d events", n)
+				sh.Notef("\r%d events", n)
 				said = time.Now()
 			}
 			if !yield(e, err) {

@@ -102,7 +102,7 @@ func (f *importing) into(cmd *cobra.Command, example string, take func(ctx conte
 		}
 		err := take(ctx, c, zone, retold.Options{To: to, Tenant: f.tenant, History: f.history, DryRun: f.rehearse, Progress: f.progress()})
 		if errors.Is(err, context.Canceled) {
-			fmt.Fprintln(f.Err, "stopped: run it again, and it goes on from here")
+			f.Notef("stopped: run it again, and it goes on from here\n")
 		}
 		return err
 	})
@@ -138,11 +138,11 @@ func (f *importing) warnOfTheLiving(ctx context.Context, from *foreign.Lksms, zo
 	ago := time.Since(newest).Round(time.Second)
 	switch {
 	case ago < -time.Minute:
-		fmt.Fprintf(f.Err, "the last change there is %s in the future: is --time-zone %s right?\n", -ago, f.zone)
+		f.Notef("the last change there is %s in the future: is --time-zone %s right?\n", -ago, f.zone)
 	case ago < time.Minute && !f.history && !f.rehearse:
-		fmt.Fprintf(f.Err, "the last change there is %s old: is the old server stopped?\n", max(0, ago))
+		f.Notef("the last change there is %s old: is the old server stopped?\n", max(0, ago))
 	default:
-		fmt.Fprintf(f.Err, "the last change there was at %s\n", newest.In(zone).Format("2006-01-02 15:04:05 -07:00"))
+		f.Notef("the last change there was at %s\n", newest.In(zone).Format("2006-01-02 15:04:05 -07:00"))
 	}
 	return nil
 }
@@ -153,10 +153,10 @@ const pageForm = "page"
 // warnOfPages says which form apps will get, and that one that wants another reads nothing.
 func (f *importing) warnOfPages(seen bool) {
 	if seen {
-		fmt.Fprintln(f.Err, "warning: the old server answered apps {total_count, app_id, tasks}, and they read nothing of the form list: set POSTHOUSE_SMS_PENDING_FORMAT=page before they poll")
+		f.Notef("warning: the old server answered apps {total_count, app_id, tasks}, and they read nothing of the form list: set POSTHOUSE_SMS_PENDING_FORMAT=page before they poll\n")
 		return
 	}
-	fmt.Fprintln(f.Err, "apps will get their tasks in the form list: where yours want {total_count, app_id, tasks}, set POSTHOUSE_SMS_PENDING_FORMAT=page before they poll")
+	f.Notef("apps will get their tasks in the form list: where yours want {total_count, app_id, tasks}, set POSTHOUSE_SMS_PENDING_FORMAT=page before they poll\n")
 }
 
 // progressEvery is how many rows of a table lie between two lines of progress where there is no terminal.
@@ -166,16 +166,16 @@ const progressEvery = 100_000
 func (f *importing) progress() func(table string, read, of int) {
 	told := 0
 	return func(table string, read, of int) {
-		switch line := fmt.Sprintf("%s: %d of %d rows", table, read, of); {
+		switch line := f.Text("%s: %d of %d rows", table, read, of); {
 		case f.ErrTerminal && read < of:
-			fmt.Fprintf(f.Err, "\r\x1b[K%s", line)
+			f.Notef("\r\x1b[K%s", line)
 		case f.ErrTerminal:
-			fmt.Fprint(f.Err, "\r\x1b[K")
+			f.Notef("\r\x1b[K")
 		case read < told:
 			told = 0 // another table
 		case read-told >= progressEvery:
 			told = read
-			fmt.Fprintln(f.Err, line)
+			f.Notef("%s\n", line)
 		}
 	}
 }
@@ -189,16 +189,16 @@ func (f *importing) print(report lksms.Report) {
 	var notes []string
 	for _, t := range report.Tables {
 		if t.Missing {
-			notes = append(notes, t.Name+": there is no such table")
+			notes = append(notes, f.Text("%s: there is no such table", t.Name))
 			continue
 		}
 		left := 0
 		for _, why := range slices.Sorted(maps.Keys(t.Left)) {
 			left += t.Left[why]
-			notes = append(notes, fmt.Sprintf("%s: %d left out, %s", t.Name, t.Left[why], why))
+			notes = append(notes, f.Text("%s: %d left out, %s", t.Name, t.Left[why], why))
 		}
 		for _, why := range slices.Sorted(maps.Keys(t.Odd)) {
-			notes = append(notes, fmt.Sprintf("%s: %d taken over, %s", t.Name, t.Odd[why], why))
+			notes = append(notes, f.Text("%s: %d taken over, %s", t.Name, t.Odd[why], why))
 		}
 		rows = append(rows, []string{t.Name, fmt.Sprint(t.Rows), fmt.Sprint(t.New), fmt.Sprint(t.There), fmt.Sprint(left)})
 	}

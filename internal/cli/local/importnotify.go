@@ -65,7 +65,7 @@ func (f *importingNotify) print(report notify.Report) {
 	var rows [][]string
 	for _, t := range report.Tables {
 		if t.Missing {
-			report.Lines = append(report.Lines, t.Name+": there is no such table")
+			report.Lines = append(report.Lines, f.Text("%s: there is no such table", t.Name))
 			continue
 		}
 		rows = append(rows, []string{t.Name, fmt.Sprint(t.Rows), fmt.Sprint(t.New), fmt.Sprint(t.There), fmt.Sprint(t.Left)})

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/read"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -86,7 +87,7 @@ func showPlace(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	return sh.Show(h, func() { sh.Printf("%s\n", h.text()) })
+	return sh.Show(h, func() { sh.Printf("%s\n", sh.Says(h.text())) })
 }
 
 func forgetPlace(ctx context.Context, sh *shell.Shell, s *store.Store) error {
@@ -145,14 +146,14 @@ func switchPlace(ctx context.Context, sh *shell.Shell, s *store.Store, to string
 		}
 		sh.Printf(`
 Now the database, in this order:
-1. at %[1]s: stop PostgreSQL cleanly, which hands the rest of its log to the standby first
+1. at %s: stop PostgreSQL cleanly, which hands the rest of its log to the standby first
      pg_ctl stop -m fast
-2. at %[2]s: promote the standby; %[2]s sends as soon as it takes writes
+2. at %s: promote the standby; %s sends as soon as it takes writes
      SELECT pg_promote();
-3. at %[1]s: have the old database follow the new one, and start it
-     touch $PGDATA/standby.signal; set primary_conninfo to %[2]s; pg_ctl start
-Until 2, posthouse place switch %[1]s takes it back.
-`, out.From, to)
+3. at %s: have the old database follow the new one, and start it
+     touch $PGDATA/standby.signal; set primary_conninfo to %s; pg_ctl start
+Until 2, posthouse place switch %s takes it back.
+`, out.From, to, to, out.From, to, shellword.Quote(out.From))
 	})
 }
 

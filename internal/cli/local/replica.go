@@ -41,7 +41,7 @@ func shownBy(ctx context.Context, sh *shell.Shell, c config.Config, s *store.Sto
 	case ctx.Err() != nil:
 		return nil, errors.Join(err, copied.Close())
 	}
-	fmt.Fprintf(sh.Err, "The replica is not read, but the database itself: %s\n", config.Printable(err.Error()))
+	sh.Notef("The replica is not read, but the database itself: %s\n", err)
 	return s, copied.Close()
 }
 

@@ -31,7 +31,7 @@ func versionCommand(sh *shell.Shell) *cobra.Command {
 			b := built{sh.Version, sh.Commit, sh.Date, newest, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 			return sh.Show(b, func() {
 				sh.Printf("posthouse %s (%s, %s)\n", b.Version, b.Go, b.Platform)
-				sh.Printf("commit  %s %s\nschema  %d\n", cmp.Or(b.Commit, "unknown"), b.Date, b.Schema)
+				sh.Printf("commit  %s %s\nschema  %d\n", cmp.Or(b.Commit, sh.Text("unknown")), b.Date, b.Schema)
 			})
 		},
 	}

@@ -27,7 +27,7 @@ and when each last said that it is there. One that ended without a word is liste
 			return sh.Show(list, func() {
 				var rows [][]string
 				for _, p := range list {
-					rows = append(rows, []string{p.ID, p.Version, strconv.FormatInt(p.Epoch, 10), p.Key + " " + p.Keyring, sh.At(p.StartedAt), sh.At(p.SeenAt), stateOf(p)})
+					rows = append(rows, []string{p.ID, p.Version, strconv.FormatInt(p.Epoch, 10), p.Key + " " + p.Keyring, sh.At(p.StartedAt), sh.At(p.SeenAt), stateOf(sh, p)})
 				}
 				sh.Table([]string{"Process", "Version", "Epoch", "Keyring", "Started", "Seen", "State"}, rows)
 			})
@@ -36,19 +36,19 @@ and when each last said that it is there. One that ended without a word is liste
 }
 
 // stateOf is what is to be said of a process, in words.
-func stateOf(p wire.Process) string {
-	words := []string{"there"}
+func stateOf(sh *shell.Shell, p wire.Process) string {
+	words := []string{sh.Text("there")}
 	if p.Gone {
-		words = []string{"gone"}
+		words = []string{sh.Text("gone")}
 	}
 	if p.AcceptOnly {
-		words = append(words, "accepts only")
+		words = append(words, sh.Text("accepts only"))
 	}
 	if p.Stale {
-		words = append(words, "outlived a restore")
+		words = append(words, sh.Text("outlived a restore"))
 	}
 	if p.Untrusted {
-		words = append(words, "behind a proxy that it does not trust")
+		words = append(words, sh.Text("behind a proxy that it does not trust"))
 	}
 	return strings.Join(words, ", ")
 }

@@ -52,11 +52,11 @@ masked secret keeps the stored one. FILE may be - for standard input. Its form f
 				return err
 			}
 			return sh.Show(out, func() {
-				words := "stored"
 				if out.DryRun {
-					words = "that could be stored"
+					sh.Printf("accounts that could be stored: %d, new: %d\n", out.Stored, out.Created)
+					return
 				}
-				sh.Printf("accounts %s: %d, new: %d\n", words, out.Stored, out.Created)
+				sh.Printf("accounts stored: %d, new: %d\n", out.Stored, out.Created)
 			})
 		}),
 	}

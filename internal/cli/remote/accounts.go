@@ -61,9 +61,9 @@ func waitsFor(sh *shell.Shell, a *posthouse.Account) string {
 	case a.State == posthouse.AccountOpen:
 		return ""
 	case !a.StateUntil.IsZero():
-		return strings.TrimPrefix(a.StateReason+" until "+sh.At(a.StateUntil), " ")
+		return strings.TrimSpace(a.StateReason + sh.Text(" until %s", sh.At(a.StateUntil)))
 	case a.State == posthouse.AccountPaused && a.StateReason == "":
-		return "somebody to resume it"
+		return sh.Text("somebody to resume it")
 	}
 	return a.StateReason
 }
@@ -126,7 +126,7 @@ setting accounts: its config is what all accounts share, and --config what is th
 		if created {
 			what = "created"
 		}
-		return sh.Show(stored, func() { sh.Printf("%s: %s\n", stored.Name, what) })
+		return sh.Show(stored, func() { sh.Printf("%s: %s\n", stored.Name, sh.Label(what)) })
 	})
 	return cmd
 }
@@ -184,7 +184,7 @@ func untilOf(sh *shell.Shell, at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return " until " + sh.At(at)
+	return sh.Text(" until %s", sh.At(at))
 }
 
 func accountResume(sh *shell.Shell) *cobra.Command {

@@ -83,7 +83,7 @@ func (l *listed) heldBy(sh *shell.Shell, account string) string {
 	perSecond := func(w wire.Window) float64 { return float64(w.Max) / w.Per.Std().Seconds() }
 	for _, w := range slices.Concat(l.windows[account], l.windows[""]) {
 		if w.Left <= 0 {
-			return "its limit " + windowText(w) + ", until " + sh.At(w.OpensAt)
+			return sh.Text("its limit %s, until %s", windowText(w), sh.At(w.OpensAt))
 		}
 		if w.Budget != "" { // which says nothing of a second
 			continue
@@ -93,7 +93,7 @@ func (l *listed) heldBy(sh *shell.Shell, account string) string {
 		}
 	}
 	if r, known := l.rates[account]; known && tightest.Per > 0 && perSecond(tightest) < r.Rate {
-		return "nothing now; its limit " + posthouse.Limit{Max: tightest.Max, Per: tightest.Per}.String() + " holds it below its rate"
+		return sh.Text("nothing now; its limit %s holds it below its rate", posthouse.Limit{Max: tightest.Max, Per: tightest.Per})
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func agentsList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(page, func() {
 				var rows [][]string
 				for _, a := range page.Items {
-					rows = append(rows, []string{a.ID, a.Name, shell.Words(a.Channels), standing(a), windowsText(a.Limits), cmp.Or(sh.At(a.LastSeenAt), "never"), a.App})
+					rows = append(rows, []string{a.ID, a.Name, shell.Words(a.Channels), standing(a), windowsText(a.Limits), cmp.Or(sh.At(a.LastSeenAt), sh.Text("never")), a.App})
 				}
 				sh.Table([]string{"Agent", "Name", "Channels", "State", "Limits", "Last seen", "App"}, rows)
 				sh.More(page.Next)
@@ -95,7 +95,7 @@ func printAgent(sh *shell.Shell, a posthouse.Agent) {
 	}
 	sh.Fields([][2]string{
 		{"agent", a.ID}, {"name", a.Name}, {"channels", shell.Words(a.Channels)}, {"state", standing(a)}, {"capabilities", shell.Words(able)},
-		{"limits", windowsText(a.Limits)}, {"key", a.Key}, {"app", a.App}, {"last seen", cmp.Or(sh.At(a.LastSeenAt), "never")}, {"registered", sh.At(a.CreatedAt)},
+		{"limits", windowsText(a.Limits)}, {"key", a.Key}, {"app", a.App}, {"last seen", cmp.Or(sh.At(a.LastSeenAt), sh.Text("never"))}, {"registered", sh.At(a.CreatedAt)},
 	}...)
 }
 
@@ -107,8 +107,8 @@ func printHeld(sh *shell.Shell, held []wire.Held) {
 	var rows [][]string
 	for _, d := range held {
 		rows = append(rows, []string{
-			d.ID, d.Channel, recipient(d.Recipient), strconv.FormatInt(d.Token, 10), cmp.Or(sh.At(d.StartedAt), "not yet"),
-			away(time.Duration(d.LeaseMillis) * time.Millisecond),
+			d.ID, d.Channel, recipient(d.Recipient), strconv.FormatInt(d.Token, 10), cmp.Or(sh.At(d.StartedAt), sh.Text("not yet")),
+			away(sh, time.Duration(d.LeaseMillis)*time.Millisecond),
 		})
 	}
 	sh.Table([]string{"Holds", "Channel", "Recipient", "Token", "Started", "Lease ends"}, rows)

@@ -33,7 +33,7 @@ func channelList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, ch := range all {
-					rows = append(rows, []string{ch.Name, ch.Driver, pace(ch), stateOf(sh, &ch), sh.At(ch.UpdatedAt)})
+					rows = append(rows, []string{ch.Name, ch.Driver, pace(sh, ch), stateOf(sh, &ch), sh.At(ch.UpdatedAt)})
 				}
 				sh.Table([]string{"Channel", "Driver", "Sends", "State", "Updated"}, rows)
 			})
@@ -41,21 +41,21 @@ func channelList(sh *shell.Shell) *cobra.Command {
 	}
 }
 
-func pace(ch posthouse.Channel) string {
+func pace(sh *shell.Shell, ch posthouse.Channel) string {
 	if ch.Pull || ch.Driver == "pull" {
-		return "by agents"
+		return sh.Text("by agents")
 	}
 	if ch.Every == nil || *ch.Every == 0 {
-		return "at once"
+		return sh.Text("at once")
 	}
-	return "every " + ch.Every.String()
+	return sh.Text("every %s", ch.Every)
 }
 
 // stateOf is a channel's state and, where it does not send, why.
 func stateOf(sh *shell.Shell, ch *posthouse.Channel) string {
 	text := strings.TrimSuffix(string(ch.State)+": "+ch.StateReason, ": ")
 	if !ch.StateUntil.IsZero() {
-		text += " until " + sh.At(ch.StateUntil)
+		text += sh.Text(" until %s", sh.At(ch.StateUntil))
 	}
 	return text
 }
@@ -223,15 +223,15 @@ func printDriver(sh *shell.Shell, d wire.Driver) {
 		if len(f.Choices) > 0 {
 			kind = shell.Words(f.Choices)
 		}
-		rows = append(rows, []string{f.Name, shell.Cut(kind, 40), must(f), shell.Cut(f.Help, 70)})
+		rows = append(rows, []string{f.Name, shell.Cut(kind, 40), must(sh, f), shell.Cut(f.Help, 70)})
 	}
 	sh.Table([]string{"Field", "Holds", "Default", "Help"}, rows)
 }
 
-func must(f wire.Field) string {
+func must(sh *shell.Shell, f wire.Field) string {
 	switch {
 	case f.Required:
-		return "required"
+		return sh.Text("required")
 	case f.Default != nil:
 		return fmt.Sprint(f.Default)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -132,9 +131,9 @@ func showStored(sh *shell.Shell, ch posthouse.Channel, created bool, err error) 
 		what = "created"
 	}
 	return sh.Show(ch, func() {
-		sh.Printf("%s: %s\n", ch.Name, what)
+		sh.Printf("%s: %s\n", ch.Name, sh.Label(what))
 		for _, w := range ch.Warnings {
-			fmt.Fprintf(sh.Err, "warning: %s\n", w)
+			sh.Notef("%s: %s\n", sh.Says("warning"), sh.Says(w))
 		}
 	})
 }

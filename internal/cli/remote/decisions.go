@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,14 +95,14 @@ func leftAlone(sh *shell.Shell, d wire.Decision) string {
 	if d.Shared == 0 {
 		return strconv.Itoa(d.Left)
 	}
-	return sh.Says(fmt.Sprintf("%d, of which %d went in the text of a digest and share what is decided of its delivery", d.Left, d.Shared))
+	return sh.Text("%d, of which %d went in the text of a digest and share what is decided of its delivery", d.Left, d.Shared)
 }
 
 func printDecision(sh *shell.Shell, d wire.Decision) {
 	sh.Fields([][2]string{
 		{"decision", d.ID}, {"state", string(d.State)}, {"last error", d.Error}, {"outcome", string(d.Outcome)},
 		{"channel", d.Channel}, {"kind", d.Kind}, {"ref", d.Ref}, {"user", d.User}, {"account", d.Account}, {"reason", d.Reason}, {"states", shell.Words(texts(d.States))},
-		{"done", strconv.Itoa(d.Done) + " of " + strconv.Itoa(d.Matched)}, {"left alone", leftAlone(sh, d)}, {"undoes", d.Undoes}, {"undone by", d.UndoneBy}, {"by", d.By}, {"begun", sh.At(d.CreatedAt)},
+		{"done", sh.Text("%d of %d", d.Done, d.Matched)}, {"left alone", leftAlone(sh, d)}, {"undoes", d.Undoes}, {"undone by", d.UndoneBy}, {"by", d.By}, {"begun", sh.At(d.CreatedAt)},
 	}...)
 }
 

@@ -29,7 +29,7 @@ func digestList(sh *shell.Shell) *cobra.Command {
 				var rows [][]string
 				for i := range all {
 					d := &all[i]
-					rows = append(rows, []string{d.Name, fmt.Sprint(d.Version), leavesInWords(d), fmt.Sprint(d.Max), d.By, d.Template, shell.Cut(d.Note, 50)})
+					rows = append(rows, []string{d.Name, fmt.Sprint(d.Version), leavesInWords(sh, d), fmt.Sprint(d.Max), d.By, d.Template, shell.Cut(d.Note, 50)})
 				}
 				sh.Table([]string{"Digest", "Version", "Leaves", "Max", "By", "Template", "Note"}, rows)
 			})
@@ -38,9 +38,9 @@ func digestList(sh *shell.Shell) *cobra.Command {
 }
 
 // leavesInWords is when a digest's collections leave: after 10m, or by a cron.
-func leavesInWords(d *posthouse.Digest) string {
+func leavesInWords(sh *shell.Shell, d *posthouse.Digest) string {
 	if d.Cron == "" {
-		return "after " + d.Window.String()
+		return sh.Text("after %s", d.Window)
 	}
 	if d.TimeZone == "" {
 		return d.Cron
@@ -59,7 +59,7 @@ func digestShow(sh *shell.Shell) *cobra.Command {
 			}
 			return sh.Show(d, func() {
 				sh.Fields([][2]string{
-					{"digest", d.Name}, {"version", fmt.Sprint(d.Version)}, {"leaves", leavesInWords(&d)}, {"max", fmt.Sprint(d.Max)}, {"by", d.By},
+					{"digest", d.Name}, {"version", fmt.Sprint(d.Version)}, {"leaves", leavesInWords(sh, &d)}, {"max", fmt.Sprint(d.Max)}, {"by", d.By},
 					{"template", d.Template}, {"line", d.Line}, {"always", fmt.Sprint(d.Always)}, {"made", sh.At(d.CreatedAt)}, {"note", d.Note},
 				}...)
 			})
@@ -88,7 +88,7 @@ func digestSet(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(stored, func() {
-				sh.Printf("%s: version %d: at most %d messages, %s\n", stored.Name, stored.Version, stored.Max, leavesInWords(&stored))
+				sh.Printf("%s: version %d: at most %d messages, %s\n", stored.Name, stored.Version, stored.Max, leavesInWords(sh, &stored))
 			})
 		}),
 	}
@@ -162,14 +162,14 @@ func digestCollection(sh *shell.Shell) *cobra.Command {
 
 func printCollection(sh *shell.Shell, c *posthouse.Collection) {
 	sh.Fields([][2]string{
-		{"collection", c.ID}, {"digest", fmt.Sprintf("%s, version %d", c.Digest, c.DigestVersion)}, {"whom", cmp.Or(c.To.User, c.To.Address)}, {"channel", c.Channel},
+		{"collection", c.ID}, {"digest", sh.Text("%s, version %d", c.Digest, c.DigestVersion)}, {"whom", cmp.Or(c.To.User, c.To.Address)}, {"channel", c.Channel},
 		{"by", c.By}, {"state", string(c.State)}, {"leaves", sh.At(c.LeavesAt)}, {"delivery", c.Delivery}, {"outcome", string(c.Outcome)}, {"error", c.Error},
 	}...)
 	var rows [][]string
 	for _, m := range c.Members {
 		left := ""
 		if m.Left {
-			left = "left"
+			left = sh.Text("left")
 		}
 		rows = append(rows, []string{m.Delivery, string(m.State), left})
 	}

@@ -114,7 +114,7 @@ func explainNotifications(sh *shell.Shell, all []posthouse.Notification) error {
 
 func printExplained(sh *shell.Shell, all []wire.Explanation) {
 	if len(all) == 0 {
-		sh.Printf("%s\n", sh.Says("all of its deliveries were sent"))
+		sh.Printf("all of its deliveries were sent\n")
 	}
 	for _, x := range all {
 		sh.Printf("%s  %s\n", x.Delivery, x.State)
@@ -125,7 +125,7 @@ func printExplained(sh *shell.Shell, all []wire.Explanation) {
 		for _, w := range x.Waits {
 			until := "until a person or an event ends it"
 			if !w.Until.IsZero() {
-				until = fmt.Sprintf("until %s (%s)", sh.At(w.Until), away(time.Until(w.Until)))
+				until = sh.Text("until %s (%s)", sh.At(w.Until), away(sh, time.Until(w.Until)))
 			}
 			sh.Printf("  - %s: %s, %s\n", w.Cause, sh.Cut(w.Detail, 200), sh.Says(until))
 		}
@@ -133,10 +133,10 @@ func printExplained(sh *shell.Shell, all []wire.Explanation) {
 }
 
 // away says how far a time is from now.
-func away(d time.Duration) string {
+func away(sh *shell.Shell, d time.Duration) string {
 	d = d.Round(time.Second)
 	if d < 0 {
-		return posthouse.Duration(-d).String() + " ago"
+		return sh.Text("%s ago", posthouse.Duration(-d))
 	}
-	return "in " + posthouse.Duration(d).String()
+	return sh.Text("in %s", posthouse.Duration(d))
 }

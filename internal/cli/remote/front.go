@@ -3,7 +3,6 @@ package remote
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -132,7 +131,7 @@ func (f *frontFlags) read() error {
 func showFront(sh *shell.Shell, made wire.NewFront) {
 	if made.Token == "" {
 		sh.Printf("%s\n", made.Path)
-		fmt.Fprintf(sh.Err, "  → stored; the token stays as it is: posthouse front rotate %s makes another\n", shellword.Quote(made.Name))
+		sh.Notef("  → stored; the token stays as it is: posthouse front rotate %s makes another\n", shellword.Quote(made.Name))
 		return
 	}
 	for i, s := range made.Setup {
@@ -147,23 +146,23 @@ func showFront(sh *shell.Shell, made wire.NewFront) {
 	if len(made.Setup) == 0 {
 		sh.Printf("%s/%s\n", made.Path, made.Token)
 	}
-	fmt.Fprintf(sh.Err, "  → the token is shown this once; posthouse front show %s says what came\n", shellword.Quote(made.Name))
+	sh.Notef("  → the token is shown this once; posthouse front show %s says what came\n", shellword.Quote(made.Name))
 }
 
-func recipientText(f posthouse.Front) string {
+func recipientText(sh *shell.Shell, f posthouse.Front) string {
 	switch {
 	case len(f.To) == 0 && f.Kind == "smsgate":
-		return "whom the sender names"
+		return sh.Text("whom the sender names")
 	case len(f.To) == 0:
-		return "whom the route names"
+		return sh.Text("whom the route names")
 	}
 	return strings.Join(fronttext.OfRecipients(f.To), ", ")
 }
 
 // placeText is where the messages of a front go.
-func placeText(f posthouse.Front) string {
+func placeText(sh *shell.Shell, f posthouse.Front) string {
 	if f.Route != "" {
-		return "route " + f.Route
+		return sh.Text("route %s", f.Route)
 	}
 	return f.Channel
 }
@@ -179,7 +178,7 @@ func frontList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(list, func() {
 				var rows [][]string
 				for _, f := range list {
-					rows = append(rows, []string{f.Name, f.Kind, placeText(f), recipientText(f), sh.At(f.LastAt)})
+					rows = append(rows, []string{f.Name, f.Kind, placeText(sh, f), recipientText(sh, f), sh.At(f.LastAt)})
 				}
 				sh.Table([]string{"Front", "Kind", "To", "For", "Last received"}, rows)
 			})
@@ -200,7 +199,7 @@ func frontShow(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			return sh.Show(map[string]any{"front": f, "calls": calls}, func() {
-				sh.Fields([][2]string{{"front", f.Name}, {"kind", f.Kind}, {"channel", f.Channel}, {"route", f.Route}, {"for", recipientText(f)}, {"digest", f.Digest}, {"template", f.Template}, {"last received", sh.At(f.LastAt)}}...)
+				sh.Fields([][2]string{{"front", f.Name}, {"kind", f.Kind}, {"channel", f.Channel}, {"route", f.Route}, {"for", recipientText(sh, f)}, {"digest", f.Digest}, {"template", f.Template}, {"last received", sh.At(f.LastAt)}}...)
 				var rows [][]string
 				for _, call := range calls {
 					rows = append(rows, []string{sh.At(call.At), string(call.Outcome), strings.Join(call.Messages, " "), call.Reason, call.ID})

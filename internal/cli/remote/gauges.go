@@ -59,7 +59,7 @@ func windowText(w wire.Window) string {
 func forecast(sh *shell.Shell, w wire.Window) string {
 	switch {
 	case !w.SpentAt.IsZero():
-		return "spent " + sh.At(w.SpentAt)
+		return sh.Text("spent %s", sh.At(w.SpentAt))
 	case w.Forecast > 0 && w.Left > 0:
 		return strconv.Itoa(w.Forecast)
 	}

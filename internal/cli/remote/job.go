@@ -175,7 +175,7 @@ func (l *jobListing) run(ctx context.Context, c *client.Client, args []string) e
 		var rows [][]string
 		for _, j := range found.Items {
 			rows = append(rows, []string{
-				j.ID, workflow.BizType(j.BizType).Kind() + " " + j.BizID, flow.ChannelName(j.Channel), jobState(j), fmt.Sprint(len(j.Recipients)), nextRun(l.Shell, j), j.DedupKey,
+				j.ID, workflow.BizType(j.BizType).Kind() + " " + j.BizID, flow.ChannelName(j.Channel), jobState(l.Shell, j), fmt.Sprint(len(j.Recipients)), nextRun(l.Shell, j), j.DedupKey,
 			})
 		}
 		l.Table([]string{"Job", "About", "Channel", "Status", "Recipients", "Next run", "Dedup key"}, rows)
@@ -186,9 +186,9 @@ func (l *jobListing) run(ctx context.Context, c *client.Client, args []string) e
 func jobStatus(n int) string { return fmt.Sprintf("%d %s", n, flow.Status(n)) }
 
 // jobState is a job's status, in words where it waits for a person.
-func jobState(j wire.Job) string {
+func jobState(sh *shell.Shell, j wire.Job) string {
 	if j.State == "held" {
-		return fmt.Sprintf("%d held for a person", j.Status)
+		return sh.Text("%d held for a person", j.Status)
 	}
 	return jobStatus(j.Status)
 }
@@ -217,12 +217,12 @@ func jobShow(sh *shell.Shell) *cobra.Command {
 func printJob(sh *shell.Shell, j wire.Job) {
 	deleted := ""
 	if j.DelFlag != 0 {
-		deleted = "yes" + by(j.UpdateBy)
+		deleted = sh.Text("yes") + by(sh, j.UpdateBy)
 	}
 	sh.Fields([][2]string{
-		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", flow.ChannelName(j.Channel)}, {"status", jobState(j)},
+		{"job", j.ID}, {"about", workflow.BizType(j.BizType).Kind() + " " + j.BizID}, {"channel", flow.ChannelName(j.Channel)}, {"status", jobState(sh, j)},
 		{"retries", fmt.Sprint(j.RetryCount)}, {"next run", nextRun(sh, j)}, {"dedup key", j.DedupKey}, {"remark", j.Remark},
-		{"made", sh.At(j.CreateTime) + by(j.CreateBy)}, {"changed", sh.At(j.UpdateTime) + by(j.UpdateBy)}, {"deleted", deleted}, {"payload", string(j.Payload)},
+		{"made", sh.At(j.CreateTime) + by(sh, j.CreateBy)}, {"changed", sh.At(j.UpdateTime) + by(sh, j.UpdateBy)}, {"deleted", deleted}, {"payload", string(j.Payload)},
 	}...)
 	var rows [][]string
 	for _, r := range j.Recipients {
@@ -233,11 +233,11 @@ func printJob(sh *shell.Shell, j wire.Job) {
 	}
 }
 
-func by(who string) string {
+func by(sh *shell.Shell, who string) string {
 	if who == "" {
 		return ""
 	}
-	return " by " + who
+	return sh.Text(" by %s", who)
 }
 
 func jobStop(sh *shell.Shell, use, short string, status flow.Status) *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ func keyList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, k := range all {
-					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), limitsOf(k), sh.At(k.CreatedAt), sh.At(k.LastUsedAt), endOf(sh, k), quotaText(k.Quota), k.Note})
+					rows = append(rows, []string{k.ID, k.Name, scopeOf(k), limitsOf(sh, k), sh.At(k.CreatedAt), sh.At(k.LastUsedAt), endOf(sh, k), quotaText(sh, k.Quota), k.Note})
 				}
 				sh.Table([]string{"Key", "Name", "Scope", "Only", "Made", "Last used", "Ends", "Quota", "Note"}, rows)
 			})
@@ -54,14 +53,14 @@ func scopeOf(k posthouse.Key) string {
 }
 
 // limitsOf is what a key is narrowed to.
-func limitsOf(k posthouse.Key) string {
+func limitsOf(sh *shell.Shell, k posthouse.Key) string {
 	var parts []string
 	for _, l := range []struct {
 		name string
 		list []string
 	}{{"channels", k.Channels}, {"kinds", k.Kinds}, {"actions", k.Actions}} {
 		if len(l.list) > 0 {
-			parts = append(parts, l.name+" "+strings.Join(l.list, ","))
+			parts = append(parts, sh.Label(l.name)+" "+strings.Join(l.list, ","))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -71,9 +70,9 @@ func limitsOf(k posthouse.Key) string {
 func endOf(sh *shell.Shell, k posthouse.Key) string {
 	switch {
 	case !k.RevokedAt.IsZero():
-		return "revoked " + sh.At(k.RevokedAt)
+		return sh.Text("revoked %s", sh.At(k.RevokedAt))
 	case !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(time.Now()):
-		return "ended " + sh.At(k.ExpiresAt)
+		return sh.Text("ended %s", sh.At(k.ExpiresAt))
 	}
 	return sh.At(k.ExpiresAt)
 }
@@ -154,7 +153,7 @@ func keyQuota(sh *shell.Shell) *cobra.Command {
 			return err
 		}
 		return sh.Show(k, func() {
-			sh.Fields([][2]string{{"key", k.ID}, {"name", k.Name}, {"quota", cmp.Or(quotaText(k.Quota), "none")}}...)
+			sh.Fields([][2]string{{"key", k.ID}, {"name", k.Name}, {"quota", cmp.Or(quotaText(sh, k.Quota), sh.Text("none"))}}...)
 		})
 	})
 	f.describe(cmd.Flags())
@@ -172,7 +171,7 @@ func keyRotate(sh *shell.Shell) *cobra.Command {
 			}
 			return sh.Show(k, func() {
 				showSecret(sh, k.Secret)
-				fmt.Fprintf(sh.Err, "  → %s ends in %s\n", args[0], overlap)
+				sh.Notef("  → %s ends in %s\n", args[0], overlap)
 			})
 		}),
 	}
@@ -219,5 +218,5 @@ func keyNew(sh *shell.Shell) *cobra.Command {
 // showSecret prints a key alone, so that a shell can keep it in a variable, and what to do with it beside it.
 func showSecret(sh *shell.Shell, key string) {
 	sh.Printf("%s\n", key)
-	fmt.Fprintf(sh.Err, "  → %s\n", sh.Says("shown this once: keep it"))
+	sh.Notef("  → shown this once: keep it\n")
 }

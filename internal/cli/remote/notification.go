@@ -136,10 +136,10 @@ func knew(ctx context.Context, sh *shell.Shell, c *client.Client, f *asked, by t
 			sh.Printf("%s  %s\n", answers[i].Notification, answers[i].Answer)
 		}
 		if len(answers) == 0 {
-			sh.Printf("%s\n", sh.Says(fmt.Sprintf("no notification concerns %s from %s to %s", f.Person, sh.At(f.Since), sh.At(by))))
+			sh.Printf("no notification concerns %s from %s to %s\n", f.Person, sh.At(f.Since), sh.At(by))
 		}
 		if f.Cursor != "" {
-			sh.Printf("%s\n", sh.Says(fmt.Sprintf("only so many were looked at: --cursor %s leads on", f.Cursor)))
+			sh.Printf("only so many were looked at: --cursor %s leads on\n", f.Cursor)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func printNotifications(sh *shell.Shell, all []posthouse.Notification) {
 	var rows [][]string
 	for i := range all {
 		n := &all[i]
-		rows = append(rows, []string{n.ID, whom(n.To), string(n.State), n.Reason, n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
+		rows = append(rows, []string{n.ID, whom(sh, n.To), string(n.State), n.Reason, n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
 	}
 	sh.Table([]string{"Notification", "Whom", "State", "Reason", "Route", "Step", "Accepted"}, rows)
 }
@@ -168,24 +168,24 @@ func notificationShow(sh *shell.Shell) *cobra.Command {
 
 func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 	fields := [][2]string{
-		{"notification", n.ID}, {"whom", whom(n.To)}, {"state", string(n.State)}, {"reason", n.Reason},
-		{"route", fmt.Sprintf("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, {"told", sh.At(n.ToldAt)}, {"next step", sh.At(n.NextAt)},
+		{"notification", n.ID}, {"whom", whom(sh, n.To)}, {"state", string(n.State)}, {"reason", n.Reason},
+		{"route", sh.Text("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, {"told", sh.At(n.ToldAt)}, {"resolved", sh.At(n.ResolvedAt)}, {"next step", sh.At(n.NextAt)},
 	}
 	if n.Reason == "escalated" {
 		fields[6] = [2]string{"told instead", n.ToldUser + ", " + sh.At(n.ToldAt)}
 	}
 	if a := n.Ack; a != nil {
-		fields = append(fields, [2]string{"acknowledged", fmt.Sprintf("by %s, %s, by %s", a.By, sh.At(a.At), a.Via)}, [2]string{"evidence", string(a.Evidence)})
+		fields = append(fields, [2]string{"acknowledged", sh.Text("by %s, %s, by %s", a.By, sh.At(a.At), a.Via)}, [2]string{"evidence", string(a.Evidence)})
 	}
 	sh.Fields(fields...)
 	var rows [][]string
 	for _, s := range n.Steps {
 		number, after := fmt.Sprint(s.Step), sh.Lasts(s.At.Sub(n.CreatedAt))
 		if s.Round > 1 {
-			number += fmt.Sprintf(" (round %d)", s.Round)
+			number += sh.Text(" (round %d)", s.Round)
 		}
 		if s.Skipped != "" {
-			rows = append(rows, []string{number, after, "", "", sh.Says(fmt.Sprintf("skipped: %s", s.Skipped)), sh.Says(s.Detail)})
+			rows = append(rows, []string{number, after, "", "", sh.Text("skipped: %s", s.Skipped), sh.Says(s.Detail)})
 		}
 		for _, d := range n.Deliveries {
 			if d.Step == s.Step && d.Round == s.Round {
@@ -211,7 +211,7 @@ func notificationAck(sh *shell.Shell) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return sh.Done(args[0], fmt.Sprintf("acknowledged, %d in all", len(list)))
+				return sh.Done(args[0], "acknowledged, %d in all", len(list))
 			}
 			if ack.User != "" {
 				return shell.Usagef("--user is for --message: a notification is one person's")
@@ -252,7 +252,7 @@ func notificationEnd(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Done(n.ID, string(n.State))
+			return sh.Done(n.ID, "%s", n.State)
 		}),
 	}
 }

@@ -41,7 +41,7 @@ func printOutbox(sh *shell.Shell, box wire.Outbox) {
 	var rows [][]string
 	for _, r := range box.Items {
 		rows = append(rows, []string{r.ID, sh.At(r.CreatedAt), cmp.Or(r.Channel, r.TaskEvent), cmp.Or(r.Ref, r.Task),
-			strconv.Itoa(r.Failures), cmp.Or(sh.At(r.NextTryAt), "held"), shell.Cut(r.Problem, 100)})
+			strconv.Itoa(r.Failures), cmp.Or(sh.At(r.NextTryAt), sh.Text("held")), shell.Cut(r.Problem, 100)})
 	}
 	sh.Table([]string{"Row", "Handed in", "Channel", "Ref", "Tries", "Next try", "Problem"}, rows)
 	sh.More(box.Next)
@@ -72,7 +72,7 @@ func ofRows(sh *shell.Shell, use, short, done string, do func(c client.Outbox, c
 				if err := do(c.Outbox, ctx, id); err != nil {
 					return err
 				}
-				if err := sh.Done(id, done); err != nil {
+				if err := sh.DoneWord(id, done); err != nil {
 					return err
 				}
 			}

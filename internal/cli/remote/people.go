@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func peopleList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, p := range all {
-					rows = append(rows, []string{p.Name, p.Title, rolesText(p), sh.At(p.SeenAt), heldText(p)})
+					rows = append(rows, []string{p.Name, p.Title, rolesText(p), sh.At(p.SeenAt), heldText(sh, p)})
 				}
 				sh.Table([]string{"Name", "Title", "Roles", "Last seen", "State"}, rows)
 			})
@@ -47,14 +46,14 @@ func rolesText(p posthouse.Person) string {
 	return strings.Join(list, " ")
 }
 
-func heldText(p posthouse.Person) string {
+func heldText(sh *shell.Shell, p posthouse.Person) string {
 	switch {
 	case p.Disabled:
-		return "disabled"
+		return sh.Text("disabled")
 	case !p.Password:
-		return "no password"
+		return sh.Text("no password")
 	case p.TOTP:
-		return "one-time codes"
+		return sh.Text("one-time codes")
 	}
 	return ""
 }
@@ -95,7 +94,7 @@ func showLink(ctx context.Context, sh *shell.Shell, c *client.Client, name strin
 	}
 	return sh.Show(link, func() {
 		sh.Printf("%s\n", c.URL()+link.Path)
-		fmt.Fprintf(sh.Err, "  → %s\n", sh.Says(fmt.Sprintf("signs %s in to the console once, until %s", name, sh.At(link.EndsAt))))
+		sh.Notef("  → signs %s in to the console once, until %s\n", name, sh.At(link.EndsAt))
 	})
 }
 
@@ -141,7 +140,7 @@ func changePerson(ctx context.Context, sh *shell.Shell, c *client.Client, name s
 		return err
 	}
 	return sh.Show(p, func() {
-		sh.Fields([][2]string{{"person", p.Name}, {"title", p.Title}, {"roles", rolesText(p)}, {"state", heldText(p)}}...)
+		sh.Fields([][2]string{{"person", p.Name}, {"title", p.Title}, {"roles", rolesText(p)}, {"state", heldText(sh, p)}}...)
 	})
 }
 
@@ -166,7 +165,7 @@ func peopleSignOut(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Done(args[0], fmt.Sprintf("signed out: %d sessions and links ended", done.Ended))
+			return sh.Done(args[0], "signed out: %d sessions and links ended", done.Ended)
 		}),
 	}
 }

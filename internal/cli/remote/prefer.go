@@ -26,9 +26,9 @@ func userPreferences(sh *shell.Shell) *cobra.Command {
 }
 
 func printPreferences(sh *shell.Shell, p *posthouse.Preferences) {
-	wants := "all but what is off"
+	wants := sh.Text("all but what is off")
 	if p.Nothing {
-		wants = "nothing but critical messages and mandatory kinds"
+		wants = sh.Text("nothing but critical messages and mandatory kinds")
 	}
 	var off []string
 	for _, one := range p.Off {

@@ -76,7 +76,7 @@ func printPreset(sh *shell.Shell, p wire.Preset) {
 		if f.Secret {
 			flag = "--secret"
 		}
-		must := "required"
+		must := sh.Text("required")
 		if !f.Required {
 			must = f.Default
 		}
@@ -86,7 +86,7 @@ func printPreset(sh *shell.Shell, p wire.Preset) {
 	list := func(title string, lines []string) {
 		for i, line := range lines {
 			if i == 0 {
-				sh.Printf("\n%s:\n", title)
+				sh.Printf("\n%s:\n", sh.Label(title))
 			}
 			sh.Printf("  %s\n", line)
 		}
@@ -95,9 +95,9 @@ func printPreset(sh *shell.Shell, p wire.Preset) {
 	for _, l := range p.Limits {
 		certain := ""
 		if l.Unverified {
-			certain = ", not verified"
+			certain = sh.Text(", not verified")
 		}
-		limits = append(limits, fmt.Sprintf("%d each %s of the %s (%s, %s%s)", l.Max, l.Per, l.Of, l.Source, l.Date, certain))
+		limits = append(limits, sh.Text("%d each %s of the %s (%s, %s%s)", l.Max, l.Per, l.Of, l.Source, l.Date, certain))
 	}
 	list("Limits", limits)
 	list("Notes", p.Notes)

@@ -170,13 +170,13 @@ func showVerified(sh *shell.Shell, found proof.Checked, unlike error) error {
 		}
 	}
 	return sh.Show(out, func() {
-		sh.Fields([][2]string{{"message", out.Message}, {"tenant", out.Tenant}, {"recipient", cmp.Or(out.Person, "all")}, {"title", s.Message.Content.Title}, {"text", s.Message.Content.Text}, {"stated at", out.MadeAt.Format(time.RFC3339)}, {"signed by", out.KeyID}, {"fingerprint", out.Fingerprint}}...)
+		sh.Fields([][2]string{{"message", out.Message}, {"tenant", out.Tenant}, {"recipient", cmp.Or(out.Person, sh.Text("all"))}, {"title", s.Message.Content.Title}, {"text", s.Message.Content.Text}, {"stated at", out.MadeAt.Format(time.RFC3339)}, {"signed by", out.KeyID}, {"fingerprint", out.Fingerprint}}...)
 		printStated(sh, &out)
 		for _, one := range out.Chain {
 			sh.Printf("message %s: %s\n", one.Message, strings.TrimSpace(string(one.State)+" "+one.Link))
 		}
 		for _, n := range out.Notes {
-			sh.Printf("note: %s\n", n.Text)
+			sh.Printf("note: %s\n", sh.Says(n.Text))
 		}
 		if found.Known {
 			sh.Printf("The signature is good, by a key that you gave.\n")
@@ -228,11 +228,11 @@ func printStated(sh *shell.Shell, out *proofVerified) {
 	for _, n := range out.Notifications {
 		ack := ""
 		if n.Ack != nil {
-			ack = fmt.Sprintf("by %s, %s, via %s", cmp.Or(n.Ack.By, another), n.Ack.At.Format(time.RFC3339), n.Ack.Via)
+			ack = sh.Text("by %s, %s, via %s", cmp.Or(n.Ack.By, sh.Text(another)), n.Ack.At.Format(time.RFC3339), n.Ack.Via)
 		}
 		reason := n.Reason
 		if reason == "escalated" {
-			reason += " to " + cmp.Or(n.ToldUser, another)
+			reason += sh.Text(" to %s", cmp.Or(n.ToldUser, sh.Text(another)))
 		}
 		rows = append(rows, []string{n.ID, shell.Words(n.To), string(n.State), reason, ack})
 	}
@@ -261,7 +261,7 @@ func proofKeys(sh *shell.Shell) *cobra.Command {
 				for _, k := range list {
 					now := ""
 					if k.Current {
-						now = "signs now"
+						now = sh.Text("signs now")
 					}
 					rows = append(rows, []string{k.ID, sh.At(k.Since), now, k.Fingerprint})
 				}

@@ -3,7 +3,6 @@ package remote
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -319,14 +318,14 @@ func printReminder(sh *shell.Shell, r wire.Reminder) {
 	}
 	sh.Fields(append(factsOf(sh, r), [2]string{"next", strings.Join(slots, ", ")})...)
 	for _, w := range r.Warnings {
-		fmt.Fprintf(sh.Err, "%s: %s %s\n", sh.Says("warning"), w.Path, sh.Says(w.Message))
+		sh.Notef("%s: %s %s\n", sh.Says("warning"), w.Path, sh.Says(w.Message))
 	}
 }
 
 func factsOf(sh *shell.Shell, r wire.Reminder) [][2]string {
 	var people, preparing string
 	if c := r.Campaign; c != nil {
-		people = cmp.Or(c.Audience, "those of "+c.Like)
+		people = cmp.Or(c.Audience, sh.Text("those of %s", c.Like))
 		if c.Query != nil {
 			people = c.Query.Database + ": " + shell.Cut(c.Query.Query, 100)
 		}
@@ -338,7 +337,7 @@ func factsOf(sh *shell.Shell, r wire.Reminder) [][2]string {
 		{"reminder", r.ID}, {"state", reminderState(r)}, {"reason", r.Reason}, {"last error", r.Error},
 		{"channel", r.Draft.Channel}, {"route", r.Draft.Route}, {"campaign", like(r)}, {"people", people}, {"preparing", preparing}, {"kind", r.Draft.Kind}, {"ref", r.Draft.Ref}, {"template", r.Draft.Template},
 		{"when", whenever(sh, r.Reminder)}, {"missed", string(r.Missed)},
-		{"sent", strconv.Itoa(r.Fired) + " of " + strconv.Itoa(r.Reminder.Slots) + " that came"}, {"last message", r.Message},
+		{"sent", sh.Text("%d of %d that came", r.Fired, r.Reminder.Slots)}, {"last message", r.Message},
 	}
 }
 
@@ -355,7 +354,7 @@ func whenever(sh *shell.Shell, r posthouse.Reminder) string {
 	var words []string
 	add := func(given bool, format string, args ...any) {
 		if given {
-			words = append(words, fmt.Sprintf(format, args...))
+			words = append(words, sh.Text(format, args...))
 		}
 	}
 	if c := r.Countdown; c != nil {

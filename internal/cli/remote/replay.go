@@ -87,7 +87,7 @@ func (f *replay) all(ctx context.Context, c *client.Client) error {
 		}
 		f.Printf("%d of %d deliveries are being sent again\n", out.Replayed, out.Matched)
 		if out.Shared > 0 {
-			f.Printf("%s\n", f.Says(fmt.Sprintf("%d of the others went in the text of a digest: its delivery is sent again, once for all of them", out.Shared)))
+			f.Printf("%d of the others went in the text of a digest: its delivery is sent again, once for all of them\n", out.Shared)
 		}
 		printReplays(f.Shell, out.Replays)
 	})

@@ -188,19 +188,19 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 		for _, s := range n.Steps {
 			number, after := fmt.Sprint(s.Step), sh.Lasts(s.After.Std())
 			if s.Round > 1 {
-				number += fmt.Sprintf(" (round %d)", s.Round)
+				number += sh.Text(" (round %d)", s.Round)
 			}
 			if s.WaitsUntil != nil {
-				rows = append(rows, []string{whom(n.To), number, after, "", "", "", waits(sh, s.Reason, *s.WaitsUntil)})
+				rows = append(rows, []string{whom(sh, n.To), number, after, "", "", "", waits(sh, s.Reason, *s.WaitsUntil)})
 			}
 			if s.Skipped != "" || s.Detail != "" {
-				rows = append(rows, []string{whom(n.To), number, after, "", "", "", skipped(sh, s.Skipped, s.Detail)})
+				rows = append(rows, []string{whom(sh, n.To), number, after, "", "", "", skipped(sh, s.Skipped, s.Detail)})
 			}
 			for _, m := range s.Messages {
 				rows = append(rows, []string{recipient(m.To), number, after, m.Channel, withLanguage(m.Template, m.Language), string(s.Until), heldBack(sh, &m)})
 			}
 			if s.Ends != "" {
-				rows = append(rows, []string{whom(n.To), number, after, "", "", "", sh.Says(fmt.Sprintf("the route ends here: %s", s.Ends))})
+				rows = append(rows, []string{whom(sh, n.To), number, after, "", "", "", sh.Text("the route ends here: %s", s.Ends)})
 			}
 		}
 	}
@@ -213,17 +213,17 @@ func skipped(sh *shell.Shell, why, detail string) string {
 		return sh.Says(detail)
 	}
 	if detail == "" {
-		return sh.Says(fmt.Sprintf("skipped: %s", why))
+		return sh.Text("skipped: %s", why)
 	}
-	return sh.Says(fmt.Sprintf("skipped: %s, %s", why, detail))
+	return sh.Text("skipped: %s, %s", why, detail)
 }
 
 // waits says until when a step or a message waits, and for what.
 func waits(sh *shell.Shell, reason string, until time.Time) string {
 	if reason == "" {
-		return sh.Says("until " + sh.At(until))
+		return sh.Text("until %s", sh.At(until))
 	}
-	return sh.Says(fmt.Sprintf("waits until %s: %s", sh.At(until), reason))
+	return sh.Text("waits until %s: %s", sh.At(until), reason)
 }
 
 // heldBack is why a message would not be accepted, not be sent, or wait.
@@ -240,9 +240,9 @@ func heldBack(sh *shell.Shell, m *wire.PreviewedMessage) string {
 }
 
 // whom are the recipients of a notification.
-func whom(to []posthouse.Recipient) string {
+func whom(sh *shell.Shell, to []posthouse.Recipient) string {
 	if len(to) == 0 {
-		return "whom the route names"
+		return sh.Text("whom the route names")
 	}
 	return recipients(to)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
-	"github.com/posthouse/posthouse/internal/config"
 	"github.com/posthouse/posthouse/internal/fronttext"
 	"github.com/posthouse/posthouse/internal/shellword"
 )
@@ -236,7 +235,7 @@ func (s *send) settled(ctx context.Context, c *client.Client, sent []posthouse.A
 			return all, err
 		}
 		if now := standings(all); now != told && !s.JSON {
-			fmt.Fprintf(s.Err, "waiting at most %s: %s\n", s.timeout, now)
+			s.Notef("waiting at most %s: %s\n", s.timeout, now)
 			told = now
 		}
 		select {
@@ -274,7 +273,7 @@ func (s *send) tellWaits(ctx context.Context, c *client.Client, all []posthouse.
 			return // what became of them is told all the same
 		}
 		for _, w := range x.Waits {
-			fmt.Fprintf(s.Err, "%s: %s\n", config.Printable(cmp.Or(recipient(d.Recipient), d.ID)), config.Printable(w.Cause+": "+w.Detail))
+			s.Notef("%s: %s\n", cmp.Or(recipient(d.Recipient), d.ID), w.Cause+": "+s.Says(w.Detail))
 		}
 	}
 }

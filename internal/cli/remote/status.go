@@ -196,7 +196,7 @@ func recipient(r posthouse.Recipient) string {
 func why(sh *shell.Shell, d posthouse.Delivery) string {
 	switch {
 	case d.Reason == "" && d.Error == "" && d.ReplayOf != "":
-		return sh.Says(fmt.Sprintf("replay of %s", d.ReplayOf))
+		return sh.Text("replay of %s", d.ReplayOf)
 	case d.Reason == "":
 		return sh.Cut(d.Error, 60)
 	case d.Error == "":
@@ -232,10 +232,10 @@ func deliveryStatus(ctx context.Context, sh *shell.Shell, c *client.Client, id s
 	}
 	return sh.Show(map[string]any{"delivery": d, "attempts": attempts}, func() {
 		sh.Fields([][2]string{
-			{"delivery", d.ID}, {"message", d.Message}, {"channel", d.Channel}, {"account", accountOf(d)},
+			{"delivery", d.ID}, {"message", d.Message}, {"channel", d.Channel}, {"account", accountOf(sh, d)},
 			{"recipient", d.User}, {"address", d.Address}, {"type", d.Type},
 			{"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error},
-			{"failures", fmt.Sprintf("%d in %d attempts", d.Tries, d.Attempts)}, {"on unknown", string(d.OnUnknown)},
+			{"failures", sh.Text("%d in %d attempts", d.Tries, d.Attempts)}, {"on unknown", string(d.OnUnknown)},
 			{"provider ref", d.ProviderRef}, {"replay of", d.ReplayOf},
 			{"held by", holder(sh, d)},
 			{"handed in", sh.At(d.CreatedAt)}, {"updated", sh.At(d.UpdatedAt)}, {"due", sh.At(due(d))}, {"deadline", sh.At(d.Deadline)},
@@ -261,7 +261,7 @@ func holder(sh *shell.Shell, d posthouse.Delivery) string {
 	if d.State != posthouse.Sending || agent == "" {
 		return ""
 	}
-	return agent + " until " + sh.At(d.LeaseUntil)
+	return sh.Text("%s until %s", agent, sh.At(d.LeaseUntil))
 }
 
 // due is when an open delivery's turn comes; a settled one has none any more.
@@ -287,12 +287,12 @@ func printAttempts(sh *shell.Shell, attempts []posthouse.Attempt) {
 }
 
 // accountOf is the account of a delivery, or the pool that it comes from.
-func accountOf(d posthouse.Delivery) string {
+func accountOf(sh *shell.Shell, d posthouse.Delivery) string {
 	switch {
 	case d.Pinned:
-		return d.Account + ", no other"
+		return sh.Text("%s, no other", d.Account)
 	case d.Account == "" && d.Pool != "":
-		return "one of the pool " + d.Pool
+		return sh.Text("one of the pool %s", d.Pool)
 	}
 	return d.Account
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ func storyCommand(sh *shell.Shell) *cobra.Command {
 func printStory(sh *shell.Shell, s wire.Story) {
 	text := shell.Cut(s.Message.Content.Text, 200)
 	if s.Message.Sensitive {
-		text = "(sensitive: not shown)"
+		text = sh.Text("(sensitive: not shown)")
 	}
 	d := s.Delivery
 	sh.Fields([][2]string{
@@ -50,7 +49,7 @@ func printStory(sh *shell.Shell, s wire.Story) {
 	}...)
 	sh.Printf("\n")
 	var rows [][]string
-	for _, m := range moments(s) {
+	for _, m := range moments(sh, s) {
 		rows = append(rows, []string{sh.At(m.at), m.what, m.who, m.detail})
 	}
 	sh.Table([]string{"At", "What", "Who", "Detail"}, rows)
@@ -64,19 +63,19 @@ type storyLine struct {
 
 // moments are the events and the lines of the logs in the order they happened. What is of one time stands as it
 // follows from one another: the request, the events, what an agent was handed and said.
-func moments(s wire.Story) []storyLine {
+func moments(sh *shell.Shell, s wire.Story) []storyLine {
 	var out []storyLine
 	for _, l := range s.Received {
-		out = append(out, storyLine{l.At, "request", cmp.Or(l.SourceIP, l.UserAgent), "answered " + strconv.Itoa(l.Status)})
+		out = append(out, storyLine{l.At, sh.Text("request"), cmp.Or(l.SourceIP, l.UserAgent), sh.Text("answered %d", l.Status)})
 	}
 	for _, e := range s.Events {
 		out = append(out, storyLine{e.At, string(e.Type), agentOf(e.Owner), eventDetail(e)})
 	}
 	for _, l := range s.HandedOut {
-		out = append(out, storyLine{l.At, "handed out", l.Agent, "token " + strconv.FormatInt(l.Token, 10)})
+		out = append(out, storyLine{l.At, sh.Text("handed out"), l.Agent, sh.Text("token %d", l.Token)})
 	}
 	for _, l := range s.Reported {
-		out = append(out, storyLine{l.At, "report " + l.Outcome, l.Agent, joinWords(l.Answer, shell.Cut(l.Error, 60))})
+		out = append(out, storyLine{l.At, sh.Text("report %s", l.Outcome), l.Agent, joinWords(l.Answer, shell.Cut(l.Error, 60))})
 	}
 	slices.SortStableFunc(out, func(a, b storyLine) int { return a.at.Compare(b.at) })
 	return out

@@ -39,7 +39,7 @@ func TestAStoryIsToldInTheOrderThingsHappened(t *testing.T) {
 		{"start", "", "→ sending"}, // a process of the server is no agent
 	}
 	var got [][3]string
-	for _, m := range moments(s) {
+	for _, m := range moments(&shell.Shell{}, s) {
 		got = append(got, [3]string{m.what, m.who, m.detail})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

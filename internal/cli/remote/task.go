@@ -47,9 +47,9 @@ event may be told twice, and events in any order.`,
 }
 
 func printOutcome(sh *shell.Shell, o wire.TaskOutcome) {
-	news := "nothing new"
+	news := sh.Text("nothing new")
 	if o.Changed {
-		news = "taken in"
+		news = sh.Text("taken in")
 	}
 	sh.Printf("%s of task %s: %s\n", o.Event, o.Task, news)
 	if len(o.Told) > 0 {
@@ -70,10 +70,10 @@ func printNotices(sh *shell.Shell, list []wire.TaskNotice) {
 	for _, n := range list {
 		made := strings.Join(n.Messages, " ")
 		if n.Reminder != "" {
-			made = "reminder " + n.Reminder
+			made = sh.Text("reminder %s", n.Reminder)
 		}
 		if n.Withdrawn {
-			made += " (withdrawn)"
+			made += sh.Text(" (withdrawn)")
 		}
 		rows = append(rows, []string{n.Key, n.Kind, n.Channel, sh.At(n.NotBefore), made})
 	}

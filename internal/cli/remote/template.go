@@ -56,12 +56,12 @@ func templateShow(sh *shell.Shell) *cobra.Command {
 }
 
 func printTemplate(sh *shell.Shell, t posthouse.Template) {
-	missing := "refused"
+	missing := sh.Text("refused")
 	if t.Lenient {
-		missing = "shown as they are"
+		missing = sh.Text("shown as they are")
 	}
 	sh.Fields([][2]string{
-		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"provider's id", t.ExternalID}, {"disabled", yes(t.Disabled)}, {"variables", shell.Words(t.Variables)},
+		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"provider's id", t.ExternalID}, {"disabled", yes(sh, t.Disabled)}, {"variables", shell.Words(t.Variables)},
 		{"missing ones", missing}, {"made", sh.At(t.CreatedAt)}, {"language", t.Language}, {"title", t.Title}, {"text", t.Text},
 	}...)
 	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
@@ -162,9 +162,9 @@ func templatePreview(sh *shell.Shell) *cobra.Command {
 func printPreview(sh *shell.Shell, out wire.Previewed) error {
 	err := sh.Show(out, func() {
 		sh.Fields([][2]string{
-			{"language", out.Language}, {"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(out.Disabled)},
+			{"language", out.Language}, {"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(sh, out.Disabled)},
 			{"variables", shell.Words(out.Variables)},
-			{"length", fmt.Sprintf("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
+			{"length", sh.Text("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
 		}...)
 		for _, w := range out.Warnings {
 			sh.Printf("%s: %s: %s\n", sh.Says("warning"), w.Path, sh.Says(w.Message))
@@ -177,9 +177,9 @@ func printPreview(sh *shell.Shell, out wire.Previewed) error {
 }
 
 // yes is "yes" for true and empty, which is not shown, for false.
-func yes(b bool) string {
+func yes(sh *shell.Shell, b bool) string {
 	if b {
-		return "yes"
+		return sh.Text("yes")
 	}
 	return ""
 }

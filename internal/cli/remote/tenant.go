@@ -30,7 +30,7 @@ func tenantList(sh *shell.Shell) *cobra.Command {
 			return sh.Show(all, func() {
 				var rows [][]string
 				for _, t := range all {
-					rows = append(rows, []string{t.Name, quotaText(t.Quota), sh.At(t.CreatedAt), t.Note})
+					rows = append(rows, []string{t.Name, quotaText(sh, t.Quota), sh.At(t.CreatedAt), t.Note})
 				}
 				sh.Table([]string{"Tenant", "Quota", "Made", "Note"}, rows)
 			})
@@ -39,13 +39,13 @@ func tenantList(sh *shell.Shell) *cobra.Command {
 }
 
 // quotaText is a quota in words, empty for none.
-func quotaText(q posthouse.Quota) string {
+func quotaText(sh *shell.Shell, q posthouse.Quota) string {
 	var parts []string
 	if len(q.Requests) > 0 {
-		parts = append(parts, "requests "+windowsText(q.Requests))
+		parts = append(parts, sh.Text("requests %s", windowsText(q.Requests)))
 	}
 	if q.Open > 0 {
-		parts = append(parts, "open "+strconv.Itoa(q.Open))
+		parts = append(parts, sh.Text("open %d", q.Open))
 	}
 	if q.MentionAll > 0 {
 		parts = append(parts, "mention_all "+strconv.Itoa(q.MentionAll))
@@ -67,12 +67,12 @@ func tenantShow(sh *shell.Shell) *cobra.Command {
 }
 
 func printTenant(sh *shell.Shell, t posthouse.Tenant, holds ...wire.Part) {
-	fields := [][2]string{{"tenant", t.Name}, {"note", t.Note}, {"quota", cmp.Or(quotaText(t.Quota), "none")}, {"language", t.Language}}
+	fields := [][2]string{{"tenant", t.Name}, {"note", t.Note}, {"quota", cmp.Or(quotaText(sh, t.Quota), sh.Text("none"))}, {"language", t.Language}}
 	for _, q := range t.QuietHours {
-		fields = append(fields, [2]string{"quiet hours", quietText(q)})
+		fields = append(fields, [2]string{"quiet hours", quietText(sh, q)})
 	}
 	for _, c := range t.Caps {
-		fields = append(fields, [2]string{"cap", capText(c)})
+		fields = append(fields, [2]string{"cap", capText(sh, c)})
 	}
 	for _, kinds := range []struct {
 		name string
@@ -90,29 +90,29 @@ func printTenant(sh *shell.Shell, t posthouse.Tenant, holds ...wire.Part) {
 }
 
 // quietText is quiet hours in words.
-func quietText(q posthouse.QuietHours) string {
-	text := q.From + " to " + q.To
-	for _, part := range []struct{ word, of string }{
-		{" on ", strings.ReplaceAll(string(q.Days), "_", " ")}, {" by ", q.Calendar}, {" for kinds ", strings.Join(q.Kinds, ",")},
-		{" except kinds ", strings.Join(q.ExceptKinds, ",")}, {" for ", strings.Join(q.Users, ",")}, {" in ", q.TimeZone},
+func quietText(sh *shell.Shell, q posthouse.QuietHours) string {
+	text := sh.Text("%s to %s", q.From, q.To)
+	for _, part := range []struct{ said, of string }{
+		{sh.Text(" on %s", strings.ReplaceAll(string(q.Days), "_", " ")), string(q.Days)}, {sh.Text(" by %s", q.Calendar), q.Calendar}, {sh.Text(" for kinds %s", strings.Join(q.Kinds, ",")), strings.Join(q.Kinds, ",")},
+		{sh.Text(" except kinds %s", strings.Join(q.ExceptKinds, ",")), strings.Join(q.ExceptKinds, ",")}, {sh.Text(" for %s", strings.Join(q.Users, ",")), strings.Join(q.Users, ",")}, {sh.Text(" in %s", q.TimeZone), q.TimeZone},
 	} {
 		if part.of != "" {
-			text += part.word + part.of
+			text += part.said
 		}
 	}
 	if q.Spread > 0 {
-		text += ", spread over " + q.Spread.String()
+		text += sh.Text(", spread over %s", q.Spread)
 	}
 	return text
 }
 
 // capText is a cap in words.
-func capText(c posthouse.Cap) string {
+func capText(sh *shell.Shell, c posthouse.Cap) string {
 	text := strconv.Itoa(c.Max) + "/" + c.Per.String()
 	if len(c.Kinds) > 0 {
-		text += " of " + strings.Join(c.Kinds, ",")
+		text += sh.Text(" of %s", strings.Join(c.Kinds, ","))
 	}
-	return text + ", then " + string(cmp.Or(c.Then, posthouse.CapDefer))
+	return text + sh.Text(", then %s", cmp.Or(c.Then, posthouse.CapDefer))
 }
 
 // quotaFlags are what people decide about a quota.

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func userSet(sh *shell.Shell) *cobra.Command {
 			}
 			warned(sh, out.Warnings)
 			if lost := lostOf(before, u); len(lost) > 0 {
-				warned(sh, []string{"what was stored before is gone: " + strings.Join(lost, ", ") + ". To keep what you do not name, use user change"})
+				warned(sh, []string{sh.Text("what was stored before is gone: %s. To keep what you do not name, use user change", strings.Join(lost, ", "))})
 			}
 			return sh.Done(u.ID, "stored")
 		}),
@@ -182,15 +181,15 @@ func (f *importUsers) run(ctx context.Context, c *client.Client, args []string) 
 }
 
 func (f *importUsers) printReplaced(r wire.UsersReplaced) {
-	would := ""
-	if r.DryRun {
-		would = "would be "
-	}
 	for _, part := range []struct {
 		what string
 		ids  []string
 	}{{"added", r.Added}, {"changed", r.Changed}, {"deleted", r.Removed}} {
-		f.Printf("%s%s: %d\n", would, part.what, len(part.ids))
+		if r.DryRun {
+			f.Printf("would be %s: %d\n", f.Label(part.what), len(part.ids))
+		} else {
+			f.Printf("%s: %d\n", f.Label(part.what), len(part.ids))
+		}
 		for _, id := range part.ids {
 			f.Printf("  %s\n", id)
 		}
@@ -269,6 +268,6 @@ func userDelete(sh *shell.Shell) *cobra.Command {
 // warned prints what is stored and may not be meant.
 func warned(sh *shell.Shell, warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(sh.Err, "%s: %s\n", sh.Says("warning"), sh.Says(w))
+		sh.Notef("%s: %s\n", sh.Says("warning"), sh.Says(w))
 	}
 }

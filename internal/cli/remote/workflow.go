@@ -54,7 +54,7 @@ func (out initialised) print(sh *shell.Shell) {
 	sh.Printf("%d stored, %d were there already and stay as they are\n", len(out.Installed), len(out.Kept))
 	for _, name := range flow.Channels() {
 		if what := out.Channels[name]; what != "" {
-			sh.Printf("%s: %s\n", name, what)
+			sh.Printf("%s: %s\n", name, sh.Label(what))
 		}
 	}
 }

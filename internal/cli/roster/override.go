@@ -59,7 +59,7 @@ func swapOf(text string) (*wire.DutySwap, error) {
 func printOverridden(sh *shell.Shell, out wire.Overridden) {
 	var rows [][]string
 	for _, one := range out.Changed {
-		rows = append(rows, []string{one.Date, onDuty(one.Before), onDuty(one.After)})
+		rows = append(rows, []string{one.Date, onDuty(sh, one.Before), onDuty(sh, one.After)})
 	}
 	sh.Table([]string{"Date", "Before", "After"}, rows)
 	if out.DryRun {
@@ -67,6 +67,6 @@ func printOverridden(sh *shell.Shell, out wire.Overridden) {
 	}
 	sh.Printf("\n")
 	sh.Fields([][2]string{
-		{"on duty", onDuty(out.Now.Users) + ", until " + sh.At(out.Now.Until)}, {"then", onDuty(out.Next.Users) + ", until " + sh.At(out.Next.Until)},
+		{"on duty", sh.Text("%s, until %s", onDuty(sh, out.Now.Users), sh.At(out.Now.Until))}, {"then", sh.Text("%s, until %s", onDuty(sh, out.Next.Users), sh.At(out.Next.Until))},
 	}...)
 }

@@ -89,17 +89,17 @@ func printRoster(sh *shell.Shell, r posthouse.Roster) {
 	sh.Printf("\n")
 	var rows [][]string
 	for day := 1; day <= 7; day++ {
-		rows = append(rows, []string{weekdays[day], onDuty(r.Days[fmt.Sprint(day)])})
+		rows = append(rows, []string{sh.Label(weekdays[day]), onDuty(sh, r.Days[fmt.Sprint(day)])})
 	}
 	for _, date := range slices.Sorted(maps.Keys(r.Overrides)) {
-		rows = append(rows, []string{date, onDuty(r.Overrides[date])})
+		rows = append(rows, []string{date, onDuty(sh, r.Overrides[date])})
 	}
 	sh.Table([]string{"Day", "On duty"}, rows)
 }
 
-func onDuty(users []string) string {
+func onDuty(sh *shell.Shell, users []string) string {
 	if len(users) == 0 {
-		return "nobody"
+		return sh.Text("nobody")
 	}
 	return shell.Words(users)
 }
@@ -213,13 +213,13 @@ func rosterCheck(sh *shell.Shell) *cobra.Command {
 			return sh.Show(check, func() {
 				var rows [][]string
 				for _, day := range check.EmptyDays {
-					rows = append(rows, []string{day, "nobody is on duty: nobody is told"})
+					rows = append(rows, []string{day, sh.Text("nobody is on duty: nobody is told")})
 				}
 				for _, user := range slices.Sorted(maps.Keys(check.Overlaps)) {
-					rows = append(rows, []string{shell.Words(check.Overlaps[user]), user + " is on duty on all of them"})
+					rows = append(rows, []string{shell.Words(check.Overlaps[user]), sh.Text("%s is on duty on all of them", user)})
 				}
 				for _, day := range check.Past {
-					rows = append(rows, []string{day, "an override of a day that is over"})
+					rows = append(rows, []string{day, sh.Text("an override of a day that is over")})
 				}
 				sh.Table([]string{"Day", "Finding"}, rows)
 			})
@@ -237,10 +237,10 @@ func rosterToday(sh *shell.Shell) *cobra.Command {
 			}
 			return sh.Show(d, func() {
 				if !d.Configured {
-					sh.Printf("%s, %s: the roster %s says nothing about the day\n", d.Date, weekdays[d.Weekday%8], d.Roster)
+					sh.Printf("%s, %s: the roster %s says nothing about the day\n", d.Date, sh.Label(weekdays[d.Weekday%8]), d.Roster)
 					return
 				}
-				sh.Printf("%s, %s: %s\n", d.Date, weekdays[d.Weekday%8], onDuty(d.Users))
+				sh.Printf("%s, %s: %s\n", d.Date, sh.Label(weekdays[d.Weekday%8]), onDuty(sh, d.Users))
 			})
 		}),
 	}

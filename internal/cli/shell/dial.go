@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,12 @@ func (sh *Shell) Over(do func(ctx context.Context, c *client.Client, args []stri
 	}
 }
 
-// Done says what was done to a thing.
-func (sh *Shell) Done(name, what string) error {
-	return sh.Show(map[string]string{"name": name, "result": what}, func() { sh.Printf("%s: %s\n", name, what) })
+// DoneWord says what was done to a thing, in a word that Label knows.
+func (sh *Shell) DoneWord(name, word string) error {
+	return sh.Show(map[string]string{"name": name, "result": word}, func() { sh.Printf("%s: %s\n", name, sh.Label(word)) })
+}
+
+// Done says what was done to a thing: a format with its values.
+func (sh *Shell) Done(name, what string, args ...any) error {
+	return sh.Show(map[string]string{"name": name, "result": fmt.Sprintf(what, args...)}, func() { sh.Printf("%s: %s\n", name, sh.Text(what, args...)) })
 }

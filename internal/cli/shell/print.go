@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/cli/columns"
 	"github.com/posthouse/posthouse/internal/config"
 )
@@ -57,14 +59,36 @@ func enveloped(v any) any {
 	}{v}
 }
 
-// Printf prints to the output. What texts among the values hold, others may have written: a terminal obeys none of it.
+// Printf prints to the output, in the person's language. What texts among the values hold, others may have written: a terminal obeys none of it.
 func (sh *Shell) Printf(format string, args ...any) {
+	_, _ = io.WriteString(sh.Out, sh.Text(format, args...))
+}
+
+// Notef prints beside the output what a person is to know of it, in the person's language, as Printf does.
+func (sh *Shell) Notef(format string, args ...any) {
+	_, _ = io.WriteString(sh.Err, sh.Text(format, args...))
+}
+
+// Text is a format with its values, in the person's language. It is what cells of tables and values of Fields are made by.
+func (sh *Shell) Text(format string, args ...any) string {
+	args = slices.Clone(args)
 	for i, arg := range args {
 		if text, ok := textOf(arg); ok {
 			args[i] = config.Printable(text)
 		}
 	}
-	fmt.Fprintf(sh.Out, format, args...)
+	if sh.chinese() {
+		return catalog.Printed(format, args...)
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// Label is the head of a column, or the name of a value, in the person's language.
+func (sh *Shell) Label(name string) string {
+	if !sh.chinese() {
+		return name
+	}
+	return catalog.Label(name)
 }
 
 func textOf(v any) (string, bool) {
@@ -91,20 +115,24 @@ func (sh *Shell) Table(head []string, rows [][]string) {
 			row[i] = config.Printable(sh.Says(cell))
 		}
 	}
-	_, _ = io.WriteString(sh.Out, columns.Text(head, rows, columns.Options{Bold: sh.Terminal}))
+	labels := make([]string, len(head))
+	for i := range head {
+		labels[i] = sh.Label(head[i])
+	}
+	_, _ = io.WriteString(sh.Out, columns.Text(labels, rows, columns.Options{Bold: sh.Terminal}))
 }
 
-// Fields prints names with their values, one a line, and sentences in the person's language; empty values are left out.
+// Fields prints names with their values, one a line, names and sentences in the person's language; empty values are left out.
 func (sh *Shell) Fields(fields ...[2]string) {
 	width := 0
 	for _, f := range fields {
 		if f[1] != "" {
-			width = max(width, len(f[0]))
+			width = max(width, text.StringWidth(sh.Label(f[0])))
 		}
 	}
 	for _, f := range fields {
 		if f[1] != "" {
-			sh.Printf("%-*s  %s\n", width, f[0], config.Printable(sh.Says(f[1])))
+			_, _ = io.WriteString(sh.Out, text.Pad(config.Printable(sh.Label(f[0])), width, ' ')+"  "+config.Printable(sh.Says(f[1]))+"\n")
 		}
 	}
 }

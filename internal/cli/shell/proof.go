@@ -70,7 +70,7 @@ func (o *ProofOptions) Write(sh *Shell, made wire.Proof, message string) error {
 	if err := NewFile("--output", o.output, func(to io.Writer) error { return written(to, text.Bytes()) }); err != nil {
 		return err
 	}
-	return sh.Done(message, "stated, signed by the key "+made.KeyID)
+	return sh.Done(message, "stated, signed by the key %s", made.KeyID)
 }
 
 func written(to io.Writer, text []byte) error {

@@ -64,9 +64,9 @@ command has returned. Kinds that the channel exempts (exempt_kinds), such as one
 func table(sh *shell.Shell, list []posthouse.Suppression) {
 	var rows [][]string
 	for _, s := range list {
-		channel, until := s.Channel, "for good"
+		channel, until := s.Channel, sh.Text("for good")
 		if channel == "" {
-			channel = "all"
+			channel = sh.Text("all")
 		}
 		if !s.Until.IsZero() {
 			until = sh.At(s.Until)
