@@ -68,6 +68,7 @@ func texts() map[string]words.Word {
 		"doctor_channel":           {"channel", "渠道"},
 		"doctor_budgets":           {"budgets", "预算"},
 		"doctor_budget":            {"budget", "预算"},
+		"doctor_quiet_hours":       {"quiet hours", "免打扰时段"},
 		"doctor_keys":              {"sealing keys", "加密密钥"},
 		"doctor_key":               {"sealing key", "加密密钥"},
 		"doctor_other":             {"check", "检查项"},
