@@ -384,15 +384,15 @@ func (r *guideReader) idle() {
 	})
 }
 
-// until waits for what happens soon.
+// until waits for what happens soon: within seconds, on a machine that has much else to do within minutes.
 func (r *guideReader) until(what string, happened func() bool) {
 	r.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !happened() {
 		if time.Now().After(deadline) {
-			r.Fatalf("not %s within 30 s", what)
+			r.Fatalf("not %s within 3 minutes", what)
 		}
 		<-tick.C
 	}
