@@ -2,14 +2,15 @@ package route
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Resolve is a notification's plan once its sender has said, by a key, that what it tells of is over: no further step begins. Whoever was told, or
-// has taken note, stays so.
+// Resolve ends a notification's plan, since its sender has said, by a key, that what it tells of is over: no further step begins. A notification that
+// was told or acknowledged stays so.
 func Resolve(p work.Plan, by string, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
 	n, err := read(p)
 	if err != nil || n.ResolvedBy != "" {
@@ -96,17 +97,13 @@ func (n *notification) toldPeople(told map[string][]posthouse.Recipient) {
 		if d.State != posthouse.Sent && d.State != posthouse.Delivered {
 			continue
 		}
-		to, known := n.recipient(d), false
-		for _, r := range told[d.Channel] {
-			known = known || r == to
-		}
-		if !known {
+		if to := n.recipient(d); !slices.Contains(told[d.Channel], to) {
 			told[d.Channel] = append(told[d.Channel], to)
 		}
 	}
 }
 
-// recipient is to whom a delivery went, as the message or its step names them.
+// recipient is the recipient of a delivery, as the message or its step names it.
 func (n *notification) recipient(d *posthouse.NotificationDelivery) posthouse.Recipient {
 	named := n.To
 	if d.Step >= 1 && d.Step <= len(n.Follows.Steps) && len(n.step(d.Step).To) > 0 {
