@@ -95,8 +95,8 @@ func (l *Life) Shared(d time.Duration) time.Duration {
 	if d >= rarest {
 		return Spread(d)
 	}
-	n := time.Duration(min(max(l.sharing.Load(), fullLooks), 1<<20))
-	return Spread(min(d*n/fullLooks, rarest))
+	n := min(max(l.sharing.Load(), fullLooks), 1<<20)
+	return Spread(min(d*time.Duration(n)/fullLooks, rarest))
 }
 
 // Epoch is the epoch this process was started in.
