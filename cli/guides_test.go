@@ -3,6 +3,8 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -25,7 +27,8 @@ func TestMain(m *testing.M) {
 //   - a sql block is asked of the server's database;
 //   - of any other block the page's entry in guides says what it is for, or why it is not typed.
 //
-// What is printed is compared but for ids, times, and the width of columns.
+// What is printed is compared but for ids, times, and the width of columns. A Chinese page that has the blocks of the English one,
+// letter for letter, is typed with it.
 func TestGuidesAsTyped(t *testing.T) {
 	t.Parallel()
 	for _, g := range guides {
@@ -34,6 +37,9 @@ func TestGuidesAsTyped(t *testing.T) {
 			text, err := os.ReadFile(g.file)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if english, ok := strings.CutSuffix(g.file, inChinese); ok && !*update && slices.Equal(typedOf(t, english+".md"), typedOf(t, g.file)) {
+				return
 			}
 			reader := newGuideReader(t, g)
 			reader.readAll(string(text))
@@ -44,6 +50,15 @@ func TestGuidesAsTyped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// typedOf are the blocks of a page as they stand there.
+func typedOf(t *testing.T, file string) []string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fence.FindAllString(string(text), -1)
 }
 
 func TestEveryGuideWithBlocksIsTyped(t *testing.T) {
