@@ -243,14 +243,13 @@ func (c *crowded) around(ctx context.Context) error {
 			return err
 		}
 	}
-	var eldest string
-	if err := c.raw.QueryRowContext(ctx, "SELECT id FROM posthouse_messages ORDER BY id LIMIT 1").Scan(&eldest); err != nil {
+	var eldest string // of those that failed: a decision is made about it
+	if err := c.raw.QueryRowContext(ctx, "SELECT id FROM posthouse_settled WHERE state = 'failed' ORDER BY id LIMIT 1").Scan(&eldest); err != nil {
 		return err
 	}
 	for _, text := range []string{
-		"UPDATE posthouse_messages SET channel = 'rare', kind = 'rare' WHERE id = '" + eldest + "'",
-		"UPDATE posthouse_sent SET channel = 'rare' WHERE id = '" + posthouse.DeliveryID(eldest, 1) + "'",
-		"UPDATE posthouse_settled SET channel = 'rare' WHERE id = '" + posthouse.DeliveryID(eldest, 1) + "'",
+		"UPDATE posthouse_messages SET channel = 'rare', kind = 'rare' WHERE id = '" + posthouse.MessageID(eldest) + "'",
+		"UPDATE posthouse_settled SET channel = 'rare' WHERE id = '" + eldest + "'",
 	} {
 		if _, err := c.raw.ExecContext(ctx, text); err != nil {
 			return err

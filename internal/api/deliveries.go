@@ -45,7 +45,7 @@ func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 	if f.KnownAs != "" && d.forms != nil {
 		f.Forms = d.forms(c.Tenant(), f.Channel, f.KnownAs)
 	}
-	return pageOf(read.Looked(f.Cursor, f.Limit, sizeOf, func(cursor string, limit int) ([]posthouse.Delivery, string, error) {
+	return pageOf(read.LookedLight(f.Cursor, f.Limit, sizeOf, func(cursor string, limit int) ([]posthouse.Delivery, string, error) {
 		f.Cursor, f.Limit, f.Look = cursor, limit, mostLooked
 		return d.read.Deliveries.Deliveries(c.Context(), f)
 	}))

@@ -11,6 +11,7 @@ const PageBytes = 4 << 20
 const (
 	firstPart = 8
 	maxPart   = 64
+	lightPart = 1000
 )
 
 // usual is the length of a page by default.
@@ -19,11 +20,15 @@ const usual = 50
 // Gather reads a page in parts, until it has so many entries or holds PageBytes. size is about what an entry holds;
 // part reads up to so many entries behind a cursor, and says where they ended.
 func Gather[T any](cursor string, limit int, size func(*T) int, part func(cursor string, limit int) ([]T, string, error)) (list []T, next string, err error) {
+	return gather(cursor, limit, firstPart, maxPart, size, part)
+}
+
+func gather[T any](cursor string, limit, first, longest int, size func(*T) int, part func(cursor string, limit int) ([]T, string, error)) (list []T, next string, err error) {
 	if limit <= 0 {
 		limit = usual
 	}
 	used := 0
-	for n := min(firstPart, limit); ; {
+	for n := min(first, limit); ; {
 		more, after, err := part(cursor, n)
 		if err != nil {
 			return nil, "", err
@@ -46,15 +51,24 @@ func Gather[T any](cursor string, limit int, size func(*T) int, part func(cursor
 			return list, cursor, nil
 		}
 		room := (PageBytes - used) / max(used/max(len(list), 1), 1)
-		n = max(1, min(4*n, maxPart, limit-len(list), room))
+		n = max(1, min(4*n, longest, limit-len(list), room))
 	}
 }
 
 // Looked is Gather for parts that look through a bounded number of rows: the page ends with the first that is shorter than asked for, and the
 // next page goes on behind it.
 func Looked[T any](cursor string, limit int, size func(*T) int, part func(cursor string, limit int) ([]T, string, error)) ([]T, string, error) {
+	return looked(cursor, limit, firstPart, maxPart, size, part)
+}
+
+// LookedLight is Looked for entries that hold ten kilobytes at the most: the longest page of them is read at once.
+func LookedLight[T any](cursor string, limit int, size func(*T) int, part func(cursor string, limit int) ([]T, string, error)) ([]T, string, error) {
+	return looked(cursor, limit, lightPart, lightPart, size, part)
+}
+
+func looked[T any](cursor string, limit, first, longest int, size func(*T) int, part func(cursor string, limit int) ([]T, string, error)) ([]T, string, error) {
 	behind := ""
-	list, next, err := Gather(cursor, limit, size, func(cursor string, limit int) ([]T, string, error) {
+	list, next, err := gather(cursor, limit, first, longest, size, func(cursor string, limit int) ([]T, string, error) {
 		more, next, err := part(cursor, limit)
 		if len(more) < limit {
 			behind, next = next, ""

@@ -70,6 +70,18 @@ func TestAShortPageIsOnePart(t *testing.T) {
 	}
 }
 
+func TestAPageOfWhatIsLightIsOnePart(t *testing.T) {
+	t.Parallel()
+	s := shelf{sizes: slices.Repeat([]int{10}, 2000)}
+	if list, next, err := LookedLight("", 1000, size, s.part); len(list) != 1000 || next != "1000" || err != nil || s.calls != 1 {
+		t.Errorf("got %d entries, %q, %v in %d parts", len(list), next, err, s.calls)
+	}
+	s = shelf{sizes: slices.Repeat([]int{PageBytes / 500}, 1000)}
+	if list, next, err := LookedLight("", 1000, size, s.part); len(list) != 500 || next != "500" || err != nil {
+		t.Errorf("got %d entries, %q, %v, want as many as the bytes allow", len(list), next, err)
+	}
+}
+
 // What a caller does not see is left out of the parts that are read, and may be all of them.
 func TestAPageOfWhichNothingIsSeenLeadsOn(t *testing.T) {
 	t.Parallel()

@@ -60,18 +60,28 @@ func (c *clean) parts() []*clean {
 	return []*clean{&byAddress, &byRef}
 }
 
-// stages is the condition of the states.
+// stages is the condition of the states. Where many wait it names those that are left out: PostgreSQL takes an expression to equal a text in
+// one row of 200, and to differ from it in all others. Told the first, it joins and sorts everything in range to find a page of what waits.
 func (c *clean) stages() string {
 	if c.pending && c.sending && c.sent {
 		return ""
 	}
-	var words []string
-	for state, wanted := range map[posthouse.State]bool{posthouse.Pending: c.pending, posthouse.Sending: c.sending, posthouse.Sent: c.sent} {
-		if wanted {
-			words = append(words, "'"+string(state)+"'")
+	var in, out []string
+	for _, one := range []struct {
+		state  posthouse.State
+		wanted bool
+	}{{posthouse.Pending, c.pending}, {posthouse.Sending, c.sending}, {posthouse.Sent, c.sent}} {
+		word := "'" + string(one.state) + "'"
+		if one.wanted {
+			in = append(in, word)
+		} else {
+			out = append(out, word)
 		}
 	}
-	return " AND " + layout.SoleState + " IN (" + strings.Join(words, ", ") + ")"
+	if c.crowded {
+		return " AND " + layout.SoleState + " NOT IN (" + strings.Join(out, ", ") + ")"
+	}
+	return " AND " + layout.SoleState + " IN (" + strings.Join(in, ", ") + ")"
 }
 
 // filter adds what a filter says of deliveries, but for kind and ref.
