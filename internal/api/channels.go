@@ -120,7 +120,9 @@ func (ch channels) put(c *web.Call, in posthouse.Channel) (posthouse.Channel, er
 		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			return in, err
 		}
-		if quiet.Covered(of.QuietHours, in.QuietHours) {
+		if who, covered := quiet.Covered(of.QuietHours, in.QuietHours); covered && who != "" {
+			c.Refuse("quiet_hours", `leave no time to %.80q beside those of the tenant %s: nothing would ever be sent to them by the channel. Want an hour that neither has`, who, c.Tenant())
+		} else if covered {
 			c.Refuse("quiet_hours", `leave no time beside those of the tenant %s: nothing would ever be sent by the channel. Want an hour that neither has`, c.Tenant())
 		}
 	}

@@ -119,11 +119,13 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	checkQuota(c, "quota.", in.Quota)
 	wrong := quiet.Check("quiet_hours", in.QuietHours, calendarsOf(c, t.rosters, name))
 	if len(wrong) == 0 && len(in.QuietHours) > 0 {
-		covered, err := t.covered(c, name, in.QuietHours)
+		covered, who, err := t.covered(c, name, in.QuietHours)
 		if err != nil {
 			return posthouse.Tenant{}, err
 		}
-		if covered != "" {
+		if covered != "" && who != "" {
+			c.Refuse("quiet_hours", `leave no time to %.80q beside those of the channel %s: nothing would ever be sent to them by it. Want an hour that neither has`, who, covered)
+		} else if covered != "" {
 			c.Refuse("quiet_hours", `leave no time beside those of the channel %s: nothing would ever be sent by it. Want an hour that neither has`, covered)
 		}
 	}
@@ -151,20 +153,21 @@ func (t tenants) put(c *web.Call, in wire.PutTenant) (posthouse.Tenant, error) {
 	return stored, t.quotas.Refresh(c.Context())
 }
 
-// covered is the first channel of a tenant whose quiet hours leave no time beside these, empty for none.
-func (t tenants) covered(c *web.Call, tenant string, hours []posthouse.QuietHours) (string, error) {
+// covered is the first channel of a tenant whose quiet hours leave no time beside these, empty for none, and the user to whom
+// they leave none, empty for everybody.
+func (t tenants) covered(c *web.Call, tenant string, hours []posthouse.QuietHours) (channel, who string, err error) {
 	for cursor := ""; ; {
 		list, next, err := t.channels.List(c.Context(), tenant, cursor, 100)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		for i := range list {
-			if quiet.Covered(hours, list[i].QuietHours) {
-				return list[i].Name, nil
+			if who, covered := quiet.Covered(hours, list[i].QuietHours); covered {
+				return list[i].Name, who, nil
 			}
 		}
 		if cursor = next; cursor == "" {
-			return "", nil
+			return "", "", nil
 		}
 	}
 }

@@ -105,6 +105,15 @@ func TestQuietHoursOfATenantAreChecked(t *testing.T) {
 			t.Errorf("PUT %s: got %s, want %s in it", path, got.body, want)
 		}
 	}
+	for path, want := range map[string]string{"/v1/tenants/default": `leave no time to \"ann\" beside those of the channel late`, "/v1/channels/day": `leave no time to \"ann\" beside those of the tenant default`} {
+		body := `{"driver":"discard","quiet_hours":[{"from":"20:00","to":"09:00","users":["ann"]}]}`
+		if strings.Contains(path, "tenants") {
+			body = `{"quiet_hours":[{"from":"08:00","to":"20:00","users":["ann"]}]}`
+		}
+		if got := h.must(422, "PUT", path, body); !strings.Contains(got.body, want) {
+			t.Errorf("PUT %s: got %s, want %s in it", path, got.body, want)
+		}
+	}
 	h.must(200, "PUT", "/v1/tenants/default", `{}`)
 	loud := `{"channel":"out","to":[{"user":"ann"}],"content":{"text":"x"},"critical":true}`
 	if got := h.do(request{method: "POST", path: "/v1/messages", key: "send", body: loud}); got.status != 403 || !strings.Contains(got.body, "grant critical") {

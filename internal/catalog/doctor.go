@@ -70,6 +70,7 @@ func findings() []Sentence {
 		{"spent: all %d a %s are used; a new period begins at %s", "已用完：每{2!} {1} 条，新周期从 {3} 开始"},
 		{"spent: of %d a %s, the last %d are for high priority; a new period begins at %s", "已用完：每{2!} {1} 条，其中最后 {3} 条只发高优先级，新周期从 {4} 开始"},
 		{"%s; %d of them are counted in Redis alone", "{1!}；其中 {2} 条只在 Redis 里计数"},
+		{"its quiet hours and those of the tenant leave no time to %s: nothing is ever sent to them by it, but what is critical. Leave an hour that neither has", "它与租户的免打扰时段合起来占满了 {1} 的全部时间：除紧急消息外，该渠道什么都不会发给此人。请至少空出一个小时"},
 		{"its quiet hours and those of the tenant leave no time: nothing is ever sent by it, but what is critical. Leave an hour that neither has", "它与租户的免打扰时段合起来占满了全部时间：除紧急消息外什么都发不出去。请至少空出一个小时"},
 		{"commits do not wait for it", "提交不等待它"},
 		{"commits wait for it", "提交等待它"},

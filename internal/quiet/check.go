@@ -95,33 +95,96 @@ func Check(path string, list []posthouse.QuietHours, calendar func(name string) 
 			}
 		}
 	}
-	if len(problems) == 0 && endless(list) {
+	if len(problems) > 0 {
+		return problems
+	}
+	if who, covered := endless(list); covered && who != "" {
+		return []posthouse.Problem{{Path: path, Message: fmt.Sprintf("leave no time to %.80q between them: nothing would ever be sent to them. Want an hour that none of theirs has, or one window from \"00:00\" to \"24:00\" for them where that is meant", who)}}
+	} else if covered {
 		return []posthouse.Problem{{Path: path, Message: `leave no time between them: nothing would ever be sent. Want an hour that none of them has, such as one window from "22:00" to "08:00"`}}
 	}
-	return problems
+	return nil
 }
 
 // Covered reports whether the hours of a tenant and those of one of its channels, which Check finds nothing wrong with, together leave no time
-// at all: nothing would ever be sent by the channel.
-func Covered(tenant, channel []posthouse.QuietHours) bool {
-	return len(tenant) > 0 && len(channel) > 0 && endless(slices.Concat(tenant, channel))
+// at all: nothing would ever be sent by the channel, or to one of the users that they name. who is that user, empty where it is everybody.
+func Covered(tenant, channel []posthouse.QuietHours) (who string, covered bool) {
+	if len(tenant) == 0 || len(channel) == 0 {
+		return "", false
+	}
+	return endless(slices.Concat(tenant, channel))
 }
 
-// endless reports whether windows, of which each alone is right, together leave no time at all to everybody, in a week with a weekend.
-// Some people alone may be left alone for good. Those with a zone of their own and those without may have different hours.
-func endless(list []posthouse.QuietHours) bool {
-	hours := Of(list)
+// endless reports whether windows, of which each alone is right, together leave no time at all, in a week with a weekend: to everybody, or to a
+// user whom they name. Those whom one window leaves alone the whole of each day are meant to be. Those with a zone of their own and those
+// without may have different hours. Each set of windows that hold together is looked at once.
+func endless(list []posthouse.QuietHours) (who string, covered bool) {
+	kinds, users := []string{""}, []string{""}
+	meant := map[string]bool{}
 	for i := range list {
-		kinds := list[i].Kinds
-		if len(kinds) == 0 {
-			kinds = []string{""}
+		q := &list[i]
+		kinds, users = append(kinds, q.Kinds...), append(users, q.Users...)
+		if q.From == "00:00" && q.To == "24:00" && q.Days == "" {
+			for _, user := range q.Users {
+				meant[user] = true
+			}
 		}
-		for _, kind := range kinds {
-			for _, zone := range []*time.Location{nil, time.UTC} {
-				if hours.endless(aMonday, Whom{Kind: kind, Zone: zone, Local: time.UTC}, func(_ string, day time.Time) bool { return Weekends(day) }) {
-					return true
+	}
+	hours, seen := Of(list), map[uint64]bool{}
+	byKind := hours.sets(kinds, func(w *window, kind string) bool { return w.about(kind) })
+	for _, user := range hours.sets(users, func(w *window, user string) bool { return len(w.Users) == 0 || slices.Contains(w.Users, user) }) {
+		for _, kind := range byKind {
+			if set := kind.set & user.set; !seen[set] && !meant[user.name] {
+				seen[set] = true
+				if hours.of(set).fill() {
+					return user.name, true
 				}
 			}
+		}
+	}
+	return "", false
+}
+
+// held are the windows that hold a kind or a user: those with bit i for window i.
+type held struct {
+	name string
+	set  uint64
+}
+
+// sets are the sets of windows that hold names, each with the first of the names.
+func (h Hours) sets(names []string, holds func(*window, string) bool) (list []held) {
+	seen := map[uint64]bool{}
+	for _, name := range names {
+		var set uint64
+		for i := range h[:min(len(h), 64)] { // two lists of MostHours are fewer
+			if holds(&h[i], name) {
+				set |= 1 << i
+			}
+		}
+		if !seen[set] {
+			seen[set] = true
+			list = append(list, held{name, set})
+		}
+	}
+	return list
+}
+
+// of are the windows of a set, which hold everybody.
+func (h Hours) of(set uint64) (some Hours) {
+	for i, w := range h {
+		if i < 64 && set&(1<<i) != 0 {
+			w.Kinds, w.ExceptKinds, w.Users = nil, nil, nil
+			some = append(some, w)
+		}
+	}
+	return some
+}
+
+// fill reports whether windows follow each other without a moment between, for those with a zone of their own or for those without.
+func (h Hours) fill() bool {
+	for _, zone := range []*time.Location{nil, time.UTC} {
+		if h.endless(aMonday, Whom{Zone: zone, Local: time.UTC}, func(_ string, day time.Time) bool { return Weekends(day) }) {
+			return true
 		}
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,7 +198,8 @@ func TestQuietHoursThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]posthouse.QuietHours{{From: "00:00", To: "24:00", Days: "workdays"}, {From: "00:00", To: "24:00", Days: "days_off", Calendar: "bank"}}, "q"},
 		{[]posthouse.QuietHours{night, {From: "07:30", To: "22:00", Kinds: []string{"bills", "ads"}}}, "q"},
 		{[]posthouse.QuietHours{night, {From: "08:01", To: "22:00"}}, ""},
-		{[]posthouse.QuietHours{night, {From: "08:00", To: "22:00", Days: "days_off"}, {From: "08:00", To: "22:00", Kinds: []string{"ads"}, Days: "workdays", Users: []string{"li.na"}}}, ""},
+		{[]posthouse.QuietHours{night, {From: "08:00", To: "22:00", Days: "days_off"}, {From: "08:00", To: "22:00", Kinds: []string{"ads"}, Days: "workdays", Users: []string{"li.na"}}}, "q"},
+		{[]posthouse.QuietHours{night, {From: "08:00", To: "22:00", Days: "days_off"}, {From: "08:00", To: "21:00", Kinds: []string{"ads"}, Days: "workdays", Users: []string{"li.na"}}}, ""},
 	} {
 		got := ""
 		for _, p := range Check("q", c.list, func(name string) bool { return name == "bank" }) {
@@ -272,10 +274,26 @@ func TestHoursOfATenantAndAChannelMayLeaveNoTime(t *testing.T) {
 		{"of a kind", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Kinds: []string{"ads"}}}, true},
 		{"of a kind that the tenant's do not hold for", []posthouse.QuietHours{{From: "22:00", To: "08:00", ExceptKinds: []string{"ads"}}}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Kinds: []string{"ads"}}}, false},
 		{"by two zones, of people with a zone of their own", []posthouse.QuietHours{{From: "22:00", To: "08:00", TimeZone: "Asia/Shanghai"}}, []posthouse.QuietHours{day}, true},
-		{"of one person", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Users: []string{"li.na"}}}, false},
+		{"of one person", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Users: []string{"li.na"}}}, true},
+		{"of two people, each with an hour", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "08:00", To: "20:00", Users: []string{"li.na"}}, {From: "10:00", To: "22:00", Users: []string{"john"}}}, false},
+		{"of a person and a kind", []posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{"ads"}}}, []posthouse.QuietHours{{From: "08:00", To: "22:00", Users: []string{"li.na"}}}, true},
+		{"a person whom one window leaves alone for good", []posthouse.QuietHours{night}, []posthouse.QuietHours{{From: "00:00", To: "24:00", Users: []string{"li.na"}}}, false},
 	} {
-		if got := Covered(c.tenant, c.channel); got != c.want {
+		who, got := Covered(c.tenant, c.channel)
+		if got != c.want {
 			t.Errorf("%s: no time is left: %t, want %t", c.name, got, c.want)
 		}
+		if of := strings.Contains(c.name, "person"); of != (who == "li.na") && got {
+			t.Errorf("%s: to %q", c.name, who)
+		}
+	}
+}
+
+// Hours narrowed to users are refused in one list too, with the user.
+func TestHoursThatLeaveAUserNoTimeAreRefused(t *testing.T) {
+	t.Parallel()
+	list := []posthouse.QuietHours{{From: "22:00", To: "08:00"}, {From: "08:00", To: "22:00", Users: []string{"john", "li.na"}}}
+	if got := Check("q", list, nil); len(got) != 1 || got[0].Path != "q" || !strings.HasPrefix(got[0].Message, `leave no time to "john" between them`) {
+		t.Errorf("got %+v", got)
 	}
 }
