@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -32,9 +33,16 @@ func TestAScheduleMeansWhoIsOnDutyAtItsSlot(t *testing.T) {
 		t.Errorf("a warning is stored: %v, %v", read.Warnings, err)
 	}
 	for field, d := range map[string]posthouse.Draft{
-		"draft.channel":      {Channel: "gone", To: to.To},
 		"draft.to[0].roster": {Channel: "desk", To: []posthouse.Recipient{{Roster: "never made"}}},
-		"draft.to[0].role":   {Channel: "desk", To: []posthouse.Recipient{{Role: "planer"}}},
+		"draft.to[1].role":   {Channel: "desk", To: []posthouse.Recipient{{User: "li.na", Address: "1"}, {Role: "planer"}}},
+	} {
+		if warnings, err := put(others[2]%7, d); err != nil || len(warnings) != 1 || warnings[0].Path != field || !strings.Contains(warnings[0].Message, "posthouse ") {
+			t.Errorf("%+v: got %v, %v, want a warning of %s that names what to type", d, warnings, err, field)
+		}
+	}
+	for field, d := range map[string]posthouse.Draft{
+		"draft.channel": {Channel: "gone", To: to.To},
+		"draft.to[0]":   {Channel: "desk", To: []posthouse.Recipient{{Role: "a", Roster: "b"}}},
 	} {
 		if _, err := put(others[2]%7, d); !slices.Equal(paths(err), []string{field}) {
 			t.Errorf("%+v: got %v, want a problem of %s", d, err, field)

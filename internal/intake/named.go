@@ -93,23 +93,44 @@ func (in *Intake) shiftOf(ctx context.Context, tenant, name string, at time.Time
 	return shift, true, err
 }
 
-// manned are recipients without the rosters by which nobody is on duty at a time, of which warnings tell: a roster may be filled by then.
+// manned are recipients without the rosters by which nobody is on duty at a time or that there are not, and without the roles that nobody has.
+// Warnings tell of them: there may be somebody by then.
 func (in *Intake) manned(ctx context.Context, tenant string, to []posthouse.Recipient, at time.Time) (rest []posthouse.Recipient, warnings []posthouse.Problem, err error) {
 	for i, one := range to {
-		if one.Roster != "" && one.User+one.Address+one.Role == "" && in.o.Rosters != nil {
-			shift, found, err := in.shiftOf(ctx, tenant, one.Roster, at)
-			if err != nil {
-				return nil, nil, err
-			}
-			if found && len(shift.Users) == 0 {
-				warnings = append(warnings, posthouse.Problem{
-					Path:    fmt.Sprintf("draft.to[%d].roster", i),
-					Message: fmt.Sprintf("nobody is on duty by the roster %.80q on %s: nothing is sent at that moment, unless somebody is by then", one.Roster, shift.Date),
-				})
-				continue
-			}
+		field, why, err := in.vacant(ctx, tenant, one, at)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case why == "":
+			rest = append(rest, one)
+		default:
+			warnings = append(warnings, posthouse.Problem{Path: fmt.Sprintf("draft.to[%d].%s", i, field), Message: why})
 		}
-		rest = append(rest, one)
 	}
 	return rest, warnings, nil
+}
+
+// vacant says why a roster or a role stands for nobody at a time, and the field that names it; nothing where it stands for somebody or is none.
+func (in *Intake) vacant(ctx context.Context, tenant string, one posthouse.Recipient, at time.Time) (field, why string, err error) {
+	p := draft.Problems{}
+	p.Recipient("to", &one)
+	switch {
+	case one.User+one.Address != "" || len(p.List) > 0: // what is wrong with it is found with all else
+	case one.Roster != "" && in.o.Rosters != nil:
+		shift, found, err := in.shiftOf(ctx, tenant, one.Roster, at)
+		if err == nil && !found {
+			return "roster", fmt.Sprintf("there is no roster %.80q: nothing is sent at that moment, unless there is one by then. posthouse roster set stores it", one.Roster), nil
+		}
+		if err == nil && len(shift.Users) == 0 {
+			return "roster", fmt.Sprintf("nobody is on duty by the roster %.80q on %s: nothing is sent at that moment, unless somebody is by then. posthouse roster override fills the day", one.Roster, shift.Date), nil
+		}
+		return "", "", err
+	case one.Role != "" && in.o.Roles != nil:
+		found, err := in.o.Roles.UsersOf(ctx, tenant, []string{one.Role})
+		if err == nil && len(found[one.Role]) == 0 {
+			return "role", fmt.Sprintf("nobody has the role %.80q: nothing is sent at that moment, unless somebody has by then. posthouse user change --role gives it", one.Role), nil
+		}
+		return "", "", err
+	}
+	return "", "", nil
 }

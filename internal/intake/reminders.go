@@ -214,7 +214,8 @@ func (rem *Reminders) amend(ctx context.Context, v work.Viewer, id string, chang
 }
 
 // judge says everything that is wrong with a reminder and its messages, before its first slot comes, and whether they call everybody. It
-// judges by that slot: who is on duty then is meant, and not who is now. That nobody is by then is a warning: the roster may be filled meanwhile.
+// judges by that slot: who is on duty then is meant, and not who is now. That nobody is by then is a warning: the roster may be filled meanwhile,
+// or made, and the role given to somebody.
 func (rem *Reminders) judge(ctx context.Context, req Request, r posthouse.Reminder, problems []posthouse.Problem) (everybody bool, warnings []posthouse.Problem, err error) {
 	if r.Draft.Route != "" && len(req.Caller.Sight.Channels) > 0 {
 		return false, nil, posthouse.Errorf(posthouse.CodeForbidden, "draft.route: the key is for %s, and a reminder by a route takes a key for all channels", strings.Join(req.Caller.Sight.Channels, ", "))
