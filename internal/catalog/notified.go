@@ -27,6 +27,8 @@ func notified() []Sentence {
 		{"Its person was not told: %s was, at %s.", "没有通知到本人，已于 {2} 改为通知 {1}。"},
 		{"Its sender said at %s that it is over, before it was proven that anybody was told: no further step begins.", "发送方于 {1} 通知已恢复，此前没有证据表明有人被通知到。不再执行后续步骤。"},
 		{"%d notifications go no further: what they tell of is over", "{1} 个通知不再继续：已恢复"},
+		{"the sender left %d alerts of the group out", "发送方省略了这一组的 {1} 条告警"},
+		{"the sender left %d alerts of the group out: its status is resolved, so they are taken for resolved too", "发送方省略了这一组的 {1} 条告警：整组状态为已恢复，这些也视为已恢复"},
 		{"channel %s does not tell that it is over: %v", "渠道 {1} 不发送恢复消息：{2!}"},
 		{"It was not told: %s. All its steps are over.", "没有通知到：{1!}。所有步骤均已结束。"},
 		{"It waits for what is under way or in doubt: nothing else begins the next step.", "正在等待发送中或结果未知的投递，此前不会开始下一步。"},

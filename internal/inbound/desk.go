@@ -231,8 +231,11 @@ func (d *Desk) become(form *Form, in *Request, body io.Reader, find func() (bool
 	case out.Status != Accepted:
 		return out, string(posthouse.FrontUnavailable)
 	case len(out.Accepted) == 0:
-		if out.ended > 0 {
+		switch {
+		case out.ended.Marked > 0:
 			return out, string(posthouse.FrontAccepted)
+		case out.ended.Found > 0:
+			return out, string(posthouse.FrontDuplicate)
 		}
 		return out, string(posthouse.FrontIgnored)
 	case fresh(out) == 0:

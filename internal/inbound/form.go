@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Form is the language of one kind of senders.
@@ -157,8 +158,8 @@ type Result struct {
 	// Accepted are the messages, of a call that was taken.
 	Accepted []posthouse.Accepted
 
-	again bool // it was taken before, by its id
-	ended int  // how many notifications are over by it
+	again bool       // it was taken before, by its id
+	ended work.Ended // the notifications that are over by it
 }
 
 // ID is that of the first message, empty without any.

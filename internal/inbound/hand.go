@@ -31,7 +31,7 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		in.Note(fmt.Sprintf("%d messages at once: the first %d are taken", n, MaxMessages))
 		messages = messages[:MaxMessages]
 	}
-	messages, ends, found, err := d.resolve(form, in, messages)
+	messages, ends, over, err := d.resolve(form, in, messages)
 	if err != nil {
 		return Result{Status: Unavailable, Reason: reasonOf(err)}
 	}
@@ -45,7 +45,7 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 	if err != nil {
 		return Result{Status: Unavailable, Reason: reasonOf(err)}
 	}
-	out.Accepted, out.ended = append(out.Accepted, answer.Accepted...), found
+	out.Accepted, out.ended = append(out.Accepted, answer.Accepted...), over
 	return out
 }
 

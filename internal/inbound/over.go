@@ -11,9 +11,9 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// Resolver ends what tells of something that is over. It returns how many notifications that are, and who had been told by them, by the channel.
+// Resolver ends what tells of something that is over. It returns what became of these notifications, and who had been told by them, by the channel.
 type Resolver interface {
-	Resolve(ctx context.Context, tenant string, over work.Over) (found int, told map[string][]posthouse.Recipient, err error)
+	Resolve(ctx context.Context, tenant string, over work.Over) (ended work.Ended, told map[string][]posthouse.Recipient, err error)
 }
 
 // routed reports whether messages of a front may follow routes.
@@ -23,9 +23,9 @@ func routed(f *posthouse.Front) bool {
 
 // resolve ends the notifications of what messages say is over. It returns the messages that are to be told as others are, and what whoever had been
 // told is to hear of the others, which follow no route: nobody is turned to for what is over.
-func (d *Desk) resolve(form *Form, in *Request, messages []Message) (rest []Message, drafts []posthouse.Draft, found int, err error) {
+func (d *Desk) resolve(form *Form, in *Request, messages []Message) (rest []Message, drafts []posthouse.Draft, ended work.Ended, err error) {
 	if d.o.Resolver == nil || !routed(&in.Front) {
-		return messages, nil, 0, nil
+		return messages, nil, ended, nil
 	}
 	for i := range messages {
 		m := &messages[i]
@@ -42,9 +42,9 @@ func (d *Desk) resolve(form *Form, in *Request, messages []Message) (rest []Mess
 		}
 		n, told, err := d.o.Resolver.Resolve(in.Context(), in.Front.Tenant, over)
 		if err != nil {
-			return nil, nil, 0, err
+			return nil, nil, ended, err
 		}
-		if found += n; own.Route == "" {
+		if ended.Add(n); own.Route == "" {
 			rest = append(rest, *m) // its channel hears of it in any case
 			continue
 		}
@@ -55,10 +55,10 @@ func (d *Desk) resolve(form *Form, in *Request, messages []Message) (rest []Mess
 			drafts = append(drafts, out)
 		}
 	}
-	if found > 0 {
-		in.Note(fmt.Sprintf("%d notifications go no further: what they tell of is over", found))
+	if ended.Stopped > 0 {
+		in.Note(fmt.Sprintf("%d notifications go no further: what they tell of is over", ended.Stopped))
 	}
-	return rest, drafts, found, nil
+	return rest, drafts, ended, nil
 }
 
 // tellOver hands in what is told of the end. What a channel refuses of it is left out, and the call says so: the end is written down already.

@@ -29,12 +29,12 @@ const (
 	overPage      = 200
 )
 
-// Resolve ends the notifications of what is over. It returns how many there are, and who had been told by them, by the channel. What comes again is
+// Resolve ends the notifications of what is over. It returns what became of them, and who had been told by them, by the channel. What comes again is
 // told of the same ones; those that began since it came first are not over by it.
-func (b Book) Resolve(ctx context.Context, tenant string, over work.Over) (found int, told map[string][]posthouse.Recipient, err error) {
+func (b Book) Resolve(ctx context.Context, tenant string, over work.Over) (ended work.Ended, told map[string][]posthouse.Recipient, err error) {
 	list, first, err := b.over(ctx, tenant, &over)
 	if err != nil {
-		return 0, nil, err
+		return ended, nil, err
 	}
 	told = map[string][]posthouse.Recipient{}
 	for i := range list {
@@ -42,23 +42,26 @@ func (b Book) Resolve(ctx context.Context, tenant string, over work.Over) (found
 		if n.ResolvedBy == "" && !first.IsZero() && n.CreatedAt.After(first) {
 			continue
 		}
-		p, err := b.Store.Notification(ctx, time.Now(), tenant, n.ID, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
-			return Resolve(p, over.By, now)
+		waited, first := false, false // the transaction may begin anew
+		p, err := b.Store.Notification(ctx, time.Now(), tenant, n.ID, func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+			next, withdraw, changed, err = Resolve(p, over.By, now)
+			waited, first = changed && p.State == string(posthouse.NotificationWaiting), changed
+			return next, withdraw, changed, err
 		})
 		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
 			continue // it was pruned
 		}
 		if err != nil {
-			return 0, nil, err
+			return ended, nil, err
 		}
-		ended, err := read(p)
+		done, err := read(p)
 		if err != nil {
-			return 0, nil, err
+			return ended, nil, err
 		}
-		found++
-		ended.toldPeople(told)
+		ended.Count(waited, first)
+		done.toldPeople(told)
 	}
-	return found, told, nil
+	return ended, told, nil
 }
 
 // over are the notifications of what is over, and when it was said of the first of them: zero where it was not yet.

@@ -9,3 +9,24 @@ type Over struct {
 	// By tells what says so from what says so another time.
 	By string
 }
+
+// Ended is what became of the notifications of something that is over.
+type Ended struct {
+	// Found counts all of them, Marked those of which it was not said before, and Stopped those of these that waited.
+	Found, Marked, Stopped int
+}
+
+// Count counts one.
+func (e *Ended) Count(waited, first bool) {
+	if e.Found++; first {
+		e.Marked++
+	}
+	if waited {
+		e.Stopped++
+	}
+}
+
+// Add counts others too.
+func (e *Ended) Add(o Ended) {
+	e.Found, e.Marked, e.Stopped = e.Found+o.Found, e.Marked+o.Marked, e.Stopped+o.Stopped
+}

@@ -51,6 +51,12 @@ const (
 
 func (a *Alert) resolved() bool { return a.Status == resolved }
 
+// over reports whether a group, or some of its alerts, are over: all of them are resolved. Of what the sender left out its status speaks: else a group
+// that is always cut short would never be over.
+func (g *Group) over(list []Alert) bool {
+	return !slices.ContainsFunc(list, func(a Alert) bool { return !a.resolved() }) && (g.Truncated == 0 || g.Status == resolved)
+}
+
 func (a *Alert) name() string { return a.Labels["alertname"] }
 
 // severityNames are the labels that say how bad an alert is, the first that is there.
@@ -86,7 +92,11 @@ func Messages(r *inbound.Request, groupKey string, g Group) []inbound.Message {
 		return nil
 	}
 	if g.Truncated > 0 {
-		r.Note(fmt.Sprintf("the sender left %d alerts of the group out", g.Truncated))
+		note := fmt.Sprintf("the sender left %d alerts of the group out", g.Truncated)
+		if g.Status == resolved && g.over(g.Alerts) {
+			note += ": its status is resolved, so they are taken for resolved too"
+		}
+		r.Note(note)
 	}
 	slices.SortStableFunc(g.Alerts, func(a, b Alert) int { // what still goes on stands first
 		switch {
@@ -122,7 +132,7 @@ func message(r *inbound.Request, groupKey string, g Group, list []Alert, labels 
 		t.say = chinese
 	}
 	severity, priority := worst(r, list)
-	over := g.Truncated == 0 && !slices.ContainsFunc(list, func(a Alert) bool { return !a.resolved() })
+	over := g.over(list) || r.Front.Each == EachAlert && len(list) == 1 && list[0].resolved()
 	m := inbound.Message{
 		Title: t.title(), Text: t.text(plain{}), Markdown: t.text(markdown{}), Tail: t.tail(), Severity: severity, Priority: priority,
 		Labels: labels, Key: key(groupKey, list), Ref: ref(groupKey), Payload: payload(&g, list), Over: over,

@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// cut is a group of which the sender has left some alerts out.
+func cut(t *testing.T, body, status string, left int) string {
+	t.Helper()
+	var all map[string]any
+	if err := json.Unmarshal([]byte(body), &all); err != nil {
+		t.Fatal(err)
+	}
+	all["status"], all["truncatedAlerts"] = status, left
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// untilKnown is a route whose one step waits for somebody to acknowledge it.
+func untilKnown(name string) posthouse.Route {
+	return posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{name}, Until: posthouse.ProofAcknowledged, Within: hour}}}
+}
+
+// A group that its sender cuts short is over where its status is resolved, and begins nothing. The call counts those alone that it kept from going on.
+func TestAGroupThatIsCutShortIsResolved(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("night", untilKnown("a"))
+		f := h.leads("alertmanager", "night", func(in *wire.PutFront) { in.To = []posthouse.Recipient{{User: "u1"}, {User: "u2"}} })
+		knock := func(body string) {
+			h.Helper()
+			if status, said := h.knock("POST", f.Path+"/"+f.Token, body); status != 200 {
+				h.Fatalf("%d %s", status, said)
+			}
+		}
+		knock(cut(h.T, groupOf(alertOf("firing", "Disk", "critical", 1)), "firing", 3))
+		h.eventually("both are called", func() bool { return len(p.on("a")) == 2 })
+		list := h.lastNotices()
+		_, err := h.api.Notifications.Acknowledge(h.Context(), list[1].ID, wire.Ack{By: "u1"})
+		h.must(err)
+		knock(cut(h.T, groupOf(alertOf("resolved", "Disk", "critical", 1)), "resolved", 3))
+		if n := h.turns(list[0].ID, posthouse.NotificationNotTold); n.Reason != "resolved" {
+			h.Errorf("the notification is %+v, want it resolved", n)
+		}
+		if n := len(h.lastNotices()); n != 2 {
+			h.Errorf("the end of the group began a route: there are %d notifications", n)
+		}
+		if c := h.lastCall(f, 2); !strings.Contains(c.Reason, "1 notifications go no further") || !strings.Contains(c.Reason, "taken for resolved too") {
+			h.Errorf("the call says %q", c.Reason)
+		}
+	})
+}
+
+// With one message for each alert, what the sender left out keeps no alert from being over.
+func TestAnAlertOfAGroupThatIsCutShortIsResolved(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("night", untilKnown("a"))
+		f := h.leads("alertmanager", "night", func(in *wire.PutFront) { in.To, in.Each = []posthouse.Recipient{{User: "u1"}}, "alert" })
+		for _, status := range []string{"firing", "resolved"} {
+			if got, said := h.knock("POST", f.Path+"/"+f.Token, cut(h.T, groupOf(alertOf(status, "Disk", "critical", 1)), "firing", 3)); got != 200 {
+				h.Fatalf("%d %s", got, said)
+			}
+		}
+		list := h.lastNotices()
+		if len(list) != 1 || list[0].Reason != "resolved" {
+			h.Errorf("the notifications are %+v, want one that is resolved", list)
+		}
+	})
+}
+
+// The page of a link of what is resolved says so, and since when. Whoever has read it may still say so.
+func TestTheLinkOfWhatIsResolvedSaysSo(t *testing.T) {
+	t.Parallel()
+	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
+	h := open(t, databases[0].dsn(t), func(o *server.Options) {
+		o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), "https://post.example"
+	})
+	h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
+	h.way("night", untilKnown("a"))
+	f := h.leads("alertmanager", "night", func(in *wire.PutFront) { in.To = []posthouse.Recipient{{User: "u1"}} })
+	knock := func(status string) {
+		h.Helper()
+		if got, said := h.knock("POST", f.Path+"/"+f.Token, groupOf(alertOf(status, "Disk", "critical", 1))); got != 200 {
+			t.Fatalf("%d %s", got, said)
+		}
+	}
+	knock("firing")
+	h.eventually("it arrives", func() bool { return len(p.on("a")) == 1 })
+	text := p.texts("a")[0]
+	link := text[strings.LastIndex(text, "/ack/"):]
+	knock("resolved")
+	n := h.lastNotices()[0]
+	since := n.ResolvedAt.In(time.FixedZone("the server's", 8*60*60)).Format("2006-01-02 15:04:05")
+	for language, words := range map[string][]string{"zh": {"已恢复，无需再处理", "恢复时间", since, "<form"}, "en": {"This is over", "Over since", since, "<form"}} {
+		status, page := h.knock("GET", link, "", "Accept-Language", language)
+		if i := slices.IndexFunc(words, func(word string) bool { return !strings.Contains(page, word) }); status != http.StatusOK || i >= 0 {
+			t.Errorf("%s: %d without %q: %s", language, status, words[max(i, 0)], page)
+		}
+	}
+	if status, page := h.knock("POST", link, "", "Sec-Fetch-Site", "same-origin", "Accept-Language", "en"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") || !strings.Contains(page, "Over since") {
+		t.Errorf("the button: %d %s", status, page)
+	}
+	h.turns(n.ID, posthouse.NotificationAcknowledged)
+}
