@@ -122,7 +122,7 @@ var page = web.NewLinkedPage(Path, files)
 type shown struct {
 	T     map[string]string
 	Lang  string
-	State string // one of the keys of T: ask, done, ended, bad, broken
+	State string // one of the keys of T: ask, done, ended, over, bad, broken
 	About string
 	By    string
 	At    string
@@ -130,6 +130,7 @@ type shown struct {
 	Words string // the first of its text, where it has no title
 	From  string // which system or tenant has sent it
 	Sent  string // when, and by which channel
+	Over  string // since when it is over, empty for not
 	Token string
 }
 
@@ -178,12 +179,17 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.By, s.About = c.User, strings.TrimSpace(n.Kind+" "+n.Ref)
 	s.At = at(n.CreatedAt, zone)
 	l.tells(r.Context(), &s, &c, &n, zone)
+	if !n.ResolvedAt.IsZero() {
+		s.Over = at(n.ResolvedAt, zone)
+	}
 	switch {
 	case n.Ack != nil:
 		s.By, s.At = n.Ack.By, at(n.Ack.At, zone)
 		l.draw(w, http.StatusOK, s, "done")
 	case n.State == posthouse.NotificationNotTold && n.Reason == route.ReasonCancelled:
 		l.draw(w, http.StatusOK, s, "ended")
+	case s.Over != "": // whoever says so has read it: it counts all the same
+		l.draw(w, http.StatusOK, s, "over")
 	default:
 		l.draw(w, http.StatusOK, s, "ask")
 	}
@@ -278,11 +284,13 @@ func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 var texts = map[string]map[string]string{
 	"zh": {
 		"title": "确认收到", "ask": "请确认您已收到并知晓这条通知。", "button": "我已知晓", "done": "已确认。", "ended": "这条通知已经取消。如果您已收到并知晓，仍可确认。",
+		"over": "已恢复，无需再处理。如果您已收到并知晓，仍可确认。", "since": "恢复时间",
 		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "subject": "标题", "for": "收件人", "words": "内容", "from": "来源", "sent": "发送",
 	},
 	"en": {
 		"title": "Acknowledge", "ask": "Please confirm that you have received this notification and taken note of it.", "button": "I have taken note", "done": "Acknowledged.",
 		"ended": "This notification was cancelled. If you have received it and taken note of it, you can still say so.", "bad": "The link is not valid, or its time is over. Ask whoever notified you.",
+		"over": "This is over: whoever sent it has said so. If you have received the notification and taken note of it, you can still say so.", "since": "Over since",
 		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "subject": "Subject", "for": "For", "words": "Text", "from": "From", "sent": "Sent",
 	},
 }
