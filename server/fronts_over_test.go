@@ -115,3 +115,66 @@ func TestTheLinkOfWhatIsResolvedSaysSo(t *testing.T) {
 	}
 	h.turns(n.ID, posthouse.NotificationAcknowledged)
 }
+
+// A group is one notification for as long as it goes on: that a part of it is resolved begins no route again, and neither does what is said once more.
+// An alert that nobody knows yet is news, and so is what was left out. Once the group is over, what fires is told.
+func TestAPartOfAGroupBeginsNothing(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		for way, until := range map[string]posthouse.Proof{"knowngroup": posthouse.ProofAcknowledged, "knownalert": posthouse.ProofAcknowledged, "sentgroup": posthouse.ProofSent} {
+			h.way(way, posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: until, Within: hour}}})
+		}
+		on := func(n int) map[string]any { return alertOf("firing", "Disk", "critical", n) }
+		off := func(n int) map[string]any { return alertOf("resolved", "Disk", "critical", n) }
+		type said struct {
+			name string
+			body string
+			want int // how many messages there are then
+		}
+		tells := func(way, each string, acknowledge bool, calls ...said) {
+			h.Helper()
+			f := h.leads("alertmanager", way+each, func(in *wire.PutFront) {
+				in.To, in.Each, in.MessageKind, in.DedupWindow = []posthouse.Recipient{{User: "u1"}, {User: "u2"}}, each, way+each, posthouse.Duration(time.Millisecond)
+			})
+			defer func() { h.must(h.api.Fronts.Delete(h.Context(), f.Name)) }()
+			begun := map[string]bool{}
+			for _, c := range calls {
+				if status, said := h.knock("POST", f.Path+"/"+f.Token, c.body); status != 200 {
+					h.Fatalf("%s: %d %s", c.name, status, said)
+				}
+				for _, n := range h.lastNotices() {
+					if n.Kind != way+each || begun[n.ID] {
+						continue
+					}
+					begun[n.ID] = true
+					h.eventually("it is sent", func() bool {
+						n, err := h.api.Notifications.Get(h.Context(), n.ID)
+						h.must(err)
+						return len(n.Deliveries) == 1 && n.Deliveries[0].State == posthouse.Sent
+					})
+					if acknowledge && n.To[0].User == "u1" { // the other one's goes on
+						_, err := h.api.Notifications.Acknowledge(h.Context(), n.ID, wire.Ack{By: "u1"})
+						h.must(err)
+					}
+				}
+				if len(begun) != 2*c.want {
+					h.Errorf("%s, %s %s: %d notifications, want those of %d messages", way, each, c.name, len(begun), c.want)
+				}
+			}
+		}
+		group := []said{
+			{"it fires", groupOf(on(1), on(2)), 1},
+			{"a part is resolved", groupOf(on(1), off(2)), 1},
+			{"the rest is said once more", groupOf(on(1)), 1},
+			{"it grows", groupOf(on(1), on(3)), 2},
+			{"what it grew by is resolved", groupOf(on(1), off(3)), 2},
+			{"some are left out", cut(h.T, groupOf(on(1)), "firing", 3), 3},
+			{"the same are left out", cut(h.T, groupOf(on(1)), "firing", 3), 3},
+			{"fewer are left out", cut(h.T, groupOf(off(1)), "firing", 2), 3},
+			{"it is over", groupOf(off(1)), 3},
+			{"it fires anew", groupOf(on(1)), 4},
+		}
+		tells("known", "group", true, group...)
+		tells("known", "alert", true, said{"two fire", groupOf(on(1), on(2)), 2}, said{"one is resolved", groupOf(on(1), off(2)), 2}, said{"one is said once more", groupOf(on(1)), 2}, said{"a third", groupOf(on(1), on(3)), 3})
+		tells("sent", "group", false, group[0], group[1], said{"it is reminded of", groupOf(on(1)), 2})
+	})
+}

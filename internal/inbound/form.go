@@ -93,6 +93,10 @@ type Message struct {
 	// message that is over. Defaults to all of its Ref.
 	Over bool
 	Ends string
+	// Things are what it tells of that goes on: by a route nothing begins that tells of nothing else than what is known. Partly says that it tells of
+	// what is over too, so that it is no reminder either. Nil where nothing is known of that.
+	Things *work.Things
+	Partly bool
 	// ID is what its sender calls the message, where it is the only one of a call: it is taken once for as long as an Idempotency-Key is
 	// kept, and another message of the id is refused.
 	ID string

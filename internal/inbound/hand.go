@@ -35,12 +35,17 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 	if err != nil {
 		return Result{Status: Unavailable, Reason: reasonOf(err)}
 	}
+	again, err := d.nothingNew(form, in, messages)
+	if err != nil {
+		return Result{Status: Unavailable, Reason: reasonOf(err)}
+	}
 	out := Result{}
-	if len(messages) > 0 {
-		if out = d.handOn(form, in, messages); out.Status != Accepted {
+	if rest := without(messages, again); len(rest) > 0 {
+		if out = d.handOn(form, in, rest); out.Status != Accepted {
 			return out
 		}
 	}
+	out.Accepted = inPlace(len(messages), again, out.Accepted)
 	answer, err := d.tellOver(in, ends)
 	if err != nil {
 		return Result{Status: Unavailable, Reason: reasonOf(err)}
@@ -92,6 +97,14 @@ func (d *Desk) accept(in *Request, messages []Message, drafts []posthouse.Draft)
 	req := intake.Request{
 		Tenant: in.Front.Tenant, Caller: work.Caller{Sight: work.SeeAll()}, Drafts: drafts, BestEffort: true,
 		Path: func(i int) string { return fmt.Sprintf("messages[%d].", i) },
+	}
+	for i := range messages {
+		if t := messages[i].Things; t != nil && i < len(drafts) && drafts[i].Route != "" && drafts[i].DedupKey != "" {
+			if req.Things == nil {
+				req.Things = map[string]work.Things{}
+			}
+			req.Things[drafts[i].DedupKey] = *t
+		}
 	}
 	if len(messages) == 1 && messages[0].ID != "" {
 		m := &messages[0]

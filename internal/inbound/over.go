@@ -14,6 +14,8 @@ import (
 // Resolver ends what tells of something that is over. It returns what became of these notifications, and who had been told by them, by the channel.
 type Resolver interface {
 	Resolve(ctx context.Context, tenant string, over work.Over) (ended work.Ended, told map[string][]posthouse.Recipient, err error)
+	// Known is what notifications tell of that is not over.
+	Known(ctx context.Context, tenant string, about work.Over) (work.Ongoing, error)
 }
 
 // routed reports whether messages of a front may follow routes.

@@ -40,6 +40,8 @@ type Request struct {
 	// BestEffort is for callers that cannot mend a route: a step that cannot send is passed over at its time where another one can, and one
 	// whose template does not fit tells the draft's content in its place.
 	BestEffort bool
+	// Things are what drafts by routes tell of, by their dedup_key: the notifications keep it. Default to nothing.
+	Things map[string]work.Things
 	// DryRun stores nothing: it says what would be wrong.
 	DryRun bool
 	// Path names draft i in problems: "messages[i]." or "" for a single one. Defaults to that.

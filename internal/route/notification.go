@@ -68,6 +68,8 @@ type notification struct {
 	Roles map[string][]string `json:"roles,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
+	// Things are what it tells of, in the first notification of a message.
+	Things work.Things `json:"things,omitzero"`
 	// ResolvedBy is the key of what said that it is over: what comes again with it is no news.
 	ResolvedBy string `json:"resolved_by,omitempty"`
 	// Recorded is set where each of its decisions stands in the journal. A program that writes them only for followers drops it.

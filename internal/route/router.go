@@ -152,6 +152,9 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 			Follows: way, Draft: own, BestEffort: req.BestEffort, DedupKey: d.DedupKey, DedupWindow: posthouse.Duration(routed.DedupWindow), Recorded: true,
 		}
 		n.Draft.To = nil
+		if i == 0 {
+			n.Things = req.Things[d.DedupKey]
+		}
 		if i == 0 { // what is wrong with one is wrong with the others, but for their addresses
 			if mentionAll, err = r.judge(ctx, req, n, now, p); err != nil || len(p.List) > 0 {
 				return routed, false, err

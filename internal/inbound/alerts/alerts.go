@@ -4,6 +4,7 @@ package alerts
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/inbound"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Alert is one alert. What Grafana alone says is empty for others.
@@ -137,6 +139,9 @@ func message(r *inbound.Request, groupKey string, g Group, list []Alert, labels 
 		Title: t.title(), Text: t.text(plain{}), Markdown: t.text(markdown{}), Tail: t.tail(), Severity: severity, Priority: priority,
 		Labels: labels, Key: key(groupKey, list), Ref: ref(groupKey), Payload: payload(&g, list), Over: over,
 	}
+	if !over {
+		m.Things, m.Partly = things(&g, list), slices.ContainsFunc(list, func(a Alert) bool { return a.resolved() })
+	}
 	if over && r.Front.Each == EachAlert {
 		fired := slices.Clone(list)
 		for i := range fired {
@@ -148,6 +153,33 @@ func message(r *inbound.Request, groupKey string, g Group, list []Alert, labels 
 		r.Note(fmt.Sprintf("%d alerts of %d are counted in the text and not told one by one", n, len(list)))
 	}
 	return m
+}
+
+// things are the alerts of a list that go on, each with its begin. Of more than are kept nothing is known.
+func things(g *Group, list []Alert) *work.Things {
+	t := &work.Things{}
+	if len(list) == len(g.Alerts) {
+		t.Left = g.Truncated
+	}
+	for i := range list {
+		if a := &list[i]; !a.resolved() {
+			sum := sha256.Sum256([]byte(a.mark()))
+			t.Marks = append(t.Marks, base64.RawURLEncoding.EncodeToString(sum[:8]))
+		}
+	}
+	if len(t.Marks) > work.MostMarks {
+		return nil
+	}
+	return t
+}
+
+// mark tells an alert from others, also from itself when it fired before.
+func (a *Alert) mark() string {
+	mark := a.Fingerprint
+	if mark == "" {
+		mark = fmt.Sprint(a.Labels) // in the order of their names
+	}
+	return mark + " " + a.StartsAt.UTC().Format(time.RFC3339Nano)
 }
 
 // key is the same for what one sender says twice and for what both of a pair say: the group, and of each alert when it began and
