@@ -97,6 +97,9 @@ func (f frame) ActionWord(action string) string {
 	if strings.HasPrefix(thing, "audit_of_") || strings.HasPrefix(act, "audit_do_") {
 		return action
 	}
+	if before, after, inside := strings.Cut(act, "…"); inside {
+		return before + thing + after
+	}
 	if f.v.zh {
 		return act + thing
 	}

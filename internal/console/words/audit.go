@@ -21,10 +21,10 @@ func auditWords() map[string]Word {
 	} {
 		all["audit_of_"+name] = w
 	}
-	for name, w := range map[string]Word{
+	for name, w := range map[string]Word{ // what stands for the thing is …; without it, the thing is last
 		"put": {"Stored", "保存"}, "create": {"Made", "新建"}, "delete": {"Deleted", "删除"}, "pause": {"Paused", "暂停"}, "resume": {"Resumed", "恢复"}, "test": {"Tested", "测试"}, "change": {"Changed", "修改"},
-		"start": {"Started", "启动"}, "cancel": {"Cancelled", "取消"}, "resolve": {"Resolved", "人工确认"}, "replay": {"Sent again", "重发"}, "recall": {"Recalled", "撤回消息"}, "undo": {"Undid", "撤回"}, "stop": {"Stopped", "停止"}, "reveal": {"Revealed", "查看"},
-		"rotate": {"Rotated", "轮换"}, "link": {"Made a link for", "生成登录链接："}, "reset-totp": {"Turned one-time codes off for", "重置动态验证码："}, "sign-out": {"Ended the sessions of", "退出会话："}, "key": {"Made a key for", "新建密钥："}, "revoke": {"Revoked", "吊销"}, "sign-in": {"Signed in", "登录"}, "members": {"Put people into", "导入成员"}, "repair": {"Repaired", "补发"}, "unschedule": {"Unscheduled", "取消定时"}, "import": {"Imported", "导入"},
+		"start": {"Started", "启动"}, "cancel": {"Cancelled", "取消"}, "resolve": {"Resolved", "人工确认"}, "replay": {"Sent again", "重发"}, "recall": {"Recalled", "撤回"}, "undo": {"Undid", "撤销"}, "stop": {"Stopped", "停止"}, "reveal": {"Revealed", "查看"},
+		"rotate": {"Rotated", "轮换"}, "link": {"Made a link for", "为…生成登录链接"}, "reset-totp": {"Turned one-time codes off for", "重置…的动态验证码"}, "sign-out": {"Ended the sessions of", "退出…的会话"}, "key": {"Made a key for", "为…新建密钥"}, "revoke": {"Revoked", "吊销"}, "sign-in": {"Signed in", "…登录"}, "members": {"Put people into", "为…导入成员"}, "repair": {"Repaired", "补发"}, "unschedule": {"Unscheduled", "取消定时"}, "import": {"Imported", "导入"},
 		"drain": {"Drained", "排空"}, "reassign": {"Took back from", "收回"}, "ack": {"Acknowledged", "确认"}, "end": {"Ended", "结束"},
 	} {
 		all["audit_do_"+name] = w
@@ -36,6 +36,8 @@ func auditWords() map[string]Word {
 		"batch": {"batch", "批量"}, "timeout": {"time-out", "超时"}, "max_inflight": {"calls at once", "并发上限"}, "every": {"period", "发送间隔"}, "accounts": {"several accounts", "多账号"},
 		"budget": {"budget", "预算"}, "account_budget": {"budget of each account", "账号预算"}, "off": {"not wanted", "不接收"}, "nothing": {"no messages at all", "全部不接收"}, "prefer": {"order of channels", "渠道顺序"}, "by": {"chosen by", "设置途径"},
 		"time_zone": {"time zone", "时区"}, "language": {"language", "语言"}, "manager": {"manager", "上级"},
+		"channel": {"channel", "渠道"}, "channels": {"channels", "渠道"}, "kind": {"kind", "类型"}, "id": {"id", "编号"}, "url": {"URL", "网址"}, "content.text": {"text", "正文"}, "content.title": {"title", "标题"}, "template": {"template", "模板"},
+		"cron": {"cron", "时间表"}, "window": {"window", "时间窗"}, "to": {"recipients", "收件人"}, "for": {"told", "通知范围"}, "scope": {"scope", "权限"}, "roles": {"roles", "角色"}, "addresses": {"addresses", "地址"},
 	} {
 		all["audit_member_"+name] = w
 	}
