@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/table"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -39,7 +40,7 @@ func fromLines(c *web.Call, text []byte) (in givenAccounts, err error) {
 func (a accounts) fromCSV(c *web.Call, text []byte) (in givenAccounts, err error) {
 	fields, err := a.fields(c)
 	if err == nil {
-		in.Accounts.Accounts, in.lines = table.Accounts(c, fields, text, maxAccounts)
+		in.Accounts.Accounts, in.lines = table.Accounts(c, fields, audience.Text(text), maxAccounts)
 	}
 	return in, err
 }

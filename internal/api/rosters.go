@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/rule"
@@ -117,7 +118,7 @@ func (r rosters) rehearse(c *web.Call, in, before posthouse.Roster, found bool, 
 }
 
 func (r rosters) fromCSV(c *web.Call, text []byte) (posthouse.Roster, error) {
-	given, problems, err := rule.ReadCSV(bytes.NewReader(text))
+	given, problems, err := rule.ReadCSV(bytes.NewReader(audience.Text(text)))
 	if err != nil {
 		return given, web.Unreadable("the CSV cannot be read: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/table"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -222,7 +223,7 @@ func orStay(to, given *string) {
 }
 
 func usersFromCSV(c *web.Call, text []byte) (in givenUsers, err error) {
-	in.Users.Users, in.lines = table.Users(c, text, maxUsers)
+	in.Users.Users, in.lines = table.Users(c, audience.Text(text), maxUsers)
 	return in, nil
 }
 

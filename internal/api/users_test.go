@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/wire"
@@ -38,6 +40,38 @@ func TestAChangeOfAUserKeepsTheRest(t *testing.T) {
 	}
 	if got := h.do(request{method: http.MethodPatch, path: "/v1/users/u1", body: `{"name":"x"}`, key: "send"}); got.status != 403 {
 		t.Errorf("a key that may only send changes a user: %d", got.status)
+	}
+}
+
+// Excel saves CSV as GBK in China, and as UTF-16 where it says Unicode: both are read, of users and of rosters.
+func TestTablesOfExcelAreRead(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	gbk, err := simplifiedchinese.GB18030.NewEncoder().String("id,name,roles\nli.na,李娜,值班\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("id,name,roles\nli.na,李娜,值班\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	csv := http.Header{"Content-Type": {"text/csv"}}
+	for form, file := range map[string]string{"GBK": gbk, "UTF-16": wide} {
+		h.do(request{method: http.MethodDelete, path: "/v1/users/li.na"})
+		if got := h.do(request{method: http.MethodPut, path: "/v1/users", body: file, header: csv}); got.status != 200 {
+			t.Fatalf("%s: %d %s", form, got.status, got.body)
+		}
+		if u := read[posthouse.User](t, h.must(200, http.MethodGet, "/v1/users/li.na", "")); u.Name != "李娜" || !cmp.Equal(u.Roles, []string{"值班"}) {
+			t.Errorf("%s is read as %+v", form, u)
+		}
+	}
+	got := h.do(request{method: http.MethodPut, path: "/v1/users", body: "id,name\nli.na,\xff\xff\n", header: csv})
+	if got.status != 422 || !strings.Contains(got.body, "line 2") {
+		t.Errorf("neither of them: %d %s", got.status, got.body)
+	}
+	got = h.do(request{method: http.MethodPut, path: "/v1/users", body: "id,手机号\nli.na,13800138000\n", header: csv})
+	if got.status != 422 || !strings.Contains(got.body, "which is no channel") {
+		t.Errorf("a column of another system: %d %s", got.status, got.body)
 	}
 }
 

@@ -2,6 +2,7 @@ package audience
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -24,6 +25,21 @@ func (e Encoding) Valid() bool { return e == UTF8 || e == GBK }
 func fromGBK(b []byte) (text []byte, ok bool) {
 	out, err := simplifiedchinese.GB18030.NewDecoder().Bytes(b)
 	return out, err == nil && !bytes.ContainsRune(out, utf8.RuneError)
+}
+
+// Text is a file that is read whole, in UTF-8: of UTF-16, which a mark at its beginning tells, and of what is GBK and no UTF-8. All else, also
+// what is none of them, stays as it is.
+func Text(file []byte) []byte {
+	if text, err := io.ReadAll(inUTF8(io.NopCloser(bytes.NewReader(file)))); err == nil {
+		file = text
+	}
+	if utf8.Valid(file) {
+		return file
+	}
+	if text, ok := fromGBK(file); ok {
+		return text
+	}
+	return file
 }
 
 // columnOf is the column of what follows a text in its line, from 1, in characters.

@@ -43,6 +43,8 @@ func forms() []Sentence {
 		{"is %.40q: want a time such as 2026-10-01T08:30", "为 {1}，应为时间，例如 2026-10-01T08:30"},
 		{"the list cannot be shown", "列表无法显示"},
 		{"has a column %.80q, which is no address: want %s", "有一列 {1}，它不是地址，应为 {2}"},
+		{"has a column %.80q, which is no channel: want the name of the channel whose addresses it has, such as %s", "有一列 {1}，它不是渠道名；列名应为地址所属的渠道名，如 {2}"},
+		{"has a column %.80q, which the directory does not keep: leave it out, or call it type or roles", "有一列 {1}，通讯录不保存它；请删去，或改名为 type 或 roles"},
 		{"the file is not a proof as it was made: %s %s", "文件不是原样的证明：{1} {2!}"},
 		{`is %.20q: want a time such as "22:00"`, `为 {1}，应为时刻，例如 "22:00"`},
 		{"is %.20q: want defer or suppress", "为 {1}，应为 defer 或 suppress"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -120,7 +121,7 @@ func importDirectory(v *visit) error {
 	if file, _, err := v.r.FormFile("file"); err == nil {
 		defer file.Close()
 		if text, err := io.ReadAll(file); err == nil && len(text) > 0 {
-			b.CSV = string(text)
+			b.CSV = string(audience.Text(text))
 		}
 	}
 	if b.CSV == "" {

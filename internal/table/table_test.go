@@ -106,7 +106,8 @@ func TestNearNamesOfColumnsAreNoAddresses(t *testing.T) {
 	t.Parallel()
 	for name, meant := range map[string]string{
 		"timezone": "time_zone", "Time Zone": "time_zone", "tz": "time_zone", "时区": "time_zone", "lang": "language", "Language": "language", "语言": "language",
-		"role": "roles", "Manager": "manager", "上级": "manager", "姓名": "name",
+		"role": "roles", "Manager": "manager", "上级": "manager", "姓名": "name", "名字": "name", "显示名": "name", "display_name": "name", "Display Name": "name", "Name": "name",
+		"工号": "id", "employee_id": "id", "直属上级": "manager", "主管": "manager",
 	} {
 		var wrong refused
 		users, _ := Users(&wrong, []byte("id,"+name+"\nli.na,x\n"), 10)
@@ -119,5 +120,19 @@ func TestNearNamesOfColumnsAreNoAddresses(t *testing.T) {
 	users, _ := Users(&wrong, []byte("id,name,type,roles,time_zone,language,manager,zone-alarm,mail\nli.na,Li Na,staff,lead,Asia/Shanghai,zh,top,1,2\n"), 10)
 	if len(wrong) > 0 || len(users) != 1 || len(users[0].Addresses) != 2 || users[0].TimeZone != "Asia/Shanghai" {
 		t.Errorf("refused %q, read %+v", wrong, users)
+	}
+}
+
+// A file of an HR system names what somebody is reached by, and more: such a column is refused by what it may be called.
+func TestColumnsOfAnotherSystemAreNoAddresses(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"手机": "such as sms", "手机号": "such as sms", "邮箱": "such as mail", "部门": "call it type or roles", "职位": "call it type or roles",
+	} {
+		text := []byte("id," + name + "\nli.na,x\n")
+		var wrong refused
+		if users, _ := Users(&wrong, text, 10); len(wrong) != 1 || !strings.HasSuffix(wrong[0], want) || len(users) > 0 {
+			t.Errorf("%s: refused %q, read %+v; want %q", name, wrong, users, want)
+		}
 	}
 }
