@@ -51,6 +51,8 @@ var notifiedEdits = []struct {
 		d.state("acknowledged")
 		d["acknowledgement"] = map[string]any{"by": "wang", "via": "api", "at": time.Now().UTC().Format(time.RFC3339Nano)}
 	}},
+	{name: "a delivery of it went to somebody else", of: "told", law: "I38", doc: func(d document) { d["deliveries"].([]any)[0].(map[string]any)["user"] = "wang" }},
+	{name: "its step came before its message", of: "told", law: "I38", doc: func(d document) { d["steps"].([]any)[0].(map[string]any)["at"] = "2026-01-01T00:00:00Z" }},
 	{name: "the state in lists alone", of: "waiting", law: "I38", set: "state = 'not_told'"},
 	{name: "nothing wakes it", of: "waiting", law: "I38", set: "next_at = 0"},
 	{name: "its timer is set to zero", of: "waiting", law: "I38", set: "next_at = 0", doc: func(d document) { delete(d, "over") }},

@@ -40,6 +40,8 @@ type stepOf struct {
 	starts []begun
 	// told is the state that its notification knows: it is not told of who holds the delivery, nor of the epoch that does.
 	told posthouse.State
+	// whom is the user, or else the address, that its row goes to; empty where it is not stored.
+	whom string
 }
 
 // standing is a state and since when it lasts.
@@ -91,6 +93,18 @@ func (c *checker) noteSteps(list []history) {
 			}
 		}
 		c.steps[notification] = append(c.steps[notification], s)
+	}
+}
+
+// noteWhom keeps whom the row of a delivery goes to that a step of a notification has made.
+func (c *checker) noteWhom(d *posthouse.Delivery, h history) {
+	notification, made := strings.CutPrefix(h.events[0].Owner, notificationOwner)
+	if !made {
+		return
+	}
+	list := c.steps[notification]
+	if i := slices.IndexFunc(list, func(s stepOf) bool { return s.id == d.ID }); i >= 0 {
+		list[i].whom = cmp.Or(d.User, d.Address)
 	}
 }
 
@@ -146,6 +160,10 @@ func (c notifying) judge(n *Notified, steps []stepOf) {
 			return
 		}
 		delete(known, d.ID)
+		if s.whom != "" && s.whom != d.User {
+			c.fail(told, n.ID, s.show(), "it has %s as one to %s, and its row is to %s", d.ID, d.User, s.whom)
+			return
+		}
 		if s.told != d.State {
 			c.fail(told, n.ID, s.show(), "it has %s as %s, and by the log it is %s", d.ID, d.State, s.told)
 			return

@@ -203,6 +203,7 @@ func timesCases() (list []lawCase) {
 	told(plain, ended("expired", func(n *verify.Notified) { n.Deadline = n.UpdatedAt }), ended("expired", func(n *verify.Notified) { n.Deadline = n.UpdatedAt.Add(time.Hour) }))
 	told(plain, ended("resolved", func(n *verify.Notified) { n.Closed, n.ResolvedAt = true, n.UpdatedAt }), ended("resolved", func(n *verify.Notified) { n.ResolvedAt = n.UpdatedAt }))
 	told(plain, func(n *verify.Notified) { n.ResolvedAt = began.Add(time.Minute) }, func(n *verify.Notified) { n.ResolvedAt = began.Add(-time.Minute) })
+	told(plain, func(n *verify.Notified) { n.CreatedAt = began.Add(time.Second) }, func(n *verify.Notified) { n.CreatedAt = began.Add(time.Hour) })
 	told(plain, ended("forgotten", func(n *verify.Notified) { n.Sensitive = true }), ended("forgotten", same))
 	told(plain, ended("preference", func(n *verify.Notified) {
 		n.Steps = append(n.Steps, posthouse.NotificationStep{Step: 1, Round: 1, At: began, Skipped: "preference"})
@@ -264,6 +265,15 @@ func decidedCases() (list []lawCase) {
 	decided(same, ack(func(a *posthouse.Acknowledgement) { a.At = a.At.Add(time.Microsecond) }))
 	decided(same, func(n *verify.Notified) { n.To = []posthouse.Recipient{{User: "u1"}, {User: "u2"}} })
 	decided(same, func(n *verify.Notified) { n.Version = 2 })
+	over := func(since time.Time) func(*verify.Notified) {
+		return func(n *verify.Notified) {
+			n.Follows.Steps[0].Until = posthouse.ProofAcknowledged
+			n.State, n.Ack, n.ToldBy, n.ToldUser, n.ToldAt = posthouse.NotificationNotTold, nil, "", "", time.Time{}
+			n.Reason, n.Closed, n.ResolvedAt, n.Deliveries[0].Reason = "resolved", true, since, ""
+			n.Decisions = []verify.Decision{decision(n, 2, posthouse.NotificationWaiting, posthouse.NotificationNotTold)}
+		}
+	}
+	decided(recorded(over(began.Add(time.Hour))), over(time.Time{}))
 	decided(recorded(func(n *verify.Notified) { n.Decisions = n.Decisions[1:] }), func(n *verify.Notified) { n.Decisions = n.Decisions[:1] })
 	decided(recorded(func(n *verify.Notified) { n.Decisions, n.Kept = nil, began.Add(time.Hour) }), func(n *verify.Notified) { n.Decisions = nil })
 	decided(recorded(func(n *verify.Notified) {

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -23,6 +24,11 @@ func (c notifying) judgeTimes(n *Notified, known map[string]*stepOf, elsewhere b
 	}
 	if n.Listed != "" && n.Listed != n.State {
 		why = "it is listed as " + string(n.Listed) + ", and is " + string(n.State)
+	}
+	for _, s := range n.Steps {
+		if !n.CreatedAt.IsZero() && s.At.Before(n.CreatedAt.Add(-apart)) {
+			why = "its step " + strconv.Itoa(s.Step) + " came at " + stampText(s.At) + ", and its message was accepted at " + stampText(n.CreatedAt)
+		}
 	}
 	if why != "" {
 		c.fail(told, n.ID, n.stands(), "%s", why)

@@ -106,6 +106,7 @@ func (c keeping) judgeStored(s *Stored, list []history) {
 		switch {
 		case d != nil:
 			c.judgeRow(s.Message, d, h)
+			c.noteWhom(d, h)
 			c.judgeSuppressed(s.Message, d, h)
 		case c.in.AtRest: // else it may have been pruned since
 			c.fail(stands, h.id, h.show(len(h.events)-1), "the log knows it, and it is not stored")
