@@ -81,6 +81,7 @@ func (s *Server) refuses(tenant, name string, c posthouse.Content) []posthouse.P
 func (s *Server) frontRoutes() []web.Route {
 	return fronts.Routes(fronts.Options{
 		Store: s.store.Fronts, Forms: s.forms(), Channel: s.channels.Get, Route: s.store.Routes.Route, Digest: s.store.Digests.Digest, Template: s.store.Templates.Template, Open: s.keyring.Open, PublicURL: s.o.PublicURL,
+		People: s.router.Intake.People, Doubts: s.router.Warnings,
 		Root: func(kind, base string) string { return rootOf(s.o.FrontHosts, kind, base) },
 	})
 }

@@ -14,6 +14,8 @@ type NewFront struct {
 	Path  string    `json:"path" doc:"Where it is, below the server's URL; the token follows it, or goes in the header Authorization."`
 	Token string    `json:"token,omitempty" doc:"What the sender shows. It is answered once, when it is made, and kept as a hash alone."`
 	Setup []Snippet `json:"setup,omitempty" doc:"What to paste at the sender, with the token in it."`
+	// Warnings are only answered when it is stored.
+	Warnings []posthouse.Problem `json:"warnings,omitempty" doc:"What of its recipients, or of the routes that it leads to, would not work now: a roster that is empty or not there, a role that nobody has. The front is stored."`
 }
 
 // Snippet is something to paste.

@@ -75,7 +75,12 @@ front that leads to a route whose steps all name theirs.`,
 			if err != nil {
 				return err
 			}
-			return sh.Show(made, func() { showFront(sh, made) })
+			return sh.Show(made, func() {
+				showFront(sh, made)
+				for _, w := range made.Warnings {
+					sh.Notef("%s: %s %s\n", sh.Says("warning"), w.Path, sh.Says(w.Message))
+				}
+			})
 		}),
 	}
 	cmd.Flags().StringVar(&f.name, "name", "", "what to call it, a `NAME` (default the kind)")

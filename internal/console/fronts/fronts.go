@@ -147,7 +147,8 @@ type sheet struct {
 	For      string
 	Calls    []posthouse.FrontCall
 	Bad      int
-	Setup    []wire.Snippet // after the token was drawn
+	Setup    []wire.Snippet      // after the token was drawn
+	Warnings []posthouse.Problem // of what was just stored
 	Revealed *wire.RevealedCall
 }
 
@@ -297,7 +298,7 @@ func drawn(v *host.Visit, made wire.NewFront) error {
 	if err != nil {
 		return err
 	}
-	s.Setup = made.Setup
+	s.Setup, s.Warnings = made.Setup, made.Warnings
 	return v.Show("front", "fronts", s)
 }
 

@@ -45,6 +45,9 @@ type Options struct {
 	Route    func(ctx context.Context, tenant, name string, version int) (posthouse.Route, error)
 	Digest   func(ctx context.Context, tenant, name string, version int) (posthouse.Digest, error)
 	Template func(ctx context.Context, tenant, name string, version int) (posthouse.Template, error)
+	// People are those whom recipients mean at a time, and what is missing of those that mean nobody. Doubts are the warnings about a route.
+	People func(ctx context.Context, tenant string, to []posthouse.Recipient, now time.Time) (people []posthouse.Recipient, missing []posthouse.Problem, err error)
+	Doubts func(ctx context.Context, r *posthouse.Route, now time.Time) ([]posthouse.Problem, error)
 	// Open opens what is sealed.
 	Open func(text, aad string) (string, error)
 	// PublicURL is the server's as others see it. Defaults to the one that was asked.
@@ -126,13 +129,16 @@ func (f fronts) put(c *web.Call, in wire.PutFront) (wire.NewFront, error) {
 	if err != nil {
 		return wire.NewFront{}, err
 	}
-	if !created {
+	out := wire.NewFront{Front: stored, Path: inbound.Path + stored.Kind}
+	if created {
+		c.Changed(nil, stored)
+		c.Status = http.StatusCreated
+		out = f.told(c, stored, token)
+	} else {
 		c.Changed(before, stored)
-		return wire.NewFront{Front: stored, Path: inbound.Path + stored.Kind}, nil
 	}
-	c.Changed(nil, stored)
-	c.Status = http.StatusCreated
-	return f.told(c, stored, token), nil
+	out.Warnings = f.warnings(c, &stored)
+	return out, nil
 }
 
 // told is a front with its token, and with what to paste.
