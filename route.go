@@ -133,6 +133,8 @@ type Notification struct {
 	LinksRevokedAt time.Time `json:"links_revoked_at,omitzero"`
 	// ResolvedAt is when its sender said that what it tells of is over: no step begins after it.
 	ResolvedAt time.Time `json:"resolved_at,omitzero"`
+	// Ends is who hears of that, as far as it is known who got something.
+	Ends []NotificationEnd `json:"ends,omitempty"`
 	// NextAt is when the next step begins, unless something comes before.
 	NextAt    time.Time `json:"next_at,omitzero"`
 	Version   int64     `json:"version"`
@@ -184,6 +186,18 @@ type NotificationStep struct {
 	// Skipped says why it was passed over, in a stable word, and Detail more of it. Defaults to not.
 	Skipped string `json:"skipped,omitempty"`
 	Detail  string `json:"detail,omitempty"`
+}
+
+// NotificationEnd is how somebody who got something of a notification hears that what it told of is over.
+type NotificationEnd struct {
+	User string `json:"user"`
+	// Reached is the channel by which they got it, and Channel the one by which they hear of the end: another one where Reached calls people.
+	Reached string `json:"reached"`
+	Channel string `json:"channel,omitempty"`
+	// Skipped says why they do not hear of it, in a stable word, and Detail more of it. Defaults to not.
+	Skipped string    `json:"skipped,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // NotificationDelivery is one delivery of a notification, as it was when it last settled or came into doubt.

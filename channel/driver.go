@@ -224,6 +224,9 @@ type Type struct {
 	// Receipts reports whether a provider says of each message what became of it, so that one that arrives is delivered in the end. Without
 	// them it is sent, and no more is known. Defaults to never; what agents fetch they report of.
 	Receipts func(Config) bool
+	// Calls reports whether a text that a channel sends is read aloud in a call. Nobody is called to hear that something is over. Defaults to
+	// never.
+	Calls func(Config) bool
 	// Address is an address as the channel keeps it, such as a phone number in E.164, or says why it is none.
 	// It is asked when a message is accepted. Defaults to taking any.
 	Address func(c Config, address string) (string, error)

@@ -125,6 +125,8 @@ func TestAPartOfAGroupBeginsNothing(t *testing.T) {
 		}
 		on := func(n int) map[string]any { return alertOf("firing", "Disk", "critical", n) }
 		off := func(n int) map[string]any { return alertOf("resolved", "Disk", "critical", n) }
+		anew := on(1)
+		anew["startsAt"] = "2026-11-27T06:00:00Z"
 		type said struct {
 			name string
 			body string
@@ -171,7 +173,7 @@ func TestAPartOfAGroupBeginsNothing(t *testing.T) {
 			{"the same are left out", cut(h.T, groupOf(on(1)), "firing", 3), 3},
 			{"fewer are left out", cut(h.T, groupOf(off(1)), "firing", 2), 3},
 			{"it is over", groupOf(off(1)), 3},
-			{"it fires anew", groupOf(on(1)), 4},
+			{"it fires anew", groupOf(anew), 4},
 		}
 		tells("known", "group", true, group...)
 		tells("known", "alert", true, said{"two fire", groupOf(on(1), on(2)), 2}, said{"one is resolved", groupOf(on(1), off(2)), 2}, said{"one is said once more", groupOf(on(1)), 2}, said{"a third", groupOf(on(1), on(3)), 3})

@@ -40,6 +40,10 @@ func (s *Server) openRouter(context.Context) error {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && (ch.Opened.Receipts || ch.Opened.Pull), ch != nil
 	}
+	s.router.Calls = func(tenant, name string) bool {
+		ch := s.engine.Routes.Channel(tenant, name)
+		return ch != nil && ch.Opened.Calls
+	}
 	s.acks.Read, s.acks.Channel = s.asRead, s.called
 	s.router.Key, s.router.Code = s.acks.Key, ack.Code
 	s.choosing = &preferences.Links{

@@ -45,6 +45,7 @@ func Type() channel.Type {
 		Shares:    func(c posthouse.Content, _ string) bool { return c.Kind() == posthouse.TextContent },
 		Callbacks: true,
 		Receipts:  func(c channel.Config) bool { return c.Bool("receipts") },
+		Calls:     func(c channel.Config) bool { return strings.HasPrefix(c.String("template_id"), spoken) },
 		Timeout:   10 * time.Second,
 		// Ours: the providers name 1,000 calls a second and more, and a carrier takes the messages at its own pace.
 		AccountLimits:     []posthouse.Limit{{Max: 100, Per: posthouse.Duration(time.Second)}},

@@ -85,6 +85,7 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 		OwnAddresses: t.OwnAddresses, Parameters: t.Parameters, Takes: t.Takes, Pull: t.Pulled(ch.ChannelSettings), Shares: t.Shares,
 		Presser:   t.Presser,
 		Receipts:  t.Receipts != nil && (ch.Accounts || t.Receipts(config)),
+		Calls:     t.Calls != nil && t.Calls(config),
 		Everybody: func(out channel.Outgoing) string { return t.Everybody(config, out) },
 	}
 	if t.Address != nil {

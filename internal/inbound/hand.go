@@ -31,7 +31,7 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		in.Note(fmt.Sprintf("%d messages at once: the first %d are taken", n, MaxMessages))
 		messages = messages[:MaxMessages]
 	}
-	messages, ends, over, err := d.resolve(form, in, messages)
+	messages, over, err := d.resolve(form, in, messages)
 	if err != nil {
 		return Result{Status: Unavailable, Reason: reasonOf(err)}
 	}
@@ -46,11 +46,7 @@ func (d *Desk) hand(form *Form, in *Request, messages []Message) Result {
 		}
 	}
 	out.Accepted = inPlace(len(messages), again, out.Accepted)
-	answer, err := d.tellOver(in, ends)
-	if err != nil {
-		return Result{Status: Unavailable, Reason: reasonOf(err)}
-	}
-	out.Accepted, out.ended = append(out.Accepted, answer.Accepted...), over
+	out.ended = over
 	return out
 }
 

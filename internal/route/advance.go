@@ -45,6 +45,12 @@ func (n *notification) current() (list []posthouse.NotificationDelivery) {
 // settle is what follows from all that is known of a notification: its state, when it is looked at next, and which of its deliveries are
 // not to start any more. It may be asked at any time, and again.
 func (n *notification) settle(now time.Time) (withdraw work.Withdrawal) {
+	withdraw = n.decide(now)
+	n.owe(now)
+	return withdraw
+}
+
+func (n *notification) decide(now time.Time) (withdraw work.Withdrawal) {
 	open := func(reason string, but func(posthouse.NotificationDelivery) bool) work.Withdrawal {
 		var list []string
 		for _, d := range n.Deliveries {

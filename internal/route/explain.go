@@ -38,7 +38,21 @@ func Explain(n *posthouse.Notification, at func(time.Time) string) (summary stri
 			steps = append(steps, line)
 		}
 	}
+	for i := range n.Ends {
+		steps = append(steps, heard(&n.Ends[i], at))
+	}
 	return outcome(n, at), steps
+}
+
+// heard is how somebody hears that what a notification tells of is over.
+func heard(e *posthouse.NotificationEnd, at func(time.Time) string) string {
+	switch {
+	case e.Skipped == SkippedCall:
+		return fmt.Sprintf("%s does not hear that it is over: %s calls people, and the route has no other channel for this person.", e.User, e.Reached)
+	case e.Skipped != "":
+		return fmt.Sprintf("%s does not hear that it is over: %s.", e.User, cmp.Or(e.Detail, e.Skipped))
+	}
+	return fmt.Sprintf("%s hears by %s that it is over, from %s.", e.User, e.Channel, at(e.At))
 }
 
 // outcome is how a notification stands, and what comes next.

@@ -33,6 +33,7 @@ const (
 	SkippedNobody     = "nobody"     // its roster is empty, nobody has its role, or the manager is not known
 	SkippedRefused    = "refused"    // its messages cannot be accepted
 	SkippedPreference = "preference" // its people want no message of its kind, or not by its channels
+	SkippedCall       = "call"       // of an end: it would be told by a call
 
 	// ReasonTold is of a delivery that was withdrawn since another step's has proven it.
 	ReasonTold = "told"
@@ -72,9 +73,12 @@ type notification struct {
 	Things work.Things `json:"things,omitzero"`
 	// ResolvedBy is the key of what said that it is over: what comes again with it is no news.
 	ResolvedBy string `json:"resolved_by,omitempty"`
+	// Ending is what whoever got something of it hears of the end.
+	Ending *Ending `json:"ending,omitempty"`
 	// Recorded is set where each of its decisions stands in the journal. A program that writes them only for followers drops it.
 	Recorded bool `json:"recorded,omitempty"`
 
+	tell   time.Time                        // when the planner is to tell of the end; zero for nobody is owed it now
 	was    posthouse.NotificationState      // State as it was read
 	chosen map[string]posthouse.Preferences // by the users of the step that is looked at
 }
@@ -96,6 +100,9 @@ func read(p work.Plan) (notification, error) {
 	n.ID, n.Message, n.Tenant, n.Version = p.ID, posthouse.MessageID(p.ID), p.Tenant, p.Version
 	n.NextAt, n.CreatedAt, n.UpdatedAt = p.NextAt, p.CreatedAt, p.UpdatedAt
 	n.was = posthouse.NotificationState(p.Was)
+	if n.State != posthouse.NotificationWaiting { // no step begins
+		n.tell, n.NextAt = p.NextAt, time.Time{}
+	}
 	return n, nil
 }
 
@@ -150,9 +157,13 @@ func (n *notification) plan() (work.Plan, error) {
 	if n.DedupKey != "" && n.State != posthouse.NotificationWaiting {
 		frees = &work.Freed{Scope: dedupScope(n.Route), Key: n.DedupKey, Until: later(n.CreatedAt, n.ResolvedAt).Add(n.DedupWindow.Std())}
 	}
+	next := n.NextAt
+	if n.State != posthouse.NotificationWaiting {
+		next = n.tell
+	}
 	return work.Plan{
 		Tenant: n.Tenant, Type: work.PlanNotification, ID: n.ID, Kind: n.Draft.Kind, Ref: n.Draft.Ref, State: string(n.State),
-		Doc: doc, Version: n.Version, NextAt: n.NextAt, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+		Doc: doc, Version: n.Version, NextAt: next, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
 		Frees: frees, Was: string(n.was), Tells: n.tells(),
 	}, err
 }

@@ -2,7 +2,6 @@ package route
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -10,13 +9,13 @@ import (
 )
 
 // Resolve ends a notification's plan, since its sender has said, by a key, that what it tells of is over: no further step begins. A notification that
-// was told or acknowledged stays so.
-func Resolve(p work.Plan, by string, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+// was told or acknowledged stays so. ending is what whoever got something of it hears of that, nil for nothing.
+func Resolve(p work.Plan, by string, ending *Ending, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
 	n, err := read(p)
 	if err != nil || n.ResolvedBy != "" {
 		return p, withdraw, false, err
 	}
-	n.ResolvedBy, n.ResolvedAt = by, now
+	n.ResolvedBy, n.ResolvedAt, n.Ending = by, now, ending
 	n.Closed = true // a receipt that takes a proof back leads to no further step either
 	withdraw = n.settle(now)
 	next, err = n.plan()
@@ -29,22 +28,23 @@ const (
 	overPage      = 200
 )
 
-// Resolve ends the notifications of what is over. It returns what became of them, and who had been told by them, by the channel. What comes again is
-// told of the same ones; those that began since it came first are not over by it.
-func (b Book) Resolve(ctx context.Context, tenant string, over work.Over) (ended work.Ended, told map[string][]posthouse.Recipient, err error) {
+// Resolve ends the notifications of what is over, and returns what became of them. What comes again is told of the same ones; those that began since
+// it came first are not over by it.
+func (b Book) Resolve(ctx context.Context, tenant string, over work.Over) (ended work.Ended, err error) {
 	list, first, err := b.over(ctx, tenant, &over)
 	if err != nil {
-		return ended, nil, err
+		return ended, err
 	}
-	told = map[string][]posthouse.Recipient{}
+	says := map[string]*posthouse.Content{} // by the channel
 	for i := range list {
 		n := &list[i]
 		if n.ResolvedBy == "" && !first.IsZero() && n.CreatedAt.After(first) {
 			continue
 		}
+		ending := n.endingOf(&over, says)
 		waited, first := false, false // the transaction may begin anew
-		p, err := b.Store.Notification(ctx, time.Now(), tenant, n.ID, func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
-			next, withdraw, changed, err = Resolve(p, over.By, now)
+		_, err := b.Store.Notification(ctx, time.Now(), tenant, n.ID, func(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+			next, withdraw, changed, err = Resolve(p, over.By, ending, now)
 			waited, first = changed && p.State == string(posthouse.NotificationWaiting), changed
 			return next, withdraw, changed, err
 		})
@@ -52,16 +52,11 @@ func (b Book) Resolve(ctx context.Context, tenant string, over work.Over) (ended
 			continue // it was pruned
 		}
 		if err != nil {
-			return ended, nil, err
-		}
-		done, err := read(p)
-		if err != nil {
-			return ended, nil, err
+			return ended, err
 		}
 		ended.Count(waited, first)
-		done.toldPeople(told)
 	}
-	return ended, told, nil
+	return ended, nil
 }
 
 // over are the notifications of what is over, and when it was said of the first of them: zero where it was not yet.
@@ -91,19 +86,6 @@ func (b Book) over(ctx context.Context, tenant string, over *work.Over) (list []
 		}
 	}
 	return list, first, nil
-}
-
-// toldPeople adds those who have got something of a notification, by its channel.
-func (n *notification) toldPeople(told map[string][]posthouse.Recipient) {
-	for i := range n.Deliveries {
-		d := &n.Deliveries[i]
-		if d.State != posthouse.Sent && d.State != posthouse.Delivered {
-			continue
-		}
-		if to := n.recipient(d); !slices.Contains(told[d.Channel], to) {
-			told[d.Channel] = append(told[d.Channel], to)
-		}
-	}
 }
 
 // recipient is the recipient of a delivery, as the message or its step names it.

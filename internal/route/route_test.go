@@ -471,7 +471,7 @@ func (w *world) lives(resolved bool) notification {
 // resolves says that it is over.
 func (w *world) resolves() {
 	_, err := w.Notification(w.t.Context(), w.now, "", "", func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
-		return Resolve(p, "key", now)
+		return Resolve(p, "key", nil, now)
 	})
 	w.must(err)
 	w.say("resolved")

@@ -91,6 +91,8 @@ type Router struct {
 	// Receipts reports whether a delivery by a channel is ever delivered, and more than sent; known is false for a channel that there is
 	// not. Defaults to none that is known.
 	Receipts func(tenant, channel string) (come, known bool)
+	// Calls reports whether what a channel sends is a call, which nobody gets for what is over. Defaults to never.
+	Calls func(tenant, channel string) bool
 	// Location is the zone of hour and weekday in conditions about those who have no zone of their own. Defaults to UTC.
 	Location *time.Location
 	// Template is the latest version of a template. Defaults to none: those that a route names are not looked at when it is stored.
@@ -318,9 +320,12 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 		return nil, p, err
 	}
 	if n.State != posthouse.NotificationWaiting {
-		n.NextAt = time.Time{}
+		drafts, err := r.tellEnd(ctx, &n, now)
+		if err != nil {
+			return nil, p, err
+		}
 		next, err := n.plan()
-		return nil, next, err
+		return drafts, next, err
 	}
 	if len(n.late(now)) > 0 {
 		return nil, p, r.stepOver(ctx, p)

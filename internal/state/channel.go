@@ -34,6 +34,8 @@ type Opened struct {
 	Presser func(address string, e *posthouse.CallbackEvent) channel.Presser
 	// Receipts is set where the provider says of each message what became of it.
 	Receipts bool
+	// Calls is set where a text is read aloud in a call.
+	Calls bool
 	// Pull hands the channel's deliveries to agents instead of the driver.
 	Pull bool
 	// Accounts are those that the channel sends by where it has accounts of its own, by name. Driver is then one without the

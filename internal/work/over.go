@@ -1,5 +1,7 @@
 package work
 
+import "github.com/posthouse/posthouse"
+
 // Over says that something is over of which notifications tell.
 type Over struct {
 	// Kind and Ref are what they are about, and Source is who handed them in.
@@ -8,6 +10,10 @@ type Over struct {
 	Key string
 	// By tells what says so from what says so another time.
 	By string
+	// Tells is what whoever got something of them is to hear, but for channel, recipient and content; Content is what it says by a channel. Default
+	// to nothing: nobody hears of it.
+	Tells   posthouse.Draft
+	Content func(channel string) *posthouse.Content
 }
 
 // Ended is what became of the notifications of something that is over.

@@ -170,8 +170,12 @@ var goesOnAcknowledged = []overlay.Edit{{
 	New:  "n.State, n.Reason = posthouse.NotificationAcknowledged, \"\"\n",
 }, {
 	File: "internal/route/router.go",
-	Old:  "	if n.State != posthouse.NotificationWaiting {\n		n.NextAt = time.Time{}\n",
-	New:  "	if n.State != posthouse.NotificationWaiting && n.Ack == nil {\n		n.NextAt = time.Time{}\n",
+	Old:  "	if n.State != posthouse.NotificationWaiting {\n		drafts, err := r.tellEnd(",
+	New:  "	if n.State != posthouse.NotificationWaiting && n.Ack == nil {\n		drafts, err := r.tellEnd(",
+}, {
+	File: "internal/route/notification.go",
+	Old:  "	if n.State != posthouse.NotificationWaiting {\n		next = n.tell\n",
+	New:  "	if n.State != posthouse.NotificationWaiting && n.Ack == nil {\n		next = n.tell\n",
 }}
 
 // confirmedUnwritten answers a provider that all is taken, whatever could be written.

@@ -24,6 +24,7 @@ const (
 	lawHears = "a notification says of its deliveries what their rows say"
 	lawTold  = "a notification is told as soon as a delivery proves it, and stays acknowledged"
 	lawStops = "nothing of a notification that is over waits to begin"
+	lawEnds  = "whoever may have got something of what is over hears of the end once, or the planner is to tell it"
 	lawNews  = "followers are told of each new state of a notification, once"
 )
 
@@ -129,6 +130,9 @@ func (m *model) compose(proc *process) error {
 		next = posthouse.MessageID(m.first[begun])
 	}
 	drafts, after, err := m.router(next).Compose(m.ctx, p, epoch0)
+	if !was.ResolvedAt.IsZero() { // what is told of the end is told with the plan, or not at all: the plan says it
+		drafts = nil
+	}
 	if err == nil {
 		sub := &work.Submission{Tenant: tenant, Endpoint: "plans", KeyTTL: time.Hour, Plans: []work.Plan{after}}
 		for i := range drafts {
@@ -164,7 +168,7 @@ func (m *model) hears(w *world, p int, write writer) {
 	if w.left.overs > 0 {
 		write("the sender says at "+name(p)+" that it is over", p, func(*process) error {
 			_, err := m.db.Plans.Notification(m.ctx, epoch0, tenant, m.first[0], func(p work.Plan, at time.Time) (work.Plan, work.Withdrawal, bool, error) {
-				return route.Resolve(p, "over", at)
+				return route.Resolve(p, "over", &route.Ending{Content: map[string]*posthouse.Content{}}, at)
 			})
 			return err
 		}, func(next *world) { next.left.overs-- })
@@ -211,6 +215,11 @@ func (m *model) judgeNotification(before, after *world, is map[string]stand) *vi
 		return nil
 	}
 	turns := 0
+	for _, row := range after.rows[plans] {
+		if v := m.judgeEnds(m.planOf(row), m.db.number(plans, row, "next_at") > 0); v != nil {
+			return v
+		}
+	}
 	for _, now := range m.notices(after) {
 		v, turned := m.judgePlan(m.notice(before, now.ID), now, after, is)
 		if v != nil {
@@ -267,6 +276,27 @@ func (m *model) judgePlan(before, after work.Plan, w *world, is map[string]stand
 		}
 	}
 	return m.judgeTold(w, slices.Index(m.first, n.ID), &way), turned
+}
+
+// judgeEnds asks who hears of the end of a notification. due says that the planner looks at it.
+func (m *model) judgeEnds(p work.Plan, due bool) *violation {
+	n, err := route.Read(p)
+	if err != nil {
+		return broken(lawEnds, "%v", err)
+	}
+	if n.ResolvedAt.IsZero() {
+		return nil
+	}
+	if len(n.Ends) > 1 {
+		return broken(lawEnds, "the person hears of it %d times", len(n.Ends))
+	}
+	for _, d := range n.Deliveries {
+		may := d.State == posthouse.Sent || d.State == posthouse.Delivered || d.State == posthouse.Unknown
+		if may && len(n.Ends) == 0 && !due {
+			return broken(lawEnds, "%s is %s, nobody hears of the end, and the planner does not look", m.short(d.ID), d.State)
+		}
+	}
+	return nil
 }
 
 func (m *model) stepOf(n *posthouse.Notification, id string) int {
