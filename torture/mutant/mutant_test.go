@@ -151,4 +151,7 @@ var mutants = []mutant{{
 }, {
 	bug: 41, name: "a later acknowledgement in the place of the first", breaks: "who has taken note is not who is said to have",
 	law: "I40", edits: ackTakenOver, run: acknowledged,
+}, {
+	bug: 42, name: "an end that withdraws nothing", breaks: "who is to come next is told of what is over",
+	law: "I38", edits: endedInName, run: resolved,
 }}
