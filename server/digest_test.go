@@ -371,6 +371,9 @@ func (h *house) replaysOnce(p *scripted, members []string) {
 		h.Errorf("a replay of a member: %v, want a conflict that names %s", err, lead)
 	}
 	before := len(p.texts("a"))
+	if would, err := h.api.Deliveries.ReplayAll(h.Context(), wire.ReplayAll{Channel: "a", DryRun: true}); err != nil || would.Matched != len(members)+1 || would.Shared != len(members) {
+		h.Errorf("a look at a replay of all: %+v, %v, want %d of which %d share", would, err, len(members)+1, len(members))
+	}
 	all, err := h.api.Deliveries.ReplayAll(h.Context(), wire.ReplayAll{Channel: "a"})
 	if err != nil || all.Matched != len(members)+1 || all.Replayed != 1 || all.Shared != len(members) {
 		h.Errorf("a replay of all: %+v, %v, want one of %d", all, err, len(members)+1)

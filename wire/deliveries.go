@@ -119,7 +119,7 @@ type ReplayAll struct {
 type ReplayedAll struct {
 	Matched  int        `json:"matched" doc:"How many deliveries fit, up to max."`
 	Replayed int        `json:"replayed" doc:"How many are being sent again."`
-	Shared   int        `json:"shared,omitempty" doc:"How many of the others went in the text of a digest: its delivery is sent again, once for all of them."`
+	Shared   int        `json:"shared,omitempty" doc:"How many of those that fit went in the text of a digest: its delivery is sent again, once for all of them. A dry run says it too."`
 	DryRun   bool       `json:"dry_run"`
 	Replays  []Replayed `json:"replays" doc:"The first 1000 of them, one by one."`
 }

@@ -82,7 +82,10 @@ func (f *replay) all(ctx context.Context, c *client.Client) error {
 	}
 	return f.Show(out, func() {
 		if out.DryRun {
-			f.Printf("%d deliveries would be sent again\n  → say --yes to do it\n", out.Matched)
+			f.Printf("%d deliveries would be sent again\n  → say --yes to do it\n", out.Matched-out.Shared)
+			if out.Shared > 0 {
+				f.Printf("%d more went in the text of a digest: its delivery is sent again, once for all of them\n", out.Shared)
+			}
 			return
 		}
 		f.Printf("%d of %d deliveries are being sent again\n", out.Replayed, out.Matched)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/decide"
+	"github.com/posthouse/posthouse/internal/digest"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -90,8 +91,8 @@ func (d Options) replayAll(c *web.Call, in wire.ReplayAll) (wire.ReplayedAll, er
 	}
 	if in.DryRun {
 		c.Unchanged()
-		n, err := d.count(c, f, in.Max)
-		return wire.ReplayedAll{Matched: n, DryRun: true, Replays: []wire.Replayed{}}, err
+		n, shared, err := d.count(c, f, in.Max)
+		return wire.ReplayedAll{Matched: n, Shared: shared, DryRun: true, Replays: []wire.Replayed{}}, err
 	}
 	var made []work.Replay
 	err := d.withRoom(c, func() (err error) {
@@ -134,18 +135,47 @@ func checkOutcome(c *web.Call, o wire.Outcome) {
 	}
 }
 
-// count counts what a filter selects, up to max.
-func (d Options) count(c *web.Call, f work.Filter, max int) (int, error) {
-	n := 0
+// count counts what a filter selects, up to max, and how many of them left with others in one text: they are not sent again by themselves.
+func (d Options) count(c *web.Call, f work.Filter, max int) (n, shared int, err error) {
+	plans := map[string]work.Plan{}
 	for {
 		f.Limit = min(web.MaxPage, max-n)
 		list, next, err := d.Read.Deliveries.Deliveries(c.Context(), f)
 		n += len(list)
+		for i := 0; i < len(list) && err == nil; i++ {
+			var together bool
+			if together, err = d.together(c, plans, &list[i]); together {
+				shared++
+			}
+		}
 		if err != nil || next == "" || n >= max {
-			return n, err
+			return n, shared, err
 		}
 		f.Cursor = next
 	}
+}
+
+// together reports whether a delivery left in the text of another one. plans are the collections that were read before.
+func (d Options) together(c *web.Call, plans map[string]work.Plan, one *posthouse.Delivery) (bool, error) {
+	if one.Collection == "" {
+		return false, nil
+	}
+	p, read := plans[one.Collection]
+	if !read {
+		var err error
+		if p, _, err = d.Plans.Plan(c.Context(), c.Tenant(), work.PlanCollection, one.Collection); err != nil {
+			return false, err
+		}
+		plans[one.Collection] = p
+	}
+	if p.ID == "" { // it is not kept any more
+		return false, nil
+	}
+	err := digest.Law{}.MayReplay(p, one.ID)
+	if posthouse.CodeOf(err) == posthouse.CodeConflict {
+		return true, nil
+	}
+	return false, err
 }
 
 // wakeAll wakes one channel, or all of them.
