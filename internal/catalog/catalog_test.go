@@ -51,10 +51,17 @@ func TestSentencesInChinese(t *testing.T) {
 func TestErrorsInChinese(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`--budget: has the period "week": want day or month, such as 500/month`:                             `--budget：周期为 "week"，应为 day 或 month，例如 500/month`,
-		`call the server: Get "http://127.0.0.1:1/v1/x": dial tcp 127.0.0.1:1: connect: connection refused`: `无法连接服务器：Get "http://127.0.0.1:1/v1/x"：dial tcp 127.0.0.1:1：connect：连接被拒绝`,
-		"people.csv: the file cannot be read; no such file or directory":                                    "people.csv：文件无法读取；文件或目录不存在",
-		"read standard input: something of the system":                                                      "读取标准输入时出错：something of the system",
+		`--budget: has the period "week": want day or month, such as 500/month`:                                       `--budget：周期为 "week"，应为 day 或 month，例如 500/month`,
+		`call the server: Get "http://127.0.0.1:1/v1/x": dial tcp 127.0.0.1:1: connect: connection refused`:           `无法连接服务器：Get "http://127.0.0.1:1/v1/x"：dial tcp 127.0.0.1:1：connect：连接被拒绝`,
+		"people.csv: the file cannot be read; no such file or directory":                                              "people.csv：文件无法读取；文件或目录不存在",
+		"--file r.json: json: unknown field \"stepz\"":                                                                "--file r.json：没有字段 \"stepz\"",
+		"--file r.json: json: cannot unmarshal string into Go struct field Route.steps of type []posthouse.RouteStep": "--file r.json：字段 Route.steps 的值不能是 string",
+		"has no column id: want a header such as id,name,type,dingtalk":                                               "缺少列 id；表头例如 id,name,type,dingtalk",
+		"has the column \"id\" twice":                                                                                 "列 \"id\" 出现了两次",
+		"wrong number of fields":                                                                                      "单元格数与表头不一致",
+		`bare " in non-quoted-field`:                                                                                  "没有用引号括起的单元格里不能有引号",
+		`extraneous or missing " in quoted-field`:                                                                     "带引号的单元格里引号多余或缺失",
+		"read standard input: something of the system":                                                                "读取标准输入时出错：something of the system",
 	} {
 		if got, ok := catalog.Error(text); !ok || got != want {
 			t.Errorf("%s\nis %s\nwant %s", text, got, want)

@@ -299,6 +299,9 @@ func systems() []Sentence {
 		{"invalid character %s in string escape code", "转义写法里不能有字符 {1}"},
 		{"invalid character %s in literal %s", "字符 {1} 有误：true、false、null 拼写不对"},
 		{"invalid character %s in numeric literal", "数字里不能有字符 {1}"},
+		{"json: unknown field %q", "没有字段 {1}"},
+		{"json: cannot unmarshal %s into Go struct field %s of type %s", "字段 {2} 的值不能是 {1}"},
+		{"json: cannot unmarshal %s into Go value of type %s", "值不能是 {1}"},
 	}
 }
 
