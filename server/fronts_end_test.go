@@ -138,3 +138,47 @@ func TestNobodyIsCalledForWhatIsOver(t *testing.T) {
 		h.must(h.api.Fronts.Delete(h.Context(), f.Name))
 	}
 }
+
+// A group of Grafana's, as its webhook is documented, goes through its life: it fires, is said once more, resolves in part, grows, and resolves cut
+// short. https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-contact-points/integrations/webhook-notifier/
+func TestAGroupOfGrafanaThroughItsLife(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("night", untilKnown("a"))
+		f := h.leads("grafana", "night", func(in *wire.PutFront) { in.To = []posthouse.Recipient{{User: "u1"}} })
+		alert := func(status, zone string) string {
+			return `{"status":"` + status + `","labels":{"alertname":"High memory usage","team":"blue","zone":"` + zone + `"},"annotations":{"description":"The system has high memory usage","runbook_url":"https://myrunbook.com/runbook/1234","summary":"This alert was triggered for ` + zone + `"},
+				"startsAt":"2021-10-12T09:51:03.157076+02:00","endsAt":"0001-01-01T00:00:00Z","generatorURL":"https://play.grafana.org/alerting/1afz29v7z/edit","fingerprint":"` + zone + `","silenceURL":"https://play.grafana.org/alerting/silence/new","dashboardURL":"","panelURL":"","values":{"B":44.23943737541908,"C":1}}`
+		}
+		for _, c := range []struct {
+			name, status, left string
+			alerts             []string
+			began, waits       int
+		}{
+			{"it fires", "firing", "0", []string{alert("firing", "us-1"), alert("firing", "us-2")}, 1, 1},
+			{"it is said once more", "firing", "0", []string{alert("firing", "us-1"), alert("firing", "us-2")}, 1, 1},
+			{"a part resolves", "firing", "0", []string{alert("firing", "us-1"), alert("resolved", "us-2")}, 1, 1},
+			{"it grows", "firing", "0", []string{alert("firing", "us-1"), alert("firing", "us-3")}, 2, 2},
+			{"it resolves, cut short", "resolved", "2", []string{alert("resolved", "us-1")}, 2, 0},
+		} {
+			body := `{"receiver":"My Super Webhook","status":"` + c.status + `","orgId":1,"alerts":[` + strings.Join(c.alerts, ",") + `],"groupLabels":{},"commonLabels":{"team":"blue"},"commonAnnotations":{},"externalURL":"https://play.grafana.org/",
+				"version":"1","groupKey":"{}:{}","truncatedAlerts":` + c.left + `,"title":"[FIRING:2]","state":"alerting","message":"**Firing**"}`
+			if status, said := h.knock("POST", f.Path+"/"+f.Token, body); status != 200 {
+				h.Fatalf("%s: %d %s", c.name, status, said)
+			}
+			list, waits := h.lastNotices(), 0
+			for i := range list {
+				if list[i].State == posthouse.NotificationWaiting {
+					waits++
+				}
+			}
+			if len(list) != c.began || waits != c.waits {
+				h.Errorf("%s: %d notifications, of which %d wait, want %d and %d", c.name, len(list), waits, c.began, c.waits)
+			}
+			h.eventually("what began is sent", func() bool { return len(p.on("a")) >= c.began })
+		}
+		h.eventually("u1 hears of the end", func() bool {
+			texts := p.texts("a")
+			return len(texts) == 3 && strings.Contains(texts[2], "The sender left out 2 more alerts.")
+		})
+	})
+}
