@@ -53,15 +53,16 @@ func (d *driver) Receive(call channel.Callback) (channel.Heard, error) {
 }
 
 // leave takes somebody's word that they want no more mail. A look at the link, such as by a program that reads mail for viruses, is none.
+// The plain answers are in both languages: who takes no page does not say which one is read.
 func (d *driver) leave(call channel.Callback) (channel.Heard, error) {
 	to := call.Query.Get("to")
 	if !hmac.Equal([]byte(call.Query.Get("sum")), []byte(d.sum(to))) {
 		return channel.Heard{}, fmt.Errorf("%w: the link is not one of ours", channel.ErrForged)
 	}
 	if call.Method != http.MethodPost {
-		return channel.Heard{Kind: "check", Answer: "POST here to get no more of this mail.", Page: &channel.Page{Address: to, Asks: true}}, nil
+		return channel.Heard{Kind: "check", Answer: "POST here to get no more of this mail. 向此地址发送 POST 请求即可退订。", Page: &channel.Page{Address: to, Asks: true}}, nil
 	}
-	return channel.Heard{Kind: "unsubscribe", Answer: "You get no more of this mail.", Page: &channel.Page{Address: to}, Consents: []channel.Consent{{Address: to, Reason: "unsubscribed"}}}, nil
+	return channel.Heard{Kind: "unsubscribe", Answer: "You get no more of this mail. 今后您不会再收到此类邮件。", Page: &channel.Page{Address: to}, Consents: []channel.Consent{{Address: to, Reason: "unsubscribed"}}}, nil
 }
 
 // errNoReport is what a post is that tells of no delivery.

@@ -35,6 +35,11 @@ func TestOneClickUnsubscribes(t *testing.T) {
 	if heard, err = r.Receive(channel.Callback{Method: http.MethodGet, Query: u.Query()}); err != nil || len(heard.Consents) != 0 {
 		t.Errorf("a look unsubscribes: %+v, %v", heard, err)
 	}
+	for method, want := range map[string]string{http.MethodPost: "今后您不会再收到此类邮件", http.MethodGet: "即可退订"} {
+		if heard, err := r.Receive(channel.Callback{Method: method, Query: u.Query()}); err != nil || !strings.Contains(heard.Answer, "no more of this mail. ") || !strings.Contains(heard.Answer, want) {
+			t.Errorf("%s is answered with %q, %v: want both languages", method, heard.Answer, err)
+		}
+	}
 	other := u.Query()
 	other.Set("to", "zhang.wei@example.org")
 	if _, err := r.Receive(channel.Callback{Method: http.MethodPost, Query: other}); !errors.Is(err, channel.ErrForged) {
