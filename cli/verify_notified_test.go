@@ -35,6 +35,7 @@ var notifiedEdits = []struct {
 	set           string // of other columns
 }{
 	{name: "nothing", of: "acknowledged", set: "failures = failures"},
+	{name: "nothing of a phone, whose channel keeps its number in its own way", of: "phone", set: "failures = failures"},
 	{name: "an acknowledgement is taken away", of: "acknowledged", law: "I40", set: "state = 'waiting'", doc: func(d document) { d.state("waiting"); delete(d, "acknowledgement") }},
 	{name: "and the row is said to be told", of: "acknowledged", law: "I38", set: "state = 'told'", doc: func(d document) { d.state("told"); delete(d, "acknowledgement") }},
 	{name: "and to have failed", of: "acknowledged", law: "I40", set: "state = 'not_told'", doc: func(d document) {
@@ -104,8 +105,8 @@ func TestVerifyFindsEditsOfNotifications(t *testing.T) {
 	}
 }
 
-// notifies makes a database with a notification that was acknowledged before its second step, one that was told and then acknowledged, and one that
-// waits for that.
+// notifies makes a database with a notification that was acknowledged before its second step, one that was told and then acknowledged, one that
+// waits for that, and one to the number of a phone that was ended.
 func notifies(t *testing.T, dsn string) (ids map[string]string) {
 	t.Helper()
 	key := secret.FormatKey(secret.NewKey())
@@ -128,12 +129,18 @@ func notifies(t *testing.T, dsn string) (ids map[string]string) {
 	}
 	_, _, err = c.Channels.Put(t.Context(), posthouse.Channel{Name: "a", Driver: "discard"})
 	must(err)
+	_, _, err = c.Channels.Put(t.Context(), posthouse.Channel{Name: "phones", Driver: "pull"})
+	must(err)
 	hour := posthouse.Duration(time.Hour)
 	for name, until := range map[string]posthouse.Proof{"acked": posthouse.ProofAcknowledged, "plain": posthouse.ProofSent} {
 		_, err = c.Routes.Put(t.Context(), posthouse.Route{Name: name, Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: until, Within: hour}, {Channels: []string{"a"}, Until: until, Within: hour}}})
 		must(err)
 	}
-	ids = map[string]string{}
+	_, err = c.Routes.Put(t.Context(), posthouse.Route{Name: "called", Steps: []posthouse.RouteStep{{Channels: []string{"phones"}, Within: hour}}})
+	must(err)
+	called, err := c.Messages.Send(t.Context(), posthouse.Draft{Route: "called", To: []posthouse.Recipient{{Address: "138 0013 8000"}}, Content: &posthouse.Content{Text: "hello"}})
+	must(err)
+	ids = map[string]string{"phone": posthouse.DeliveryID(called.Accepted[0].ID, 1)}
 	for of, way := range map[string]string{"acknowledged": "acked", "waiting": "acked", "told": "plain"} {
 		sent, err := c.Messages.Send(t.Context(), posthouse.Draft{Route: way, To: []posthouse.Recipient{{User: "li"}}, Content: &posthouse.Content{Text: "hello"}})
 		must(err)
@@ -141,16 +148,22 @@ func notifies(t *testing.T, dsn string) (ids map[string]string) {
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for _, id := range ids {
+	waits := func(id string, state posthouse.State) {
 		for {
 			n, err := c.Notifications.Get(t.Context(), id)
 			must(err)
-			if len(n.Deliveries) == 1 && n.Deliveries[0].State == posthouse.Sent {
-				break
+			if len(n.Deliveries) == 1 && n.Deliveries[0].State == state {
+				return
 			}
 			<-tick.C
 		}
 	}
+	for of, id := range ids {
+		waits(id, map[bool]posthouse.State{true: posthouse.Pending, false: posthouse.Sent}[of == "phone"])
+	}
+	_, err = c.Notifications.End(t.Context(), ids["phone"])
+	must(err)
+	waits(ids["phone"], posthouse.Cancelled)
 	for _, of := range []string{"acknowledged", "told"} {
 		_, err = c.Notifications.Acknowledge(t.Context(), ids[of], wire.Ack{By: "li"})
 		must(err)

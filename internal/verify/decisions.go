@@ -56,7 +56,7 @@ func (c notifying) contradicts(n *Notified, list []Decision, i int) string {
 		return "it is " + string(n.State) + ", and the journal says " + string(d.State)
 	case last && (n.Recorded || d.Version == n.Version) && n.State == posthouse.NotificationTold && (d.ToldBy != n.ToldBy || d.ToldUser != n.ToldUser || !d.ToldAt.Equal(n.ToldAt)):
 		return "it was told by another delivery, to another person or at another time than the journal says"
-	case last && d.Reason == "resolved" && n.ResolvedAt.IsZero():
+	case last && (n.Recorded || d.Version == n.Version) && d.Reason == "resolved" && n.ResolvedAt.IsZero(): // an earlier program drops it
 		return "the journal says that what it tells of is over, and it does not say since when"
 	case last && d.Version == n.Version && d.Reason != n.Reason:
 		return "its reason is not the one that the journal has"

@@ -40,7 +40,7 @@ type stepOf struct {
 	starts []begun
 	// told is the state that its notification knows: it is not told of who holds the delivery, nor of the epoch that does.
 	told posthouse.State
-	// whom is the user, or else the address, that its row goes to; empty where it is not stored.
+	// whom is the user that its row goes to; empty where it goes to an address alone, which channels write in their own way, or is not stored.
 	whom string
 }
 
@@ -104,7 +104,7 @@ func (c *checker) noteWhom(d *posthouse.Delivery, h history) {
 	}
 	list := c.steps[notification]
 	if i := slices.IndexFunc(list, func(s stepOf) bool { return s.id == d.ID }); i >= 0 {
-		list[i].whom = cmp.Or(d.User, d.Address)
+		list[i].whom = d.User
 	}
 }
 

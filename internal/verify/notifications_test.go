@@ -158,6 +158,13 @@ func toldCases() (list []lawCase) {
 	told(func() *hand { return followed(untilDelivered, plain()) }, func() *hand {
 		return followed(func(n *verify.Notified) { untilDelivered(n); n.NextAt = time.Time{} }, plain())
 	})
+	to := func(user, address string) func() *hand { // a channel keeps an address in its own way
+		return func() *hand {
+			h := followed(func(n *verify.Notified) { n.Deliveries[0].User = "138 0013 8000" }, plain())
+			return h.row(func(d *posthouse.Delivery) { d.User, d.Address = user, address })
+		}
+	}
+	told(to("", "+8613800138000"), to("wang", "+8613800138000"))
 	list = append(list, timesCases()...)
 	return append(list, lawCase{law: "I1", holds: whole, breaks: func() *hand {
 		h := whole()
@@ -274,6 +281,10 @@ func decidedCases() (list []lawCase) {
 		}
 	}
 	decided(recorded(over(began.Add(time.Hour))), over(time.Time{}))
+	decided(recorded(func(n *verify.Notified) { // an earlier program wrote it since, and knows of neither
+		over(time.Time{})(n)
+		n.Recorded, n.Version = false, 9
+	}), over(time.Time{}))
 	decided(recorded(func(n *verify.Notified) { n.Decisions = n.Decisions[1:] }), func(n *verify.Notified) { n.Decisions = n.Decisions[:1] })
 	decided(recorded(func(n *verify.Notified) { n.Decisions, n.Kept = nil, began.Add(time.Hour) }), func(n *verify.Notified) { n.Decisions = nil })
 	decided(recorded(func(n *verify.Notified) {
