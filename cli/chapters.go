@@ -31,7 +31,7 @@ func examples() map[string]string {
 		"agent":        "agent add phone-1 --channel sms\nagent list\nagent run --app-id phone-1 --key ph_… --phone http://127.0.0.1:8090",
 		"audience":     "audience add customers\naudience import customers people.csv",
 		"audit":        "audit list --since 7d\naudit export --output audit.ndjson",
-		"campaign":     "campaign add spring --channel console --text 'Hello ${name}'\ncampaign import spring people.csv\ncampaign plan spring\ncampaign start spring",
+		"campaign":     "campaign add spring --channel console --own-text 'Hello ${name}'\ncampaign import spring people.csv\ncampaign plan spring\ncampaign start spring",
 		"recall":       "recall 01JB2Z6N8Q4T7V0X3Y5W9A0000",
 		"cancel":       "cancel 01JB2Z6N8Q4T7V0X3Y5W9A0000\ncancel --kind order --ref 1001",
 		"chain":        "chain --dsn postgres://localhost/posthouse",

@@ -171,3 +171,14 @@ func notifies(t *testing.T, dsn string) (ids map[string]string) {
 	must(errors.Join(s.Stop(context.WithoutCancel(t.Context()))))
 	return ids
 }
+
+// Whoever begins a new epoch is told of notifications that go on by themselves.
+func TestANewEpochNamesNotificationsThatGoOn(t *testing.T) {
+	t.Parallel()
+	at := dbtest.SQLite(t)
+	notifies(t, at)
+	out, code := ran(t, []string{"POSTHOUSE_DSN=" + at}, "migrate", "new-epoch", "--yes")
+	if code != 0 || !strings.Contains(out, "1 notifications wait, and their next steps begin by themselves") {
+		t.Errorf("got exit code %d\n%s", code, out)
+	}
+}

@@ -66,6 +66,7 @@ func printedList() []Sentence {
 		{"the schema has version %d already: nothing to do", "表结构已是版本 {1}：无需处理"},
 		{"brought the %s schema from version %d to %d", "已把 {1} 的表结构从版本 {2} 升级到 {3}"},
 		{"the %s schema has version %d, this binary wants %d", "{1} 的表结构版本为 {2}，本程序需要 {3}"},
+		{"%d notifications wait, and their next steps begin by themselves, also where somebody has acknowledged since the copy was taken: start with --accept-only first; posthouse notification list --state waiting lists them, posthouse notification end stops one", "{1} 条通知在等待，下一步会自行开始，即使备份之后已有人确认：先用 --accept-only 启动；posthouse notification list --state waiting 列出它们，posthouse notification end 逐条结束"},
 		{"epoch %d begins; %d deliveries are held as unknown", "纪元 {1} 开始；{2} 条投递标为未知并挂起"},
 		{"the views are left out", "没有建视图"},
 		{"removed everything of Posthouse from the %s database", "已从 {1} 数据库删除驿站的全部内容"},

@@ -36,9 +36,11 @@ type kept struct {
 // restored is what a restore did, as it is printed.
 type restored struct {
 	kept
-	Epoch int64  `json:"epoch"`
-	Held  int    `json:"held"`
-	Aside string `json:"aside,omitempty"`
+	Epoch int64 `json:"epoch"`
+	Held  int   `json:"held"`
+	// Notifications wait for their next step, which no new epoch holds.
+	Notifications int    `json:"waiting_notifications"`
+	Aside         string `json:"aside,omitempty"`
 }
 
 func backupCommand(sh *shell.Shell) *cobra.Command {
@@ -244,10 +246,27 @@ func runRestore(ctx context.Context, sh *shell.Shell, c config.Config, from stri
 		if done.Held > 0 {
 			sh.Printf("  → posthouse status --state unknown lists them, posthouse resolve closes each\n")
 		}
+		sayWaiting(sh, done.Notifications)
 		if done.Aside != "" {
 			sh.Printf("  → what stood there is now %s\n", done.Aside)
 		}
 	})
+}
+
+// waitingNotifications counts those of all tenants whose next step may begin by itself.
+func waitingNotifications(ctx context.Context, s *store.Store) (n int, err error) {
+	tenants, err := s.Plans.WaitingNotifications(ctx)
+	for _, waiting := range tenants {
+		n += waiting
+	}
+	return n, err
+}
+
+// sayWaiting says that notifications go on in a new epoch: since the copy was taken their people may have been told, and may have acknowledged.
+func sayWaiting(sh *shell.Shell, n int) {
+	if n > 0 {
+		sh.Printf("  → %d notifications wait, and their next steps begin by themselves, also where somebody has acknowledged since the copy was taken: start with --accept-only first; posthouse notification list --state waiting lists them, posthouse notification end stops one\n", n)
+	}
 }
 
 // prepared copies a backup beside the place where it is to stand, and begins a new epoch in the copy: no server can start on it before.
@@ -292,6 +311,9 @@ func begin(ctx context.Context, s *store.Store, done *restored) (err error) {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
 	if done.Epoch, err = s.Epochs.Epoch(ctx); err != nil {
+		return err
+	}
+	if done.Notifications, err = waitingNotifications(ctx, s); err != nil {
 		return err
 	}
 	return noted(ctx, s, posthouse.DefaultTenant, "deliveries.new_epoch", strconv.FormatInt(done.Epoch, 10), done.Held)

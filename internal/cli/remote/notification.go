@@ -194,6 +194,17 @@ func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 		}
 	}
 	sh.Table([]string{"Step", "After", "Channel", "Recipient", "State", "Reason or delivery"}, rows)
+	rows = nil
+	for _, e := range n.Ends {
+		why := e.Skipped
+		if e.Detail != "" {
+			why = sh.Says(e.Detail)
+		}
+		rows = append(rows, []string{e.User, e.Channel, sh.At(e.At), why})
+	}
+	if len(rows) > 0 {
+		sh.Table([]string{"Hears of the end", "Channel", "From", "Reason"}, rows)
+	}
 }
 
 func notificationAck(sh *shell.Shell) *cobra.Command {

@@ -33,6 +33,8 @@ func texts() map[string]words.Word {
 		"told_when":           {"When", "时间"},
 		"told_after":          {"after", "用时"},
 		"told_skipped":        {"passed over", "已跳过"},
+		"told_ends":           {"Who hears that it is over", "恢复消息发给谁"},
+		"skipped_call":        {"reached by a call alone: nobody is called for what is over", "只用电话通知过，恢复时不再打电话"},
 		"skipped_condition":   {"its condition is false", "条件不成立"},
 		"skipped_nobody":      {"it means nobody", "没有可通知的人"},
 		"skipped_refused":     {"its messages cannot be accepted", "消息无法受理"},
