@@ -172,7 +172,7 @@ func notifies(t *testing.T, dsn string) (ids map[string]string) {
 	return ids
 }
 
-// Whoever begins a new epoch is told of notifications that go on by themselves.
+// posthouse migrate new-epoch says how many notifications go on by themselves.
 func TestANewEpochNamesNotificationsThatGoOn(t *testing.T) {
 	t.Parallel()
 	at := dbtest.SQLite(t)

@@ -45,8 +45,8 @@ func got(d *posthouse.NotificationDelivery) bool {
 	return d.State == posthouse.Sent || d.State == posthouse.Delivered || d.State == posthouse.Unknown
 }
 
-// owes are the deliveries whose people are to hear of the end and were not told of it yet. Of what is under way nobody knows: it is heard of once its
-// outcome is written down, in the same transaction.
+// owes lists the deliveries whose people have not heard of the end yet and are to. A delivery that is under way joins them when its outcome is written,
+// in the same transaction.
 func (n *notification) owes() (list []*posthouse.NotificationDelivery) {
 	if n.Ending == nil || n.ResolvedAt.IsZero() {
 		return nil
@@ -71,8 +71,8 @@ func (n *notification) owe(now time.Time) {
 	}
 }
 
-// tellEnd tells of the end whoever got something of a notification. It is stored with the plan that says so, over the version that was read: nobody
-// hears twice, and of a crash nothing is left.
+// tellEnd makes the messages that tell people of the end. They are stored in one transaction with the plan that names these people, over the version
+// that was read: nobody hears twice, and a crash stores neither.
 func (r *Router) tellEnd(ctx context.Context, n *notification, now time.Time) (drafts []posthouse.Draft, err error) {
 	for _, d := range n.owes() {
 		end := posthouse.NotificationEnd{User: d.User, Reached: d.Channel, Skipped: SkippedCall, At: now}
@@ -100,8 +100,8 @@ func (r *Router) tellEnd(ctx context.Context, n *notification, now time.Time) (d
 	return drafts, nil
 }
 
-// endsBy are the channels by which the recipient of a delivery may hear of the end: its own, and where that calls people, those of its step and of
-// the route that do not, for a user of the directory. Nobody is called for what is over.
+// endsBy lists the channels by which the recipient of a delivery may hear of the end: the delivery's own. Where that one calls people, the channels of
+// its step that do not call, and for a user of the directory those of the route too. Nobody is called for what is over.
 func (r *Router) endsBy(n *notification, d *posthouse.NotificationDelivery) (names []string) {
 	calls := func(name string) bool { return r.Calls != nil && r.Calls(n.Tenant, name) }
 	if !calls(d.Channel) {
