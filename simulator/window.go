@@ -5,7 +5,7 @@ import "time"
 // window holds a Limit: it remembers when the last Max requests were let in.
 type window struct {
 	limit  Limit
-	starts []time.Time // a ring of limit.Max
+	starts []time.Time // a ring, once there are limit.Max: an hour's limit of a provider takes megabytes
 	oldest int
 	locked time.Time // refused until then
 }
@@ -14,7 +14,7 @@ func newWindow(l *Limit) *window {
 	if l == nil {
 		return nil
 	}
-	return &window{limit: *l, starts: make([]time.Time, l.Max)}
+	return &window{limit: *l}
 }
 
 // changed is the window under another limit, nil for none. What was let in counts on, so that a limit can be moved while it is
@@ -55,11 +55,18 @@ func (w *window) admit(now time.Time) time.Duration {
 
 // wait is how long it takes until the window has room for one, 0 and less where it has.
 func (w *window) wait(now time.Time) time.Duration {
+	if len(w.starts) < w.limit.Max {
+		return 0
+	}
 	return w.limit.Per.Std() - now.Sub(w.starts[w.oldest])
 }
 
 // note counts one that was let in.
 func (w *window) note(now time.Time) {
+	if len(w.starts) < w.limit.Max {
+		w.starts = append(w.starts, now)
+		return
+	}
 	w.starts[w.oldest] = now
 	w.oldest = (w.oldest + 1) % len(w.starts)
 }
