@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -81,26 +82,32 @@ func newSender(t *testing.T, h *house.House, n *network, number int) *sender {
 	return s
 }
 
-// live runs the app until it is killed, or the run is over. It reports how often it was killed: once, or not.
+// live runs the app until it is killed, or the run is over. It is killed a random moment after it first wrote to its journal: on a
+// busy machine an app that is killed by the clock alone never comes to send. It reports how often it was killed: once, or not.
 func (s *sender) live(done *atomic.Bool) int64 {
 	cmd := exec.Command(house.Binary(s.t), s.args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
+	before := s.written()
 	if err := cmd.Start(); err != nil {
 		s.t.Error(err)
 		return 0
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for life := time.Now().Add(300*time.Millisecond + time.Duration(s.random.Int64N(int64(1500*time.Millisecond)))); time.Now().Before(life) && !done.Load(); {
+	var life time.Time // its end, zero until it has written
+	for !done.Load() && (life.IsZero() || time.Now().Before(life)) {
 		select {
 		case err := <-ended:
 			s.t.Errorf("the sender app ended by itself: %v\n%s", err, said.String())
 			done.Store(true)
 			return 0
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(5 * time.Millisecond):
+		}
+		if life.IsZero() && s.written() != before {
+			life = time.Now().Add(time.Duration(s.random.Int64N(int64(400 * time.Millisecond))))
 		}
 	}
 	_ = cmd.Process.Kill() // its end says so
@@ -109,4 +116,13 @@ func (s *sender) live(done *atomic.Bool) int64 {
 		return 0 // nothing was left to send
 	}
 	return 1
+}
+
+// written is how long the journal is: 0 before there is one.
+func (s *sender) written() int64 {
+	info, err := os.Stat(filepath.Join(s.dir, "journal.jsonl"))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
