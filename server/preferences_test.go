@@ -104,6 +104,69 @@ func TestPeopleChooseWhatTheyGet(t *testing.T) {
 	})
 }
 
+// I22: a member of a campaign who is a user of the directory, by the address or the id, gets nothing that the user has switched off, by the same
+// words as a message, and also while the campaign runs. Mandatory kinds come all the same. Who is no user has no preferences.
+func TestMembersOfCampaignsChooseWhatTheyGet(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Addresses: map[string]string{"a": "A1"}}, posthouse.User{ID: "u2"},
+			posthouse.User{ID: "u3", Name: "a5"}, posthouse.User{ID: "u4", Addresses: map[string]string{"b": "a6"}}, posthouse.User{ID: "a7", Addresses: map[string]string{"a": "elsewhere"}},
+			posthouse.User{ID: "twin1", Addresses: map[string]string{"a": "a8"}}, posthouse.User{ID: "twin2", Addresses: map[string]string{"a": "a8"}})
+		h.must(err)
+		_, err = h.api.Tenants.Put(h.Context(), posthouse.DefaultTenant, wire.PutTenant{MandatoryKinds: []string{"alarm"}})
+		h.must(err)
+		for _, user := range []string{"u1", "u3", "u4", "a7", "twin2"} {
+			h.chooses(user, wire.PutPreferences{Off: []posthouse.Unwanted{{Kind: "news"}}})
+		}
+		h.chooses("u2", wire.PutPreferences{Off: []posthouse.Unwanted{{Channel: "a"}}})
+		runs := func(name, kind string) wire.Campaign {
+			h.Helper()
+			_, err := h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: name, Channel: "a", Kind: kind, Content: &posthouse.Content{Text: kind}, SegmentSize: 5})
+			h.must(err)
+			_, err = h.api.Campaigns.Import(h.Context(), name, client.Part{Final: true}, strings.NewReader("address\nA1\na1\nu2\na3\na5\na6\na7\na8\n"))
+			h.must(err)
+			_, err = h.api.Campaigns.Start(h.Context(), name, false)
+			h.must(err)
+			var c wire.Campaign
+			h.eventually(name+" is done", func() bool {
+				c, err = h.api.Campaigns.Get(h.Context(), name)
+				h.must(err)
+				return c.State == posthouse.CampaignDone
+			})
+			return c
+		}
+		c := runs("spring", "news")
+		if c.Progress.Suppressed != 3 || c.Progress.Sent != 5 {
+			h.Errorf("news: %+v, want 3 suppressed and 5 sent", c.Progress)
+		}
+		for address, want := range map[string]string{
+			"A1": "suppressed PREFERENCE its recipient has switched off the kind news", "u2": "suppressed PREFERENCE_CHANNEL its recipient does not want it by this channel",
+			"a8": "suppressed PREFERENCE its recipient has switched off the kind news", "a1": "sent", "a3": "sent", "a5": "sent", "a6": "sent", "a7": "sent",
+		} {
+			m, err := h.api.Campaigns.Who(h.Context(), "spring", address)
+			h.must(err)
+			got := m.Outcome
+			if m.Reason != nil {
+				got += " " + m.Reason.Code + " " + m.Reason.Error
+			}
+			if got != want {
+				h.Errorf("%s is %q, want %q", address, got, want)
+			}
+		}
+		var out strings.Builder
+		h.must(h.api.Campaigns.Export(h.Context(), &out, "spring", "csv", "suppressed"))
+		if !strings.Contains(out.String(), "u2,suppressed,PREFERENCE_CHANNEL") || strings.Count(out.String(), "\n") != 4 {
+			h.Errorf("who got nothing:\n%s", out.String())
+		}
+		if c := runs("drill", "alarm"); c.Progress.Suppressed != 0 || c.Progress.Sent != 8 {
+			h.Errorf("a mandatory kind: %+v, want all 8 sent", c.Progress)
+		}
+		h.chooses("u1", wire.PutPreferences{})
+		if c := runs("summer", "news"); c.Progress.Suppressed != 2 {
+			h.Errorf("after one has chosen otherwise: %+v, want 2 suppressed", c.Progress)
+		}
+	})
+}
+
 // The page behind the link changes nothing until its form is sent, and nothing once the links are revoked.
 func TestAPersonChoosesByTheLink(t *testing.T) {
 	t.Parallel()

@@ -189,7 +189,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 			Segments: movingSegments{s.store.Segments, &s.tide.moved}, Steward: s.steward,
 			Legs: campaign.Post{Campaigns: s.store.Campaigns, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer,
 				Channel: func(tenant, name string) *state.Channel { return s.engine.Routes.Channel(tenant, name) }},
-			Scheduled: s.scheduled,
+			Directory: s.store.Users, Scheduled: s.scheduled,
 		},
 		Refresh: func(ctx context.Context) error { return s.channels.Refresh(ctx) },
 		Broken:  func(tenant, name string) bool { return s.channels.IsBroken(tenant, name) },

@@ -55,7 +55,7 @@ type CampaignCounts struct {
 	Failed      int64 `json:"failed" doc:"Refused for good."`
 	Unknown     int64 `json:"unknown" doc:"Started, and nobody knows whether it arrived."`
 	Expired     int64 `json:"expired" doc:"Left when the deadline passed."`
-	Suppressed  int64 `json:"suppressed" doc:"Nothing is sent to their addresses (see suppressions), or another campaign of the channel has told them recently (TOLD_RECENTLY)."`
+	Suppressed  int64 `json:"suppressed" doc:"Nothing is sent to their addresses (see suppressions), they are users who do not want it (PREFERENCE, PREFERENCE_CHANNEL), or another campaign of the channel has told them recently (TOLD_RECENTLY)."`
 	Cancelled   int64 `json:"cancelled" doc:"Left when the campaign was cancelled."`
 	HandedOver  int64 `json:"handed_over" doc:"Ordinary deliveries, which retry and end there."`
 }

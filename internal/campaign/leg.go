@@ -31,6 +31,7 @@ type Leg struct {
 	Campaign work.Campaign
 	Letter   *Letter
 	Members  []audience.Member // by their places in the segment
+	Users    Users
 }
 
 // Leg reads what sending to the members of a segment needs.

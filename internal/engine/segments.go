@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -27,6 +28,7 @@ type segments struct {
 	routes  *Routes
 	permits *permits
 	sieve   *suppress.Sieve
+	people  campaign.Directory
 	quiet   *quiet.Keeper
 	rollup  *rollup.Rollup
 	log     *slog.Logger
@@ -114,27 +116,27 @@ func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *a
 	return list, len(places), nil
 }
 
-// bar ends the started members that were suppressed before their start was stored.
+// bar ends the started members to whom nothing was to be sent before their start was stored: their addresses are suppressed, or they are users
+// who do not want it.
 func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts []*part) {
-	if r.Settings.Exempt(st.Campaign.Kind) {
-		return
-	}
 	var addresses []string
 	for _, p := range parts {
 		for _, place := range p.places {
 			addresses = append(addresses, st.Members[place].Address)
 		}
 	}
-	barred, err := s.sieve.Addresses(ctx, r.Channel, addresses)
+	barred, err := s.sieve.Members(ctx, r.Channel, st.Campaign.Kind, addresses, func() (map[string][]posthouse.User, error) {
+		return st.Users.Of(ctx, s.people, r.Channel, st.Members)
+	})
 	if err != nil {
-		s.log.Warn("suppressions cannot be looked up: members of a campaign wait", "channel", r.Key.Channel, "error", err)
+		s.log.Warn("suppressions and preferences cannot be looked up: members of a campaign wait", "channel", r.Key.Channel, "error", err)
 	}
 	first := 0
 	for _, p := range parts {
 		p.unasked = err != nil
 		for i, place := range p.places {
-			if why, is := barred[first+i]; is {
-				p.bar(place, segment.Bar{Code: "ADDRESS_SUPPRESSED", Why: why})
+			if why, is := barred[first+i]; is && err == nil {
+				p.bar(place, segment.Bar{Code: strings.ToUpper(why.Reason), Why: why.Why})
 			}
 		}
 		first += len(p.places)

@@ -108,6 +108,12 @@ func (c *Choices) of(tenant string) (mandatory []string, any bool) {
 	return mandatory, any
 }
 
+// Any reports whether any user of a tenant has chosen something.
+func (c *Choices) Any(tenant string) bool {
+	_, any := c.of(tenant)
+	return any
+}
+
 // Refused finds, by their places, the wishes that their users do not want.
 func (c *Choices) Refused(ctx context.Context, tenant string, wishes []Wish) (map[int]Barred, error) {
 	mandatory, any := c.of(tenant)

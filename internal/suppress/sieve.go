@@ -65,6 +65,45 @@ func (s *Sieve) Items(ctx context.Context, ch *state.Channel, items iter.Seq[*wo
 	return found, nil
 }
 
+// Members finds, by their places, those of a campaign's members to whom nothing of a kind is sent by a channel: their addresses are suppressed,
+// or are those of users who do not want it. users says whose an address is; it is asked where a user of the tenant has chosen something. Where
+// several users have one address, one of them who does not want it is enough.
+func (s *Sieve) Members(ctx context.Context, ch *state.Channel, kind string, addresses []string, users func() (map[string][]posthouse.User, error)) (map[int]Barred, error) {
+	found := map[int]Barred{}
+	if s.Choices.Any(ch.Key.Tenant) {
+		whose, err := users()
+		if err != nil {
+			return nil, err
+		}
+		var wishes []Wish
+		var places []int
+		for i, address := range addresses {
+			for _, u := range whose[address] {
+				wishes, places = append(wishes, Wish{User: u.ID, Kind: kind, Channel: ch.Key.Channel}), append(places, i)
+			}
+		}
+		refused, err := s.Choices.Refused(ctx, ch.Key.Tenant, wishes)
+		if err != nil {
+			return nil, err
+		}
+		for k, place := range places {
+			if why, is := refused[k]; is {
+				found[place] = why
+			}
+		}
+	}
+	if ch.Settings.Exempt(kind) {
+		return found, nil
+	}
+	suppressed, err := s.Addresses(ctx, ch, addresses)
+	for i, why := range suppressed {
+		if _, is := found[i]; !is {
+			found[i] = Barred{state.ReasonSuppressed, why}
+		}
+	}
+	return found, err
+}
+
 // items finds those whose addresses are suppressed.
 func (s *Sieve) items(ctx context.Context, ch *state.Channel, items iter.Seq[*work.Item]) (map[int]string, error) {
 	var addresses []string

@@ -111,6 +111,34 @@ func (s Users) UsersAt(ctx context.Context, tenant string, names []string) (list
 	return list, err
 }
 
+// UsersReached are users, without their roles, who have one of some names as an address on any channel, or as the end of their id or name, in
+// whichever case: the caller compares. It is one query for hundreds of names.
+func (s Users) UsersReached(ctx context.Context, tenant string, names []string) (list []posthouse.User, err error) {
+	low := make([]string, 0, len(names))
+	for _, name := range names {
+		if w := word(name); w != "" {
+			low = append(low, w)
+		}
+	}
+	slices.Sort(low)
+	found := map[string]bool{}
+	for part := range sqldb.Parts(slices.Compact(low), 500) {
+		clause, args := s.db.In("word", part)
+		some, err := sqldb.All(s.db.Reads(ctx), readUser, "SELECT "+usersTable.List+" FROM posthouse_users WHERE tenant = ? AND id IN (SELECT user_id FROM posthouse_user_words WHERE "+clause+" AND tenant = ?)",
+			append(append([]any{tenant}, args...), tenant)...)
+		if err != nil {
+			return nil, s.db.Coded(err, "find the users who have addresses")
+		}
+		for _, u := range some {
+			if !found[u.ID] {
+				found[u.ID] = true
+				list = append(list, u)
+			}
+		}
+	}
+	return list, nil
+}
+
 // FindUsers lists users whose id, address or name, from one of its characters or words on, begins with a text, at most limit of them: those
 // whose word is the shortest way from the text come first. It asks for one more word than that, so the caller can tell that there are others.
 func (s Users) FindUsers(ctx context.Context, tenant, text string, limit int) ([]posthouse.User, error) {
