@@ -83,7 +83,7 @@ type Window struct {
 	To       time.Time              `json:"to,omitzero" doc:"When the next period begins."`
 	WarnAt   int                    `json:"warn_at,omitempty" doc:"How many are used when a warning is logged."`
 	Forecast int                    `json:"forecast,omitempty" doc:"How many will be used when the period ends, if it goes on as it has gone since its beginning."`
-	SpentAt  time.Time              `json:"spent_at,omitzero" doc:"When the budget will be spent at this rate, where that is before its period ends."`
+	SpentAt  time.Time              `json:"spent_at,omitzero" doc:"When the budget will be spent at this rate, where that is before its period ends: all of it but the reserve, so that from then on messages wait that are not of high priority."`
 }
 
 // WindowOf says whose sends a window counts.

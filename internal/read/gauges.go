@@ -121,8 +121,9 @@ func foresee(w *wire.Window, now time.Time) {
 		return
 	}
 	w.Forecast = int(math.Ceil(float64(w.Used) * float64(all) / float64(gone)))
-	if w.Left > 0 && w.Forecast > w.Max {
-		w.SpentAt = w.From.Add(time.Duration(float64(gone) * float64(w.Max) / float64(w.Used))).UTC().Truncate(time.Second)
+	share := w.Max - w.Reserve // the rest is for high priority: a message of another waits from here on, and the log says that the budget is spent
+	if w.Used < share && w.Forecast > share {
+		w.SpentAt = w.From.Add(time.Duration(float64(gone) * float64(share) / float64(w.Used))).UTC().Truncate(time.Second)
 	}
 }
 

@@ -135,3 +135,39 @@ func TestRatesOfSeveralProcessesAndMinutes(t *testing.T) {
 		}
 	}
 }
+
+// A budget is foreseen from how it has gone since its period began. It is spent when messages wait that are not of high priority, which is what the
+// log says; a period that has just begun, or that ends before, has no such moment.
+func TestABudgetIsForeseen(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	day := func(most, reserve, used int) wire.Window {
+		return wire.Window{Budget: posthouse.PerDay, Max: most, Reserve: reserve, Used: used, Left: max(0, most-used), From: from, To: from.Add(24 * time.Hour)}
+	}
+	for name, c := range map[string]struct {
+		w        wire.Window
+		after    time.Duration
+		forecast int
+		spent    time.Duration // 0 for never
+	}{
+		"twice as fast as it may":               {day(100, 0, 50), 6 * time.Hour, 200, 12 * time.Hour},
+		"the reserve is for high priority":      {day(100, 20, 40), 6 * time.Hour, 160, 12 * time.Hour},
+		"only the reserve would be touched":     {day(100, 20, 45), 12 * time.Hour, 90, 21*time.Hour + 20*time.Minute},
+		"slower than it may":                    {day(100, 20, 20), 12 * time.Hour, 40, 0},
+		"ordinary messages wait already":        {day(100, 20, 80), 6 * time.Hour, 320, 0},
+		"all is spent":                          {day(100, 0, 100), 6 * time.Hour, 400, 0},
+		"the period has just begun":             {day(100, 0, 50), 59 * time.Minute, 0, 0},
+		"nothing was sent":                      {day(100, 0, 0), 6 * time.Hour, 0, 0},
+		"a part of a message counts as a whole": {day(100, 0, 1), 7 * time.Hour, 4, 0},
+		"a window is no budget":                 {wire.Window{Max: 100, Used: 50, Left: 50, From: from, To: from.Add(24 * time.Hour)}, 6 * time.Hour, 0, 0},
+	} {
+		foresee(&c.w, from.Add(c.after))
+		var want time.Time
+		if c.spent > 0 {
+			want = from.Add(c.spent)
+		}
+		if c.w.Forecast != c.forecast || !c.w.SpentAt.Equal(want) {
+			t.Errorf("%s: %d and spent at %s, want %d and %s", name, c.w.Forecast, c.w.SpentAt, c.forecast, want)
+		}
+	}
+}
