@@ -1,9 +1,12 @@
 package route
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,5 +119,27 @@ func TestASleeperDoesNotHoldTheOthersOfATeam(t *testing.T) {
 		if c.late && !n.next(now).Equal(now) {
 			t.Errorf("%s: it goes on at %s, want now", name, n.next(now))
 		}
+	}
+}
+
+// A condition that cannot be judged is logged once for its step, however often the step is looked at and however many people it has.
+func TestAConditionThatFailsIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	way := WithDefaults(posthouse.Route{Name: "w", Version: 1, For: posthouse.RouteAny, Steps: []posthouse.RouteStep{
+		{Channels: []string{"a"}, To: []posthouse.Recipient{{User: "li.na"}, {User: "zhang.san"}}, When: "payload.level > 3"},
+	}})
+	w := worldOf(t, rand.New(rand.NewPCG(1, 2)), way, false)
+	var said bytes.Buffer
+	w.router.Log = slog.New(slog.NewTextHandler(&said, nil))
+	w.router.Quiet = func(context.Context, string, string, string, posthouse.Recipient, time.Time, time.Time) (time.Time, error) {
+		return time.Time{}, nil
+	}
+	c, due := w.plans()
+	if !due || c == nil {
+		w.fatal("nothing is due")
+	}
+	w.stores(c)
+	if got := strings.Count(said.String(), "the condition of a route's step fails"); got != 1 || len(w.order) != 2 {
+		t.Errorf("it is logged %d times for %d deliveries, want once for 2:\n%s", got, len(w.order), said.String())
 	}
 }

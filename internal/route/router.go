@@ -479,6 +479,9 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) (sen
 		return nil, false, err
 	}
 	log.Skipped, log.Detail = skipped.why, skipped.detail
+	if skipped.broken != nil {
+		r.Log.Warn("the condition of a route's step fails: the step is taken", "tenant", n.Tenant, "notification", n.ID, "step", n.Step, "error", skipped.broken)
+	}
 	var good []posthouse.Draft
 	for i := range drafts {
 		d := &drafts[i]
@@ -526,10 +529,11 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) (sen
 	return good, false, nil
 }
 
-// passed is why a step sends nothing. ends is set where none of its people wants messages of its kind.
+// passed is why a step sends nothing.
 type passed struct {
 	why, detail string
-	ends        bool
+	ends        bool  // none of the step's people wants messages of its kind
+	broken      error // why its condition could not be judged of one of them: that one is told
 }
 
 // drafts are what the current step of a notification sends: a message for each person and channel. Where decide is not set, its condition is
@@ -568,7 +572,7 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 			person := profiles[to.User]
 			holds, err := holds(s.When, &n.Draft, to, &person, payload, now.In(r.zoneOf(&person)))
 			if err != nil { // a step that cannot be judged is taken: rather told than not
-				r.Log.Warn("the condition of a route's step fails: the step is taken", "tenant", n.Tenant, "notification", n.ID, "step", n.Step, "error", err)
+				skipped.broken = err
 				if said := err.Error() + ": the step is taken"; !strings.Contains(skipped.detail, said) {
 					skipped.detail = strings.TrimPrefix(skipped.detail+"; "+said, "; ")
 				}
@@ -601,7 +605,7 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	if len(drafts) > 0 {
 		skipped.why = ""
 	} else if skipped.why == "" {
-		skipped = passed{why: SkippedNobody, detail: "no address is known on any of its channels"}
+		skipped.why, skipped.detail = SkippedNobody, "no address is known on any of its channels"
 	}
 	skipped.ends = refused > 0 && refused == asked
 	return drafts, skipped, nil
