@@ -1,6 +1,8 @@
 package route
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 
@@ -45,13 +47,42 @@ func Acknowledge(p work.Plan, by string, via posthouse.AckVia, evidence json.Raw
 	if err != nil || n.Ack != nil {
 		return p, withdraw, false, err
 	}
-	if len(evidence) > MaxEvidence {
-		evidence = nil
-	}
-	n.Ack = &posthouse.Acknowledgement{By: by, Via: via, At: now, Evidence: evidence}
+	n.Ack = &posthouse.Acknowledgement{By: by, Via: via, At: now, Evidence: bounded(evidence)}
 	withdraw = n.settle(now)
 	next, err = n.plan()
 	return next, withdraw, true, err
+}
+
+// bounded is evidence as it is kept. What is too long is cut and says so, with the size and the SHA-256 of the whole, so that whoever has that can
+// show that it is the same.
+func bounded(evidence json.RawMessage) json.RawMessage {
+	if len(evidence) <= MaxEvidence {
+		return evidence
+	}
+	sum := sha256.Sum256(evidence)
+	kept := map[string]any{}
+	if json.Unmarshal(evidence, &kept) != nil {
+		kept = map[string]any{"beginning": string(evidence)}
+	}
+	for most := MaxEvidence / 2; ; most /= 2 {
+		for name, value := range kept {
+			switch v := value.(type) {
+			case string:
+				kept[name] = state.Plain(v, most)
+			case bool, float64, nil:
+			default: // a list or an object, which has no beginning that says anything
+				delete(kept, name)
+			}
+		}
+		kept["truncated"], kept["bytes"], kept["sha256"] = true, len(evidence), hex.EncodeToString(sum[:])
+		text, err := json.Marshal(kept)
+		if err == nil && len(text) <= MaxEvidence {
+			return text
+		}
+		if most == 0 { // too many members
+			kept = map[string]any{}
+		}
+	}
 }
 
 // RevokeLinks is a notification's plan once the links and cards that were sent for it are void. What is sent from then on has new ones.
