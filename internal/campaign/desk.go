@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/internal/state"
@@ -85,6 +86,9 @@ type Options struct {
 	Importer  *Importer
 	// Suppressed knows to whom nothing is sent. Defaults to none.
 	Suppressed OptedOut
+	// Directory says which users members are, and Languages what people read. Both default to none: members read a template's own text.
+	Directory Directory
+	Languages content.Languages
 	// Channel is an open channel, nil for none of that name.
 	Channel func(tenant, name string) *state.Channel
 	// Paces are those of the steward of this process. Defaults to some of its own.

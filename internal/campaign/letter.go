@@ -15,17 +15,41 @@ import (
 // Letter makes the content of each member of a campaign.
 type Letter struct {
 	campaign *work.Campaign
-	template *posthouse.Template // nil where all get the same content
-	text     content.Prepared
+	template *posthouse.Template         // nil where all get the same content
+	texts    map[string]content.Prepared // by language, the template's own by the empty one
 }
 
 // NewLetter makes a letter of a campaign and its template, which is nil where it has a content.
 func NewLetter(c *work.Campaign, t *posthouse.Template) *Letter {
 	l := &Letter{campaign: c, template: filledBy(c, t)}
 	if t != nil {
-		l.text = content.Prepare(*l.template)
+		l.texts = map[string]content.Prepared{"": content.Prepare(*l.template)}
+		for tag := range t.Texts {
+			l.texts[tag] = content.Prepare(content.In(*l.template, tag))
+		}
 	}
 	return l
+}
+
+// Speaks reports whether members may get texts of several languages.
+func (l *Letter) Speaks() bool { return len(l.texts) > 1 }
+
+// Read says in which language a member reads it, by the address: the language of the user whose address it is, where it is one user's alone,
+// or else what the tenant's people read in general, or else the template's own.
+func (l *Letter) Read(users map[string][]posthouse.User, general string) func(address string) string {
+	known := map[string]string{} // by what a user reads
+	return func(address string) string {
+		own := ""
+		if whose := users[address]; len(whose) == 1 {
+			own = whose[0].Language
+		}
+		tag, is := known[own]
+		if !is {
+			tag = content.Choose(*l.template, own, general)
+			known[own] = tag
+		}
+		return tag
+	}
 }
 
 // filledBy is a template with the parameters of a campaign where that has its own.
@@ -66,9 +90,9 @@ func (l *Letter) Template() (name, id string) {
 	return l.template.Name, l.template.ExternalID
 }
 
-// For is what a member gets, and what leaves of the columns and the campaign's payload: what the template names, and what also names
+// For is what a member gets in a language that the template has, and what leaves of the columns and the campaign's payload: what the template names, and what also names
 // besides. Nothing of the columns does where all get the same content.
-func (l *Letter) For(m audience.Member, also []string) (posthouse.Content, json.RawMessage, []posthouse.Problem) {
+func (l *Letter) For(m audience.Member, language string, also []string) (posthouse.Content, json.RawMessage, []posthouse.Problem) {
 	if l.template == nil {
 		return *l.campaign.Content, l.campaign.Payload, nil
 	}
@@ -76,8 +100,12 @@ func (l *Letter) For(m audience.Member, also []string) (posthouse.Content, json.
 	if err != nil {
 		return posthouse.Content{}, nil, []posthouse.Problem{{Path: "payload", Message: err.Error()}}
 	}
-	made, problems := l.text.Fill(payload)
-	leaves, _ := l.text.Leaves(payload, also) // what it lacks, Fill has said
+	text, has := l.texts[language]
+	if !has {
+		text = l.texts[""]
+	}
+	made, problems := text.Fill(payload)
+	leaves, _ := text.Leaves(payload, also) // what it lacks, Fill has said
 	return made, leaves, problems
 }
 

@@ -131,7 +131,10 @@ func missing(t *posthouse.Template, payload json.RawMessage, a *work.Audience) m
 	if err != nil {
 		return out // the samples say so
 	}
-	texts := slices.AppendSeq([]string{t.Title, t.Text}, maps.Values(t.Parameters))
+	texts := slices.Collect(maps.Values(t.Parameters))
+	for _, in := range content.Texts(*t) { // whoever reads what
+		texts = append(texts, in.Title, in.Text)
+	}
 	for _, text := range texts {
 		parsed, err := render.Parse(text)
 		if err != nil {
@@ -171,17 +174,21 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 		lenient.Lenient = true
 		open = NewLetter(c, &lenient)
 	}
-	twice := d.o.Importer.Repeated(ctx, *a)
-	err := d.o.Importer.Members(ctx, *a, 1, a.Last, func(m audience.Member) error {
-		again, err := twice(m.Seq)
-		if err != nil || again {
-			return err
-		}
-		var also []string
-		if ch != nil {
-			also = ch.Opened.Names
-		}
-		made, leaves, problems := letter.For(m, also)
+	list, err := d.first(ctx, a, most)
+	if err != nil {
+		return out, err
+	}
+	reads, err := d.reads(ctx, c, letter, ch, list)
+	if err != nil {
+		return out, err
+	}
+	var also []string
+	if ch != nil {
+		also = ch.Opened.Names
+	}
+	for _, m := range list {
+		language := reads(m.Address)
+		made, leaves, problems := letter.For(m, language, also)
 		if ch != nil && ch.Opened.Content != nil && len(problems) == 0 {
 			problems = ch.Opened.Content(made)
 		}
@@ -198,7 +205,7 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 		}
 		if len(out.samples) < samples {
 			if len(problems) > 0 {
-				made, leaves, _ = open.For(m, also)
+				made, leaves, _ = open.For(m, language, also)
 			}
 			s := wire.CampaignSample{Seq: m.Seq, Address: m.Address, Content: made, Problems: []wire.Flaw{}}
 			if t != nil && (t.ExternalID != "" || len(t.Parameters) > 0) {
@@ -209,7 +216,19 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 			}
 			out.samples = append(out.samples, s)
 		}
-		if out.members == most {
+	}
+	return out, nil
+}
+
+// first are the first members of an audience, at most so many.
+func (d *Desk) first(ctx context.Context, a *work.Audience, most int64) (list []audience.Member, err error) {
+	twice := d.o.Importer.Repeated(ctx, *a)
+	err = d.o.Importer.Members(ctx, *a, 1, a.Last, func(m audience.Member) error {
+		again, err := twice(m.Seq)
+		if err != nil || again {
+			return err
+		}
+		if list = append(list, m); int64(len(list)) == most {
 			return errEnough
 		}
 		return nil
@@ -217,7 +236,20 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return out, err
+	return list, err
+}
+
+// reads says in which language members read what a letter says.
+func (d *Desk) reads(ctx context.Context, c *work.Campaign, letter *Letter, ch *state.Channel, list []audience.Member) (func(address string) string, error) {
+	if !letter.Speaks() || d.o.Languages == nil {
+		return func(string) string { return "" }, nil
+	}
+	_, general, err := d.o.Languages.Languages(ctx, c.Tenant, nil)
+	if err != nil {
+		return nil, err
+	}
+	users, err := new(Users).Of(ctx, d.o.Directory, ch, list)
+	return letter.Read(users, general), err
 }
 
 // askTemplates is how long a provider may take to say which templates it keeps: a plan holds without.

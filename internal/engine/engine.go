@@ -160,7 +160,7 @@ type Campaigns struct {
 	Segments segment.Store
 	Legs     segment.Legs
 	Steward  segment.Steward
-	// Directory says which users the members of campaigns are. Defaults to none: then members have no preferences.
+	// Directory says which users the members of campaigns are. Defaults to none: then members have no preferences and no languages of their own.
 	Directory campaign.Directory
 	// Scheduled judges what schedules start. Defaults to none: then they start no campaigns.
 	Scheduled intake.Campaigns
@@ -337,7 +337,8 @@ func (e *Engine) sendCampaigns(m *metrics.Metrics) {
 		e.Routes.Rouse(state.Key{Tenant: l.Tenant, Channel: l.Channel}, l.Priority, pin)
 	}
 	e.Campaigner = segment.NewCampaigner(o.Campaigns.Steward, e.holder, rouse, e.recorder.Stuck, o.Poll, o.RepairEvery)
-	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.sieve(), o.Campaigns.Directory, o.Quiet, e.rollup, o.Log, m})
+	languages, _ := o.Stores.Contents.(content.Languages)
+	e.dispatcher.kinds = append(e.dispatcher.kinds, &segments{e.holder, e.Routes, e.permits, e.sieve(), o.Campaigns.Directory, languages, o.Quiet, e.rollup, o.Log, m})
 }
 
 // Start reads the epoch and begins all roles. Channels are added with SetChannel, before or

@@ -25,7 +25,8 @@ type part struct {
 	outs   []channel.Outgoing
 	bad    map[int]string      // who gets nothing, since it cannot be made
 	barred map[int]segment.Bar // who gets nothing, since the address is suppressed, or a cap reached
-	// unasked says that nobody could be asked who is: they wait.
+	reads  map[int]string      // in which language a member gets it, where that is not the template's own
+	// unasked says that nobody could be asked about who is to be sent to: they wait.
 	unasked bool
 	taken   []limit.Grant // permits of its members besides
 	ended   ending
@@ -47,7 +48,7 @@ func (p *part) prepare(context.Context, time.Time) bool {
 			continue
 		}
 		m := leg.Members[i]
-		content, payload, problems := leg.Letter.For(m, r.Opened.Names)
+		content, payload, problems := leg.Letter.For(m, p.reads[i], r.Opened.Names)
 		if len(problems) > 0 {
 			p.refuse(i, problems)
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/admission"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/quiet"
@@ -29,6 +30,7 @@ type segments struct {
 	permits *permits
 	sieve   *suppress.Sieve
 	people  campaign.Directory
+	reads   content.Languages // nil for none: members read a template's own text
 	quiet   *quiet.Keeper
 	rollup  *rollup.Rollup
 	log     *slog.Logger
@@ -103,6 +105,7 @@ func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *a
 	}
 	parts := s.parts(st, w.route, by, places, grants)
 	s.bar(ctx, w.route, st, parts)
+	s.localize(ctx, w.route, st, parts)
 	for _, p := range parts {
 		for _, place := range p.places {
 			if why := capped[place]; why != "" && p.barred[place].Why == "" {
@@ -125,9 +128,7 @@ func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts
 			addresses = append(addresses, st.Members[place].Address)
 		}
 	}
-	barred, err := s.sieve.Members(ctx, r.Channel, st.Campaign.Kind, addresses, func() (map[string][]posthouse.User, error) {
-		return st.Users.Of(ctx, s.people, r.Channel, st.Members)
-	})
+	barred, err := s.sieve.Members(ctx, r.Channel, st.Campaign.Kind, addresses, func() (map[string][]posthouse.User, error) { return s.users(ctx, r, st) })
 	if err != nil {
 		s.log.Warn("suppressions and preferences cannot be looked up: members of a campaign wait", "channel", r.Key.Channel, "error", err)
 	}
@@ -140,6 +141,39 @@ func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts
 			}
 		}
 		first += len(p.places)
+	}
+}
+
+// users are those of the directory who are members of a segment, by their addresses.
+func (s *segments) users(ctx context.Context, r *route, st *segment.Stretch) (map[string][]posthouse.User, error) {
+	return st.Users.Of(ctx, s.people, r.Channel, st.Members)
+}
+
+// localize has each member get the text of the language that the member reads, where the template has several. Where that cannot be looked up
+// they wait.
+func (s *segments) localize(ctx context.Context, r *route, st *segment.Stretch, parts []*part) {
+	if !st.Letter.Speaks() || s.reads == nil {
+		return
+	}
+	users, err := s.users(ctx, r, st)
+	general := ""
+	if err == nil {
+		_, general, err = s.reads.Languages(ctx, r.Key.Tenant, nil)
+	}
+	if err != nil {
+		s.log.Warn("it cannot be looked up what members of a campaign read: they wait", "channel", r.Key.Channel, "error", err)
+	}
+	reads := st.Letter.Read(users, general)
+	for _, p := range parts {
+		p.unasked = p.unasked || err != nil
+		for _, place := range p.places {
+			if tag := reads(st.Members[place].Address); tag != "" {
+				if p.reads == nil {
+					p.reads = map[int]string{}
+				}
+				p.reads[place] = tag
+			}
+		}
 	}
 }
 
