@@ -135,6 +135,8 @@ type Notification struct {
 	ResolvedAt time.Time `json:"resolved_at,omitzero"`
 	// Ends is who hears of that, as far as it is known who got something.
 	Ends []NotificationEnd `json:"ends,omitempty"`
+	// Held is why nothing new of it begins until a person lets it go, a stable word: epoch_hold after a restore.
+	Held string `json:"held,omitempty"`
 	// NextAt is when the next step begins, unless something comes before.
 	NextAt    time.Time `json:"next_at,omitzero"`
 	Version   int64     `json:"version"`

@@ -57,7 +57,7 @@ func examples() map[string]string {
 		"remind":       "remind add --channel console --to u1 --text 'Hello' --every 15m --max 4\nremind list",
 		"reveal":       "reveal 01JB2Z6N8Q4T7V0X3Y5W9A0000",
 		"roster":       "roster set duty --day 1=li.na,wang.fang --day 2=zhang.wei\nroster today",
-		"notification": "notification list --state waiting\nnotification ack 01JB2Z6N8Q4T7V0X3Y5W9A0000 --by li.na",
+		"notification": "notification list --state waiting\nnotification ack 01JB2Z6N8Q4T7V0X3Y5W9A0000 --by li.na\nnotification resume --all",
 		"digest":       "digest set alerts --window 5m --max 20\ndigest list\ndigest gathered --state waiting",
 		"route":        "route put duty --file route.json\nroute preview duty --to li.na --text 'Hello'\nroute list",
 		"simulate":     "simulate --addr 127.0.0.1:8090",

@@ -58,6 +58,8 @@ var notifiedEdits = []struct {
 	{name: "nothing wakes it", of: "waiting", law: "I38", set: "next_at = 0"},
 	{name: "its timer is set to zero", of: "waiting", law: "I38", set: "next_at = 0", doc: func(d document) { delete(d, "over") }},
 	{name: "its timer is put off", of: "waiting", law: "I38", set: "next_at = next_at + 86400000000"},
+	{name: "nothing: a new epoch holds it", of: "waiting", set: "held = 'epoch_hold', next_at = 0"},
+	{name: "what an epoch holds goes on", of: "waiting", law: "I38", set: "held = 'epoch_hold'"},
 	{name: "it was given up too early", of: "waiting", law: "I38", set: "state = 'not_told', next_at = 0", doc: func(d document) { d.state("not_told"); d["reason"] = "not_acknowledged" }},
 	{name: "it was given up for a reason that does not show", of: "waiting", law: "I38", set: "state = 'not_told', next_at = 0", doc: func(d document) { d.state("not_told"); d["reason"] = "forgotten" }},
 }
@@ -99,7 +101,7 @@ func TestVerifyFindsEditsOfNotifications(t *testing.T) {
 				if want := map[bool]int{true: 1, false: 0}[e.law != ""]; code != want || e.law != "" && !strings.Contains(out, "VIOLATED  "+e.law) {
 					t.Errorf("%s: got exit code %d, want %d and %q\n%s", e.name, code, want, e.law, out)
 				}
-				change(fmt.Sprintf("doc = '%s', state = '%s', next_at = %d", doc, state, next))
+				change(fmt.Sprintf("held = '', doc = '%s', state = '%s', next_at = %d", doc, state, next))
 			}
 		})
 	}
@@ -110,13 +112,7 @@ func TestVerifyFindsEditsOfNotifications(t *testing.T) {
 func notifies(t *testing.T, dsn string) (ids map[string]string) {
 	t.Helper()
 	key := secret.FormatKey(secret.NewKey())
-	s, err := server.New(t.Context(), server.Options{DSN: dsn, Addr: "127.0.0.1:0", AdminKey: key, Keyring: "test:" + base64.StdEncoding.EncodeToString([]byte("the 32 bytes of a key for tests.")), Log: slog.New(slog.DiscardHandler), Output: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := notifying(t, key, dsn)
 	c, err := client.New(client.Options{URL: s.URL(), Key: key})
 	if err != nil {
 		t.Fatal(err)
@@ -172,13 +168,44 @@ func notifies(t *testing.T, dsn string) (ids map[string]string) {
 	return ids
 }
 
-// posthouse migrate new-epoch says how many notifications go on by themselves.
-func TestANewEpochNamesNotificationsThatGoOn(t *testing.T) {
+// notifying is a server on a database.
+func notifying(t *testing.T, key, dsn string) *server.Server {
+	t.Helper()
+	s, err := server.New(t.Context(), server.Options{DSN: dsn, Addr: "127.0.0.1:0", AdminKey: key, Keyring: "test:" + base64.StdEncoding.EncodeToString([]byte("the 32 bytes of a key for tests.")), Log: slog.New(slog.DiscardHandler), Output: io.Discard})
+	if err == nil {
+		err = s.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// posthouse migrate new-epoch says how many notifications it holds, which a person lets go on.
+func TestANewEpochNamesNotificationsThatItHolds(t *testing.T) {
 	t.Parallel()
 	at := dbtest.SQLite(t)
-	notifies(t, at)
-	out, code := ran(t, []string{"POSTHOUSE_DSN=" + at}, "migrate", "new-epoch", "--yes")
-	if code != 0 || !strings.Contains(out, "1 notifications wait, and their next steps begin by themselves") {
-		t.Errorf("got exit code %d\n%s", code, out)
+	waits := notifies(t, at)["waiting"]
+	run := func(want string, environ []string, args ...string) {
+		t.Helper()
+		if out, code := ran(t, environ, args...); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%v: got exit code %d, want %q\n%s", args, code, want, out)
+		}
 	}
+	offline := []string{"POSTHOUSE_DSN=" + at}
+	run("1 notification is held", offline, "migrate", "new-epoch", "--yes")
+	run("", offline, "verify", "--sometimes", "none")
+	key := secret.FormatKey(secret.NewKey())
+	s := notifying(t, key, at)
+	t.Cleanup(func() {
+		if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	online := []string{"POSTHOUSE_URL=" + s.URL(), "POSTHOUSE_API_KEY=" + key}
+	run("epoch_hold", online, "notification", "list", "--held")
+	run("epoch_hold", online, "notification", "show", waits)
+	run(waits+": goes on", online, "notification", "resume", "--all")
+	run("", online, "notification", "resume", "--all")
+	run("next step", online, "notification", "show", waits)
 }

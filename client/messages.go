@@ -143,6 +143,8 @@ type Filter struct {
 	// Person is the user or the address of somebody whom a notification means, told, or was acknowledged by, and Route the one that it follows. They
 	// are of lists of notifications alone.
 	Person, Route string
+	// Held lists only what a new epoch holds. It is of lists of notifications alone.
+	Held bool
 	// Since and Until bound when the message was handed in: from Since, before Until.
 	Since, Until time.Time
 	// Cursor is Next of the page before, Limit the length of a page, 1 to 1000. Defaults to 50.

@@ -73,6 +73,9 @@ func (f Filter) query() url.Values {
 	set("known_as", f.KnownAs)
 	set("person", f.Person)
 	set("route", f.Route)
+	if f.Held {
+		q.Set("held", "true")
+	}
 	set("priority", string(f.Priority))
 	set("state", joined(f.States))
 	set("since", stamp(f.Since))

@@ -51,10 +51,10 @@ func (c Notifications) Get(ctx context.Context, id string) (posthouse.Notificati
 	return get[posthouse.Notification](ctx, c.api, path("notifications", id), nil)
 }
 
-// List lists notifications that are in a state, or in any where it is empty, the newest first. Of the filter, Person, Route, Kind,
-// Ref, Since, Until, Cursor and Limit are used.
+// List lists notifications that are in a state, or in any where it is empty, the newest first. Of the filter, Person, Held, Route,
+// Kind, Ref, Since, Until, Cursor and Limit are used.
 func (c Notifications) List(ctx context.Context, state posthouse.NotificationState, f Filter) (wire.Page[posthouse.Notification], error) {
-	q := Filter{Person: f.Person, Route: f.Route, Kind: f.Kind, Ref: f.Ref, Since: f.Since, Until: f.Until, Cursor: f.Cursor, Limit: f.Limit}.query()
+	q := Filter{Person: f.Person, Held: f.Held, Route: f.Route, Kind: f.Kind, Ref: f.Ref, Since: f.Since, Until: f.Until, Cursor: f.Cursor, Limit: f.Limit}.query()
 	if state != "" {
 		q.Set("state", string(state))
 	}
@@ -86,4 +86,9 @@ func (c Notifications) RevokeLinks(ctx context.Context, id string) (posthouse.No
 // End stops a notification that waits, without an acknowledgement.
 func (c Notifications) End(ctx context.Context, id string) (posthouse.Notification, error) {
 	return send[posthouse.Notification](ctx, c.api, http.MethodPost, path("notifications", id, "end"), nil)
+}
+
+// Resume lets a notification go on that a new epoch holds, from now. One that nothing holds stays as it is.
+func (c Notifications) Resume(ctx context.Context, id string) (posthouse.Notification, error) {
+	return send[posthouse.Notification](ctx, c.api, http.MethodPost, path("notifications", id, "resume"), nil)
 }

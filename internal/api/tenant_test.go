@@ -43,6 +43,7 @@ var bodies = map[string]string{
 	"POST /v1/notifications/{id}/ack":                    `{}`,
 	"POST /v1/notifications/{id}/revoke-links":           "",
 	"POST /v1/notifications/{id}/end":                    "",
+	"POST /v1/notifications/{id}/resume":                 "",
 	"POST /v1/messages/{id}/ack":                         `{}`,
 	"DELETE /v1/templates/{name}":                        "",
 	"POST /v1/templates/{name}/preview":                  `{}`,

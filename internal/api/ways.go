@@ -42,6 +42,8 @@ type Notifications interface {
 	Acknowledge(ctx context.Context, v work.Viewer, id, by string, via posthouse.AckVia, evidence json.RawMessage) (posthouse.Notification, error)
 	End(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
 	RevokeLinks(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
+	// Resume lets one go on that is held.
+	Resume(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error)
 }
 
 // ways is the resource of routes, and of the notifications that follow them.
@@ -67,11 +69,12 @@ func (w ways) routes() []web.Route {
 		web.Put("/v1/routes/{name}", admin, "Store a new version.", routeBody, w.put).Guarded(),
 		web.Delete("/v1/routes/{name}", admin, "Delete a route, all versions. Notifications that follow it go on.", w.remove),
 		web.Post("/v1/routes/{name}/preview", reads, "Who would get what when. Nothing is sent.", routePreviewBody, w.preview).Sighted(),
-		web.Get("/v1/notifications", reads, "List notifications, newest first.", w.listTold).Query("state", "person", "route", "kind", "ref", "since", "until").Paged().Sighted(),
+		web.Get("/v1/notifications", reads, "List notifications, newest first.", w.listTold).Query("state", "person", "route", "kind", "ref", "since", "until", "held").Paged().Sighted(),
 		web.Get("/v1/notifications/{id}", reads, "One notification.", w.getTold).Sighted(),
 		web.Post("/v1/notifications/{id}/ack", sends, "Acknowledge it: no further step begins.", ackBody, w.ack).Audited().Sighted(),
 		web.Act("/v1/notifications/{id}/revoke-links", sends, "Revoke the links and the buttons of cards that were sent for it: nobody acknowledges by them any more. What is sent from then on has new ones.", w.revokeLinks).Audited().Sighted(),
 		web.Act("/v1/notifications/{id}/end", sends, "End it: no further step begins, and nobody has taken note.", w.end).Audited().Sighted(),
+		web.Act("/v1/notifications/{id}/resume", sends, "Let it go on from now, where a new epoch holds it: its next step may begin at once.", w.resume).Audited().Sighted(),
 		web.Get("/v1/messages/{id}/notifications", reads, "Who was told of a message, by which steps.", w.ofMessage).Paged().Sighted(),
 		web.Post("/v1/messages/{id}/ack", sends, "Acknowledge a message, for all whom it means or for one.", ackBody, w.ackMessage).Audited().Sighted(),
 	)
@@ -147,7 +150,7 @@ func (w ways) preview(c *web.Call, in posthouse.Draft) (wire.RoutePreview, error
 func (w ways) listTold(c *web.Call) (wire.Page[posthouse.Notification], error) {
 	f := route.Filter{
 		State: posthouse.NotificationState(c.Query.Get("state")), Person: c.Query.Get("person"), Route: c.Query.Get("route"), Kind: c.Query.Get("kind"), Ref: c.Query.Get("ref"),
-		Since: c.Moment("since"), Until: c.Moment("until"),
+		Since: c.Moment("since"), Until: c.Moment("until"), Held: c.Truth("held"),
 	}
 	if f.State != "" && !slices.Contains(posthouse.NotificationStates(), f.State) {
 		c.Refuse("query.state", "is %.60q: want one of %v", f.State, posthouse.NotificationStates())
@@ -307,6 +310,11 @@ func means(n *posthouse.Notification, user string) bool {
 func (w ways) end(c *web.Call) (posthouse.Notification, error) {
 	c.Asked(nil, 1)
 	return w.told.End(c.Context(), c.Viewer(), c.PathValue("id"))
+}
+
+func (w ways) resume(c *web.Call) (posthouse.Notification, error) {
+	c.Asked(nil, 1)
+	return w.told.Resume(c.Context(), c.Viewer(), c.PathValue("id"))
 }
 
 func (w ways) revokeLinks(c *web.Call) (posthouse.Notification, error) {

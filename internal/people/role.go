@@ -13,7 +13,7 @@ const KeyPrefix = "person:"
 // decides are the actions of those who look after what is under way, beyond looking.
 func decides() []string {
 	return []string{
-		"*.read", "deliveries.*", "decisions.*", "messages.cancel", "messages.recall", "reminders.end", "reminders.pause", "reminders.resume", "routes.ack", "routes.revoke-links", "routes.end", "digests.leave", "channels.pause", "channels.resume", "channels.test",
+		"*.read", "deliveries.*", "decisions.*", "messages.cancel", "messages.recall", "reminders.end", "reminders.pause", "reminders.resume", "routes.ack", "routes.revoke-links", "routes.end", "routes.resume", "digests.leave", "channels.pause", "channels.resume", "channels.test",
 		"accounts.pause", "accounts.resume", "accounts.test", "agents.pause", "agents.resume", "agents.drain", "agents.reassign",
 		"rosters.override", "templates.preview", "routes.preview", "campaigns.unschedule", "campaigns.pause", "campaigns.resume", "campaigns.repair", "campaigns.resolve", "campaigns.cancel", "outbox.*", "subscriptions.pause", "subscriptions.resume",
 	}

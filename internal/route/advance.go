@@ -182,8 +182,8 @@ func (n *notification) next(now time.Time) time.Time {
 	cur := n.current()
 	over := !n.Over.IsZero() && !n.Over.After(now)
 	waits := false
-	if n.Held.After(now) {
-		return n.Held
+	if n.QuietUntil.After(now) {
+		return n.QuietUntil
 	}
 	for _, d := range cur {
 		switch {

@@ -87,6 +87,8 @@ type Filter struct {
 	State posthouse.NotificationState
 	// Person is the user or the address of somebody whom it means, a step has told, or who has acknowledged it.
 	Person string
+	// Held keeps those alone that wait for a person to let them go.
+	Held bool
 	// Route is the one that it follows, Kind and Ref what its message is about.
 	Route, Kind, Ref string
 	// Since and Until bound when its message was handed in: from Since, before Until.
@@ -104,6 +106,9 @@ func (b Book) List(ctx context.Context, v work.Viewer, f Filter, cursor string, 
 	narrow := work.PlanFilter{State: string(f.State), Since: f.Since, Until: f.Until}
 	if f.Kind != "" && f.Ref != "" {
 		narrow.Kind, narrow.Ref = f.Kind, f.Ref
+	}
+	if f.Held {
+		narrow.Held = work.ReasonEpochHold
 	}
 	list := []posthouse.Notification{}
 	narrow.Keep = func(p work.Plan) (bool, error) {
@@ -199,6 +204,30 @@ func (b Book) RevokeLinks(ctx context.Context, v work.Viewer, id string) (postho
 // End keeps a notification that waits from going on, and withdraws what has not started of it.
 func (b Book) End(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error) {
 	return b.change(ctx, v, id, End)
+}
+
+// Resume lets a notification go on that is held, from now: its next step may begin at once.
+func (b Book) Resume(ctx context.Context, v work.Viewer, id string) (posthouse.Notification, error) {
+	now, err := b.Get(ctx, v, id)
+	if err != nil || now.Held == "" {
+		return now, err
+	}
+	var known []posthouse.Delivery
+	for i := range now.Deliveries {
+		if b.Delivery == nil || !now.Deliveries[i].State.Open() {
+			continue
+		}
+		d, err := b.Delivery(ctx, v.Tenant, now.Deliveries[i].ID)
+		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			return now, err
+		}
+		if err == nil {
+			known = append(known, d)
+		}
+	}
+	return b.change(ctx, v, id, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		return Resume(p, known, now)
+	})
 }
 
 func (b Book) change(ctx context.Context, v work.Viewer, id string, how func(work.Plan, time.Time) (work.Plan, work.Withdrawal, bool, error)) (posthouse.Notification, error) {

@@ -107,3 +107,26 @@ func End(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, 
 	next, err = n.plan()
 	return next, withdraw, true, err
 }
+
+// Resume is a notification's plan once a person has let it go on: from now, by what is known of its deliveries. What others know of them now is heard
+// first, since nobody has told the plan what an epoch held. One that nothing holds stays as it is.
+func Resume(p work.Plan, known []posthouse.Delivery, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+	n, err := read(p)
+	if err != nil || n.Held == "" {
+		return p, withdraw, false, err
+	}
+	for i := range known {
+		for _, k := range n.Deliveries {
+			if k.ID == known[i].ID && !k.At.After(known[i].UpdatedAt) { // later news have been heard
+				n.hear(&known[i])
+				break
+			}
+		}
+	}
+	n.Held = ""
+	if withdraw = n.settle(now); n.State == posthouse.NotificationWaiting && n.Step == 0 {
+		n.NextAt = later(now, n.Draft.NotBefore)
+	}
+	next, err = n.plan()
+	return next, withdraw, true, err
+}

@@ -59,8 +59,8 @@ type notification struct {
 	// DedupKey keeps a second message with it from being told while this one waits, and for DedupWindow. Defaults to none.
 	DedupKey    string             `json:"dedup_key,omitempty"`
 	DedupWindow posthouse.Duration `json:"dedup_window,omitempty"`
-	// Held is until when its next step waits for the end of quiet hours; zero for it does not.
-	Held time.Time `json:"held,omitzero"`
+	// QuietUntil is until when its next step waits for the end of quiet hours; zero for it does not. What holds it is no part of the document.
+	QuietUntil time.Time `json:"held,omitzero"`
 	// Meant are the users whom its steps named. Where the message has no recipients, their managers are asked for.
 	Meant []string `json:"meant,omitempty"`
 	// Managers are those who were found, by the user: they stay whoever they were when a step first turned to them.
@@ -99,7 +99,7 @@ func read(p work.Plan) (notification, error) {
 	}
 	n.ID, n.Message, n.Tenant, n.Version = p.ID, posthouse.MessageID(p.ID), p.Tenant, p.Version
 	n.NextAt, n.CreatedAt, n.UpdatedAt = p.NextAt, p.CreatedAt, p.UpdatedAt
-	n.was = posthouse.NotificationState(p.Was)
+	n.Held, n.was = p.Held, posthouse.NotificationState(p.Was)
 	if n.State != posthouse.NotificationWaiting { // no step begins
 		n.tell, n.NextAt = p.NextAt, time.Time{}
 	}
@@ -128,8 +128,8 @@ func Read(p work.Plan) (posthouse.Notification, error) {
 type Stand struct {
 	posthouse.Notification
 	Follows posthouse.Route
-	// Begins is when its first step may begin, Over when the time of its step is over, Held until when quiet hours hold the next one.
-	Begins, Over, Held, Deadline time.Time
+	// Begins is when its first step may begin, Over when the time of its step is over, QuietUntil until when quiet hours hold the next one.
+	Begins, Over, QuietUntil, Deadline time.Time
 	// Closed says that a person or a program has ended it, Recorded that each of its decisions stands in the journal.
 	Sensitive, Closed, Recorded bool
 }
@@ -137,7 +137,7 @@ type Stand struct {
 // Standing is the notification of a plan with all that verify asks of it.
 func Standing(p work.Plan) (Stand, error) {
 	n, err := read(p)
-	return Stand{n.Notification, n.Follows, later(n.CreatedAt, n.Draft.NotBefore), n.Over, n.Held, n.Draft.Deadline, n.Draft.Sensitive, n.Closed, n.Recorded}, err
+	return Stand{n.Notification, n.Follows, later(n.CreatedAt, n.Draft.NotBefore), n.Over, n.QuietUntil, n.Draft.Deadline, n.Draft.Sensitive, n.Closed, n.Recorded}, err
 }
 
 // Followed is the notification of a plan, and the route that it follows.
@@ -157,13 +157,18 @@ func (n *notification) plan() (work.Plan, error) {
 	if n.DedupKey != "" && n.State != posthouse.NotificationWaiting {
 		frees = &work.Freed{Scope: dedupScope(n.Route), Key: n.DedupKey, Until: later(n.CreatedAt, n.ResolvedAt).Add(n.DedupWindow.Std())}
 	}
-	next := n.NextAt
+	next, held := n.NextAt, n.Held
 	if n.State != posthouse.NotificationWaiting {
-		next = n.tell
+		if next = n.tell; len(n.owes()) == 0 { // nothing new of it is left to hold
+			held = ""
+		}
+	}
+	if held != "" {
+		next = time.Time{}
 	}
 	return work.Plan{
 		Tenant: n.Tenant, Type: work.PlanNotification, ID: n.ID, Kind: n.Draft.Kind, Ref: n.Draft.Ref, State: string(n.State),
-		Doc: doc, Version: n.Version, NextAt: next, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+		Doc: doc, Version: n.Version, Held: held, NextAt: next, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
 		Frees: frees, Was: string(n.was), Tells: n.tells(),
 	}, err
 }

@@ -319,6 +319,10 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 	if err != nil {
 		return nil, p, err
 	}
+	if n.Held != "" { // a program from before the hold has given it a moment
+		next, err := n.plan()
+		return nil, next, err
+	}
 	if n.State != posthouse.NotificationWaiting {
 		drafts, err := r.tellEnd(ctx, &n, now)
 		if err != nil {
@@ -464,7 +468,7 @@ func putOff(p work.Plan, until time.Time) ([]posthouse.Draft, work.Plan, error) 
 		return nil, p, err
 	}
 	before.NextAt = until.Truncate(time.Microsecond)
-	before.Held, before.Reason = before.NextAt, ReasonQuietHours
+	before.QuietUntil, before.Reason = before.NextAt, ReasonQuietHours
 	next, err := before.plan()
 	return nil, next, err
 }
@@ -525,7 +529,7 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) (sen
 		over = later(n.Over, over)
 	}
 	n.Over, n.NextAt, n.Stepped = over, over, false
-	n.Held, n.Reason = time.Time{}, ""
+	n.QuietUntil, n.Reason = time.Time{}, ""
 	return good, false, nil
 }
 

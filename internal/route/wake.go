@@ -28,7 +28,7 @@ func (r *Router) Wake(ctx context.Context, in Waiting, now time.Time) error {
 	}
 	held := work.PlanFilter{State: string(posthouse.NotificationWaiting), Keep: func(p work.Plan) (bool, error) {
 		n, err := read(p)
-		return err == nil && n.Held.After(now.Add(state.LeastSooner)), nil // one that cannot be read is the planner's to tell of
+		return err == nil && n.Held == "" && n.QuietUntil.After(now.Add(state.LeastSooner)), nil // one that cannot be read is the planner's to tell of
 	}}
 	for tenant := range tenants {
 		for cursor := ""; ; {
@@ -61,7 +61,7 @@ func (r *Router) wake(ctx context.Context, p work.Plan, now time.Time) error {
 		}
 	}
 	until, err := r.quiet(ctx, &n, now)
-	if err != nil || !until.IsZero() && !until.Add(state.LeastSooner).Before(n.Held) {
+	if err != nil || !until.IsZero() && !until.Add(state.LeastSooner).Before(n.QuietUntil) {
 		return err
 	}
 	_, err = r.Plans.Notification(ctx, now, p.Tenant, p.ID, func(as work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, write bool, err error) {
@@ -73,7 +73,7 @@ func (r *Router) wake(ctx context.Context, p work.Plan, now time.Time) error {
 		if until.After(now) {
 			n.NextAt = until.Truncate(time.Microsecond)
 		}
-		n.Held = n.NextAt
+		n.QuietUntil = n.NextAt
 		next, err = n.plan()
 		return next, withdraw, true, err
 	})

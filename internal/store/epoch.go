@@ -43,7 +43,8 @@ func readEpoch(from sqldb.Lookup) (int64, error) {
 // BumpEpoch is for a database that is a copy: restored, promoted or cloned. Whatever may have
 // been sent since the copy was taken is held as unknown, so that nothing leaves twice: what
 // was tried before, and what was due. It returns how many deliveries it held. What was in the
-// outbox waits there for a person, and so do campaigns that ran. The rest stays as it is.
+// outbox waits there for a person, and so do campaigns that ran, and notifications that wait
+// for anything or still owe an end: somebody may have acknowledged since. The rest stays as it is.
 //
 // While it works the epoch is negative, which no process has: nobody claims. An interrupted
 // bump is finished by the next.
@@ -67,8 +68,11 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	if err != nil {
 		return 0, err
 	}
-	// The outbox first: what a process moves out of it before it is held, stands in the queue since before this began.
+	// The outbox and the notifications first: what a process makes of them before they are held, stands in the queue since before this began.
 	err = Outbox{s.shared}.holdOutbox(ctx, now)
+	if err == nil {
+		err = s.holdNotifications(ctx, now)
+	}
 	if err == nil {
 		err = s.change(ctx, now, "look at the clock", func(t *tx) (err error) {
 			began, err = t.Now()
@@ -202,6 +206,62 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64, reason string
 		return err
 	}
 	return t.count(tally)
+}
+
+// holdNotifications leaves to a person all notifications that wait or owe an end: what of them came next may have come in the other copy, or may
+// have been ended by an acknowledgement there.
+func (s Epochs) holdNotifications(ctx context.Context, now time.Time) error {
+	for tenant := ""; ; {
+		next, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
+		if err != nil || !found {
+			if err == nil {
+				err = s.holdMoments(ctx, now)
+			}
+			return s.db.Coded(err, "hold the notifications")
+		}
+		tenant = next
+		_, err = s.inOrder(ctx, now, "hold what waits", func(t *tx, last string) (int, string, error) {
+			ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_plans WHERE tenant = ? AND type = ? AND state = ? AND state <> '' AND id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock,
+				tenant, string(work.PlanNotification), string(posthouse.NotificationWaiting), last, sqldb.BulkStep)
+			if err != nil || len(ids) == 0 {
+				return 0, "", err
+			}
+			return len(ids), ids[len(ids)-1], raising{t}.holdPlans(tenant, ids)
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// holdMoments holds what is left of notifications that have a moment to come: they have ended, and people are to hear of it.
+func (s Epochs) holdMoments(ctx context.Context, now time.Time) error {
+	_, err := s.inOrder(ctx, now, "hold what is to come", func(t *tx, last string) (int, string, error) {
+		owing, err := sqldb.All(t.Query, readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE next_at > 0 AND type = ? AND id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock,
+			string(work.PlanNotification), last, sqldb.BulkStep)
+		if err != nil || len(owing) == 0 {
+			return 0, "", err
+		}
+		for i := range owing {
+			if err := (raising{t}).holdPlans(owing[i].Tenant, []string{owing[i].ID}); err != nil {
+				return 0, "", err
+			}
+		}
+		return len(owing), owing[len(owing)-1].ID, nil
+	})
+	return err
+}
+
+// holdPlans takes the moments of a tenant's notifications away until a person lets them go. Who has read one of them before cannot write it any more.
+func (t raising) holdPlans(tenant string, ids []string) error {
+	at, err := t.Now()
+	if err != nil {
+		return err
+	}
+	clause, args := t.Among("id", ids)
+	_, err = t.Exec("UPDATE posthouse_plans SET held = ?, next_at = 0, version = version + 1, updated_at = ? WHERE tenant = ? AND type = ? AND held = '' AND "+clause,
+		append([]any{work.ReasonEpochHold, at, tenant, string(work.PlanNotification)}, args...)...)
+	return err
 }
 
 // expandAll expands every open clean delivery. Nobody may claim meanwhile.

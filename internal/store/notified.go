@@ -209,6 +209,16 @@ const (
 // WaitingNotifications counts the notifications that wait by tenant, at most 10,000 of each of the first 1000 tenants: it passes over what has
 // ended, and over all but the first plan of a tenant.
 func (s Plans) WaitingNotifications(ctx context.Context) (map[string]int, error) {
+	return s.countNotifications(ctx, "state = ? AND state <> ''", string(posthouse.NotificationWaiting))
+}
+
+// HeldNotifications counts the notifications that a person has to let go, as WaitingNotifications counts.
+func (s Plans) HeldNotifications(ctx context.Context) (map[string]int, error) {
+	return s.countNotifications(ctx, "held = ? AND held <> ''", work.ReasonEpochHold)
+}
+
+// countNotifications counts those that a condition of one value leaves, by tenant.
+func (s Plans) countNotifications(ctx context.Context, condition, value string) (map[string]int, error) {
 	waiting := map[string]int{}
 	for tenant, looks := "", 0; looks < mostWaitingTenants; looks++ {
 		next, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
@@ -216,8 +226,8 @@ func (s Plans) WaitingNotifications(ctx context.Context) (map[string]int, error)
 			return waiting, s.db.Coded(err, "count the notifications")
 		}
 		tenant = next
-		n, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT COUNT(*) FROM (SELECT 1 FROM posthouse_plans WHERE tenant = ? AND type = ? AND state = ? AND state <> '' LIMIT ?) waits",
-			tenant, string(work.PlanNotification), string(posthouse.NotificationWaiting), mostWaiting)
+		n, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT COUNT(*) FROM (SELECT 1 FROM posthouse_plans WHERE tenant = ? AND type = ? AND "+condition+" LIMIT ?) waits",
+			tenant, string(work.PlanNotification), value, mostWaiting)
 		if err != nil {
 			return nil, s.db.Coded(err, "count the notifications")
 		}
@@ -234,7 +244,7 @@ const (
 
 // PlansIn lists a tenant's plans of a type that a filter leaves, the newest ids first, and returns the next page's cursor.
 func (s Plans) PlansIn(ctx context.Context, tenant string, kind work.PlanType, f work.PlanFilter, cursor string, limit int) (kept []work.Plan, next string, err error) {
-	name := "plans in " + string(kind) + " " + f.State
+	name := "plans in " + string(kind) + " " + f.State + f.Held
 	before, err := page.Key(name, cursor)
 	if err != nil {
 		return nil, "", err
@@ -277,6 +287,9 @@ func narrowedPlans(tenant string, kind work.PlanType, f *work.PlanFilter, before
 	and := func(condition string, values ...any) { text, args = text+" AND "+condition, append(args, values...) }
 	if f.State != "" {
 		and("state = ? AND state <> ''", f.State)
+	}
+	if f.Held != "" {
+		and("held = ? AND held <> ''", f.Held)
 	}
 	if f.Ref != "" {
 		and("kind = ? AND ref = ? AND ref <> ''", f.Kind, f.Ref)

@@ -13,12 +13,12 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-const planColumns = "tenant, type, id, kind, ref, state, doc, version, next_at, failures, error, created_at, updated_at"
+const planColumns = "tenant, type, id, kind, ref, state, doc, version, next_at, failures, error, held, created_at, updated_at"
 
 func readPlan(scan sqldb.Scanner) (work.Plan, error) {
 	var p work.Plan
 	var next, created, updated int64
-	err := scan(&p.Tenant, &p.Type, &p.ID, &p.Kind, &p.Ref, &p.State, &p.Doc, &p.Version, &next, &p.Failures, &p.Error, &created, &updated)
+	err := scan(&p.Tenant, &p.Type, &p.ID, &p.Kind, &p.Ref, &p.State, &p.Doc, &p.Version, &next, &p.Failures, &p.Error, &p.Held, &created, &updated)
 	p.Was = p.State
 	p.NextAt, p.CreatedAt, p.UpdatedAt = sqldb.TimeOf(next), sqldb.TimeOf(created), sqldb.TimeOf(updated)
 	return p, err
@@ -175,9 +175,9 @@ func (t accepting) writePlans(now int64, plans []work.Plan) (stale *work.Plan, e
 // the transaction must go back to its savepoint.
 func (t accepting) writePlan(now int64, p *work.Plan) (bool, error) {
 	if p.Version > 0 {
-		n, err := t.Exec("UPDATE posthouse_plans SET kind = ?, ref = ?, state = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, updated_at = ?"+
+		n, err := t.Exec("UPDATE posthouse_plans SET kind = ?, ref = ?, state = ?, doc = ?, version = version + 1, next_at = ?, failures = ?, error = ?, held = ?, updated_at = ?"+
 			" WHERE tenant = ? AND type = ? AND id = ? AND version = ?",
-			p.Kind, p.Ref, p.State, string(p.Doc), sqldb.Micros(p.NextAt), p.Failures, p.Error, now, p.Tenant, string(p.Type), p.ID, p.Version)
+			p.Kind, p.Ref, p.State, string(p.Doc), sqldb.Micros(p.NextAt), p.Failures, p.Error, p.Held, now, p.Tenant, string(p.Type), p.ID, p.Version)
 		if err == nil && n == 1 && p.Frees != nil {
 			err = t.free(now, p)
 		}
@@ -186,8 +186,8 @@ func (t accepting) writePlan(now int64, p *work.Plan) (bool, error) {
 		}
 		return n == 1, err
 	}
-	_, err := t.Exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+sqldb.Marks(13)+")",
-		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, p.State, string(p.Doc), 1, sqldb.Micros(p.NextAt), p.Failures, p.Error, now, now)
+	_, err := t.Exec("INSERT INTO posthouse_plans ("+planColumns+") VALUES ("+sqldb.Marks(14)+")",
+		p.Tenant, string(p.Type), p.ID, p.Kind, p.Ref, p.State, string(p.Doc), 1, sqldb.Micros(p.NextAt), p.Failures, p.Error, p.Held, now, now)
 	if t.DB.Taken(err) {
 		return false, nil // the transaction can go on from the savepoint
 	}
@@ -220,7 +220,7 @@ const goingOn = "'" + string(posthouse.NotificationWaiting) + "', '" + string(po
 func (s Plans) prunePlans(ctx context.Context, now time.Time, keep time.Duration, max int) error {
 	at, arg := s.db.Instant(now)
 	args := slices.Concat(arg, []any{keep.Microseconds(), string(work.PlanTask)}, arg, []any{keep.Microseconds() + taskKept.Microseconds(), endedTask, max})
-	old, err := sqldb.All(s.db.Reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND state NOT IN ("+goingOn+") AND updated_at < "+at+" - ?"+
+	old, err := sqldb.All(s.db.Reads(ctx), readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at = 0 AND held = '' AND state NOT IN ("+goingOn+") AND updated_at < "+at+" - ?"+
 		" AND (type <> ? OR updated_at < "+at+" - ? OR doc LIKE ?) ORDER BY updated_at LIMIT ?", args...)
 	if err != nil {
 		return s.db.Coded(err, "look for old plans")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -417,6 +418,78 @@ func TestNotificationsThatWaitAreCountedByTenant(t *testing.T) {
 			if got := strings.Join(refs, " "); got != c.want {
 				t.Errorf("%s: got the refs %q, want %q", name, got, c.want)
 			}
+		}
+	})
+}
+
+// A new epoch holds notifications of all tenants that wait or owe an end, once; other plans and what has ended stay as they are.
+func TestBumpEpochHoldsNotifications(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		const many = 501 // more than one transaction holds
+		var plans []work.Plan
+		add := func(tenant, state string, of work.PlanType, next time.Time) string {
+			p := plan(posthouse.NewID(), next)
+			p.Tenant, p.Type, p.State = tenant, of, state
+			plans = append(plans, p)
+			return p.ID
+		}
+		now := time.Now()
+		held := []string{
+			add("t1", "waiting", work.PlanNotification, now.Add(time.Hour)), add("t1", "waiting", work.PlanNotification, time.Time{}), add("t1", "told", work.PlanNotification, now),
+			add("t2", "waiting", work.PlanNotification, now),
+		}
+		free := []string{add("t1", "told", work.PlanNotification, time.Time{}), add("t1", "", work.PlanReminder, now.Add(time.Hour)), add("t1", "waiting", work.PlanCollection, now.Add(time.Hour))}
+		for range many {
+			held = append(held, add("t3", "waiting", work.PlanNotification, now))
+		}
+		for part := range slices.Chunk(plans, 100) {
+			put(t, s, planned(part...))
+		}
+		for range 2 { // the second bump finds them held
+			if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stored := map[string]work.Plan{}
+		for i := range plans {
+			p, _, err := s.Plans.Plan(t.Context(), plans[i].Tenant, plans[i].Type, plans[i].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored[p.ID] = p
+		}
+		for _, id := range held {
+			if p := stored[id]; p.Held != "epoch_hold" || !p.NextAt.IsZero() || p.Version != 2 {
+				t.Fatalf("held: %q, next %v, version %d", p.Held, p.NextAt, p.Version)
+			}
+		}
+		for _, id := range free {
+			if p := stored[id]; p.Held != "" || p.Version != 1 {
+				t.Errorf("%s is held: %q, version %d", p.Type, p.Held, p.Version)
+			}
+		}
+		count, err := s.Plans.HeldNotifications(t.Context())
+		if diff := cmp.Diff(map[string]int{"t1": 3, "t2": 1, "t3": many}, count); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		list, _, err := s.Plans.PlansIn(t.Context(), "t1", work.PlanNotification, work.PlanFilter{Held: work.ReasonEpochHold}, "", 0)
+		if len(list) != 3 || err != nil {
+			t.Errorf("%d are listed as held, %v", len(list), err)
+		}
+		tamper(t, s, "UPDATE posthouse_plans SET updated_at = 1 WHERE tenant = 't1'")
+		if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(24*time.Hour), 100); err != nil {
+			t.Fatal(err)
+		}
+		if list, _, err := s.Plans.PlansIn(t.Context(), "t1", work.PlanNotification, work.PlanFilter{}, "", 0); len(list) != 3 || err != nil {
+			t.Errorf("%d are kept, %v; want what is held alone", len(list), err)
+		}
+		let := stored[held[0]]
+		let.Held, let.NextAt = "", now
+		if out := put(t, s, &work.Submission{Tenant: "t1", Endpoint: "plans", KeyTTL: time.Hour, Plans: []work.Plan{let}}); out[0].Err != nil {
+			t.Fatal(out[0].Err)
+		}
+		if p, _, err := s.Plans.Plan(t.Context(), "t1", work.PlanNotification, let.ID); p.Held != "" || p.NextAt.IsZero() || err != nil {
+			t.Errorf("let go: %+v, %v", p, err)
 		}
 	})
 }

@@ -15,9 +15,9 @@ import (
 type Notified struct {
 	posthouse.Notification
 	Follows posthouse.Route
-	// Begins is when its first step may begin, Over when the time of its step is over, Held until when quiet hours hold the next one, and Deadline
+	// Begins is when its first step may begin, Over when the time of its step is over, QuietUntil until when quiet hours hold the next one, and Deadline
 	// its message's.
-	Begins, Over, Held, Deadline time.Time
+	Begins, Over, QuietUntil, Deadline time.Time
 	// Sensitive is its message's, Closed whether a person or a program has ended it, PutOff whether its last moment came in vain.
 	Sensitive, Closed, PutOff bool
 	// Listed is the state by which lists know it.

@@ -192,7 +192,7 @@ func timesCases() (list []lawCase) {
 	}
 	same := func(*verify.Notified) {}
 	told(plain, waits, waiting(func(n *verify.Notified) { n.NextAt, n.Over = time.Time{}, time.Time{} }))
-	told(plain, waiting(func(n *verify.Notified) { n.Held, n.NextAt = n.Over.Add(time.Hour), n.Over.Add(time.Hour) }), waiting(func(n *verify.Notified) { n.NextAt = n.Over.Add(time.Hour) }))
+	told(plain, waiting(func(n *verify.Notified) { n.QuietUntil, n.NextAt = n.Over.Add(time.Hour), n.Over.Add(time.Hour) }), waiting(func(n *verify.Notified) { n.NextAt = n.Over.Add(time.Hour) }))
 	told(plain, waiting(func(n *verify.Notified) { n.PutOff, n.NextAt = true, n.Over.Add(time.Hour) }), waiting(func(n *verify.Notified) { n.Over = n.Over.Add(-time.Minute) }))
 	told(plain, waits, waiting(func(n *verify.Notified) { n.Listed = posthouse.NotificationTold }))
 	told(plain, ended("not_acknowledged", same), ended("not_acknowledged", func(n *verify.Notified) { n.UpdatedAt = began.Add(time.Minute) }))

@@ -53,12 +53,17 @@ func (n *Notified) over() (at time.Time) {
 // told: then what is under way to the person alone is waited for.
 func (n *Notified) sleeps(elsewhere bool) string {
 	over, latest := n.over(), n.UpdatedAt
-	for _, t := range []time.Time{n.Over, n.Held, n.Begins} {
+	for _, t := range []time.Time{n.Over, n.QuietUntil, n.Begins} {
 		if t.After(latest) {
 			latest = t
 		}
 	}
 	switch {
+	case n.Held != "":
+		if !n.NextAt.IsZero() {
+			return "it is held, and goes on at " + stampText(n.NextAt)
+		}
+		return ""
 	case n.Over.Before(over):
 		return "the time of its step is over at " + stampText(n.Over) + ", and would be at " + stampText(over)
 	case n.NextAt.IsZero() && !elsewhere && over.After(n.UpdatedAt.Add(apart)):

@@ -22,6 +22,8 @@ type Plan struct {
 	Doc []byte // JSON
 	// Version is the one that was read; 0 where there is none yet. A stored plan has the next.
 	Version int64
+	// Held is why it does not go on until a person says so: its NextAt is zero meanwhile. Defaults to nothing holds it.
+	Held string
 	// NextAt is when it is due again; zero is never.
 	NextAt time.Time
 	// Failures counts how often its moment came and nothing could be done, in a row; Error says why.
@@ -59,6 +61,8 @@ const (
 type PlanFilter struct {
 	// State is the one that they are in.
 	State string
+	// Held is why a person has to let them go on.
+	Held string
 	// Kind and Ref are what they are about. Both are given, or neither.
 	Kind, Ref string
 	// Since and Until bound when their ids were made: from Since, before Until.

@@ -38,8 +38,8 @@ type restored struct {
 	kept
 	Epoch int64 `json:"epoch"`
 	Held  int   `json:"held"`
-	// Notifications wait for their next step, which no new epoch holds.
-	Notifications int    `json:"waiting_notifications"`
+	// Notifications are held too: no step of them begins.
+	Notifications int    `json:"held_notifications"`
 	Aside         string `json:"aside,omitempty"`
 }
 
@@ -246,26 +246,29 @@ func runRestore(ctx context.Context, sh *shell.Shell, c config.Config, from stri
 		if done.Held > 0 {
 			sh.Printf("  → posthouse status --state unknown lists them, posthouse resolve closes each\n")
 		}
-		sayWaiting(sh, done.Notifications)
+		sayHeld(sh, done.Notifications)
 		if done.Aside != "" {
 			sh.Printf("  → what stood there is now %s\n", done.Aside)
 		}
 	})
 }
 
-// waitingNotifications counts those of all tenants whose next step may begin by itself.
-func waitingNotifications(ctx context.Context, s *store.Store) (n int, err error) {
-	tenants, err := s.Plans.WaitingNotifications(ctx)
-	for _, waiting := range tenants {
-		n += waiting
+// heldNotifications counts those of all tenants that wait for a person to let them go on.
+func heldNotifications(ctx context.Context, s *store.Store) (n int, err error) {
+	tenants, err := s.Plans.HeldNotifications(ctx)
+	for _, held := range tenants {
+		n += held
 	}
 	return n, err
 }
 
-// sayWaiting says that notifications go on in a new epoch: since the copy was taken their people may have been told, and may have acknowledged.
-func sayWaiting(sh *shell.Shell, n int) {
-	if n > 0 {
-		sh.Printf("  → %d notifications wait, and their next steps begin by themselves, also where somebody has acknowledged since the copy was taken: start with --accept-only first; posthouse notification list --state waiting lists them, posthouse notification end stops one\n", n)
+// sayHeld says how many notifications a new epoch holds: since the copy was taken their people may have been told, and may have acknowledged.
+func sayHeld(sh *shell.Shell, n int) {
+	switch {
+	case n == 1:
+		sh.Printf("  → 1 notification is held: look at posthouse notification list --held, then posthouse notification resume has it go on\n")
+	case n > 1:
+		sh.Printf("  → %d notifications are held: look at posthouse notification list --held, then posthouse notification resume has each go on, or all with --all\n", n)
 	}
 }
 
@@ -313,7 +316,7 @@ func begin(ctx context.Context, s *store.Store, done *restored) (err error) {
 	if done.Epoch, err = s.Epochs.Epoch(ctx); err != nil {
 		return err
 	}
-	if done.Notifications, err = waitingNotifications(ctx, s); err != nil {
+	if done.Notifications, err = heldNotifications(ctx, s); err != nil {
 		return err
 	}
 	return noted(ctx, s, posthouse.DefaultTenant, "deliveries.new_epoch", strconv.FormatInt(done.Epoch, 10), done.Held)

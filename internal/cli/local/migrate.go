@@ -181,15 +181,15 @@ func runNewEpoch(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 	if err := noted(ctx, s, posthouse.DefaultTenant, "deliveries.new_epoch", strconv.FormatInt(epoch, 10), held); err != nil {
 		return err
 	}
-	waiting, err := waitingNotifications(ctx, s)
+	notifications, err := heldNotifications(ctx, s)
 	if err != nil {
 		return err
 	}
-	return sh.Show(map[string]any{"epoch": epoch, "held": held, "waiting_notifications": waiting}, func() {
+	return sh.Show(map[string]any{"epoch": epoch, "held": held, "held_notifications": notifications}, func() {
 		sh.Printf("epoch %d begins; %d deliveries are held as unknown\n", epoch, held)
 		if held > 0 {
 			sh.Printf("  → posthouse status --state unknown lists them, posthouse resolve closes each\n")
 		}
-		sayWaiting(sh, waiting)
+		sayHeld(sh, notifications)
 	})
 }

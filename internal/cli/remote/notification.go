@@ -18,7 +18,7 @@ import (
 
 func notificationGroup(sh *shell.Shell) *cobra.Command {
 	return sh.Calling(shell.Group("notification", "Whether somebody was told of a message that follows a route",
-		notificationList(sh), notificationShow(sh), notificationAck(sh), notificationRevoke(sh), notificationEnd(sh)))
+		notificationList(sh), notificationShow(sh), notificationAck(sh), notificationRevoke(sh), notificationEnd(sh), notificationResume(sh)))
 }
 
 // asked is which notifications are looked for.
@@ -62,6 +62,7 @@ func notificationList(sh *shell.Shell) *cobra.Command {
 	flags.StringVar(&f.Person, "person", "", "only those that mean the `PERSON`, by the user or the address, told them or were acknowledged by them")
 	flags.StringVar(&f.by, "by", "", "with --person, say of each whether the person knew by this `TIME`: 03:10, \"2026-10-01 03:10\", or 2h ago")
 	flags.StringVar(&f.state, "state", "", "only those in a `STATE`: waiting, told, acknowledged or not_told")
+	flags.BoolVar(&f.Held, "held", false, "only those that a new epoch holds until somebody lets them go on")
 	flags.StringVar(&f.message, "message", "", "only those of this message, by its `ID`")
 	flags.StringVar(&f.Route, "route", "", "only those that follow the route `NAME`")
 	flags.StringVar(&f.Kind, "kind", "", "only of the `KIND`")
@@ -148,7 +149,7 @@ func printNotifications(sh *shell.Shell, all []posthouse.Notification) {
 	var rows [][]string
 	for i := range all {
 		n := &all[i]
-		rows = append(rows, []string{n.ID, whom(sh, n.To), string(n.State), n.Reason, n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
+		rows = append(rows, []string{n.ID, whom(sh, n.To), string(n.State), cmp.Or(n.Held, n.Reason), n.Route, fmt.Sprint(n.Step), sh.At(n.CreatedAt)})
 	}
 	sh.Table([]string{"Notification", "Whom", "State", "Reason", "Route", "Step", "Accepted"}, rows)
 }
@@ -168,11 +169,11 @@ func notificationShow(sh *shell.Shell) *cobra.Command {
 
 func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 	fields := [][2]string{
-		{"notification", n.ID}, {"whom", whom(sh, n.To)}, {"state", string(n.State)}, {"reason", n.Reason},
+		{"notification", n.ID}, {"whom", whom(sh, n.To)}, {"state", string(n.State)}, {"reason", n.Reason}, {"held", n.Held},
 		{"route", sh.Text("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, {"told", sh.At(n.ToldAt)}, {"resolved", sh.At(n.ResolvedAt)}, {"next step", sh.At(n.NextAt)},
 	}
 	if n.Reason == "escalated" {
-		fields[6] = [2]string{"told instead", n.ToldUser + ", " + sh.At(n.ToldAt)}
+		fields[7] = [2]string{"told instead", n.ToldUser + ", " + sh.At(n.ToldAt)}
 	}
 	if a := n.Ack; a != nil {
 		fields = append(fields, [2]string{"acknowledged", sh.Text("by %s, %s, by %s", a.By, sh.At(a.At), a.Via)}, [2]string{"evidence", string(a.Evidence)})
@@ -266,4 +267,53 @@ func notificationEnd(sh *shell.Shell) *cobra.Command {
 			return sh.Done(n.ID, "%s", n.State)
 		}),
 	}
+}
+
+func notificationResume(sh *shell.Shell) *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use: "resume ID...", Short: "Have a notification go on that a new epoch holds: its next step may begin at once",
+		Example: `  posthouse notification list --held
+  posthouse notification resume 01JB2Z6N8Q4T7V0X3Y5W9A0000
+  posthouse notification resume --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if all {
+				return shell.Takes()(cmd, args)
+			}
+			return shell.Some("ID")(cmd, args)
+		},
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			for _, id := range args {
+				if err := letGo(ctx, sh, c, id); err != nil {
+					return err
+				}
+			}
+			for all {
+				page, err := c.Notifications.List(ctx, "", client.Filter{Held: true}) // what was let go is on no page any more
+				if err != nil || len(page.Items) == 0 {
+					return err
+				}
+				for i := range page.Items {
+					if err := letGo(ctx, sh, c, page.Items[i].ID); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all of the tenant that are held")
+	return cmd
+}
+
+// letGo has one notification go on.
+func letGo(ctx context.Context, sh *shell.Shell, c *client.Client, id string) error {
+	n, err := c.Notifications.Resume(ctx, id)
+	if err != nil {
+		return err
+	}
+	if n.State != posthouse.NotificationWaiting {
+		return sh.Done(n.ID, "%s", n.State)
+	}
+	return sh.Done(n.ID, "goes on")
 }
