@@ -290,6 +290,9 @@ func TestMembersShareTheFateOfTheirDigest(t *testing.T) {
 		if _, err := h.api.Deliveries.Resolve(h.Context(), doubt[1], "sent"); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "decide about that one") {
 			h.Errorf("a decision about a member: %v, want a conflict that names its collection", err)
 		}
+		if would, err := h.api.Decisions.Begin(h.Context(), wire.Decide{Outcome: "not_sent", Selected: wire.Selected{Channel: "a"}, DryRun: true}); err != nil || would.Matched != 3 || would.Shared != 2 {
+			h.Errorf("a count before a decision: %+v, %v, want three of which two share", would, err)
+		}
 		counted, err := h.api.Deliveries.ResolveAll(h.Context(), wire.ResolveAll{Channel: "a", Outcome: "not_sent", DryRun: true})
 		h.must(err)
 		done, err := h.api.Deliveries.ResolveAll(h.Context(), wire.ResolveAll{Channel: "a", Outcome: "not_sent", Confirm: counted.Confirm})
@@ -373,6 +376,9 @@ func (h *house) replaysOnce(p *scripted, members []string) {
 	before := len(p.texts("a"))
 	if would, err := h.api.Deliveries.ReplayAll(h.Context(), wire.ReplayAll{Channel: "a", DryRun: true}); err != nil || would.Matched != len(members)+1 || would.Shared != len(members) {
 		h.Errorf("a look at a replay of all: %+v, %v, want %d of which %d share", would, err, len(members)+1, len(members))
+	}
+	if would, err := h.api.Decisions.Begin(h.Context(), wire.Decide{Outcome: wire.OutcomeReplay, Selected: wire.Selected{Channel: "a"}, DryRun: true}); err != nil || would.Matched != len(members)+1 || would.Shared != len(members) {
+		h.Errorf("a count before a decision to replay all: %+v, %v, want %d of which %d share", would, err, len(members)+1, len(members))
 	}
 	all, err := h.api.Deliveries.ReplayAll(h.Context(), wire.ReplayAll{Channel: "a"})
 	if err != nil || all.Matched != len(members)+1 || all.Replayed != 1 || all.Shared != len(members) {

@@ -42,7 +42,7 @@ type Decision struct {
 	Matched   int           `json:"matched" doc:"How many deliveries were counted, at most 100,000."`
 	Done      int           `json:"done" doc:"How many were decided."`
 	Left      int           `json:"left" doc:"How many were left alone, because they had changed since they were counted, or went in the text of a digest."`
-	Shared    int           `json:"shared,omitempty" doc:"How many of those went in the text of a digest, and share what is decided of its delivery."`
+	Shared    int           `json:"shared,omitempty" doc:"How many of those went in the text of a digest, and share what is decided of its delivery. A count says it of those that fit."`
 	State     DecisionState `json:"state,omitempty" doc:"running, done or stopped; missing of a count."`
 	Error     string        `json:"last_error,omitempty" doc:"Why the last step failed; it is tried again."`
 	Undoes    string        `json:"undoes,omitempty" doc:"Of an undo: the id of the decision that it takes back."`

@@ -21,6 +21,7 @@ func summaries() []Sentence {
 		{"%d of the others went in the text of a digest: its delivery is sent again, once for all of them", "其余的有 {1} 条与其他消息合成一条发出：重发的是那一条，只发一次"},
 		{"%d more went in the text of a digest: its delivery is sent again, once for all of them", "另有 {1} 条与其他消息合成一条发出：重发的是那一条，只发一次"},
 		{"%d, of which %d went in the text of a digest and share what is decided of its delivery", "{1}，其中 {2} 条属于汇总消息，以汇总那条投递的处理为准"},
+		{"%d more went in the text of a digest and share what is decided of its delivery", "另有 {1} 条属于汇总消息，以汇总那条投递的处理为准"},
 		{"An attempt began and nobody knows whether it arrived: %s.", "已经发起发送，但不知道对方是否收到：{1!}。"},
 		{
 			"It was waiting or under way, after %d attempts, when a new epoch of the database began: what ran on its other copy may have sent it, and nobody knows.",

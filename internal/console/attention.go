@@ -30,6 +30,7 @@ type attention struct {
 type preview struct {
 	Outcome string
 	Matched int
+	Shared  int // beside these: what is decided of the delivery of a digest, by which they left
 	Confirm string
 	Note    string
 	IDs     []string // empty where the decision is by filter
@@ -108,7 +109,7 @@ func decideMany(v *visit) error {
 		if err != nil {
 			return err
 		}
-		p.Matched, p.Confirm, a.Preview = d.Matched, d.Confirm, p
+		p.Matched, p.Shared, p.Confirm, a.Preview = d.Matched-d.Shared, d.Shared, d.Confirm, p
 	case sure:
 		done, err := decideEach(v, p)
 		if err != nil {

@@ -85,7 +85,10 @@ func (f *verdict) decide(ctx context.Context, c *client.Client, outcome wire.Out
 		case out.Matched == 0:
 			f.Printf("no delivery fits\n")
 		default:
-			f.Printf("%d deliveries would be decided as %s\n  → the same with --confirm %s does it\n", out.Matched, outcome, out.Confirm)
+			f.Printf("%d deliveries would be decided as %s\n  → the same with --confirm %s does it\n", out.Matched-out.Shared, outcome, out.Confirm)
+			if out.Shared > 0 {
+				f.Printf("%d more went in the text of a digest and share what is decided of its delivery\n", out.Shared)
+			}
 		}
 	})
 }

@@ -290,6 +290,7 @@ func decisionWords() map[string]Word {
 		"decided":          {"Decided:", "已处理："},
 		"left_alone":       {"left alone, because they had changed:", "因情况已变而跳过："},
 		"left_some":        {"left alone:", "跳过："},
+		"beside_shared":    {"and in the text of a digest, which is decided for all of them:", "另有属于汇总消息、以汇总那条投递为准："},
 		"left_shared":      {"in the text of a digest, which is decided for all of them:", "其中属于汇总消息、以汇总那条投递为准："},
 		"stopped":          {"It ended early:", "提前结束："},
 		"preview":          {"What it will do", "将要执行"},

@@ -46,9 +46,19 @@ func (d Options) begin(c *web.Call, in wire.Decide) (out wire.Decision, err erro
 	course := decide.Course{Decision: wire.Decision{Outcome: in.Outcome, Selected: in.Selected, By: c.Key.Name, State: wire.DecisionRunning}}
 	if in.DryRun {
 		c.Unchanged()
-		n, last, err := d.countStopped(c, course.Filter(c.Tenant()), maxReplays)
+		shared, plans := 0, map[string]work.Plan{}
+		n, last, err := d.countStopped(c, course.Filter(c.Tenant()), maxReplays, func(one *posthouse.Delivery) error {
+			is, err := one.Gathered, error(nil) // a person's word leaves it to the digest's own delivery
+			if in.Outcome == wire.OutcomeReplay {
+				is, err = d.together(c, plans, one)
+			}
+			if is {
+				shared++
+			}
+			return err
+		})
 		c.Status = http.StatusOK
-		return wire.Decision{Outcome: in.Outcome, Selected: in.Selected, Matched: n, Confirm: counting{confirmation{n, last}, posthouse.NewID()}.text(c.Tenant(), in.Outcome, in.Selected)}, err
+		return wire.Decision{Outcome: in.Outcome, Selected: in.Selected, Matched: n, Shared: shared, Confirm: counting{confirmation{n, last}, posthouse.NewID()}.text(c.Tenant(), in.Outcome, in.Selected)}, err
 	}
 	if as.text(c.Tenant(), in.Outcome, in.Selected) != in.Confirm {
 		return out, posthouse.Errorf(posthouse.CodeConflict, "confirm is that of another filter or outcome: count again with dry_run")

@@ -47,14 +47,14 @@ func (d Options) resolveAll(c *web.Call, in wire.ResolveAll) (wire.ResolvedAll, 
 	}
 	if in.DryRun {
 		c.Unchanged()
-		n, last, err := d.countStopped(c, f, in.Max)
+		n, last, err := d.countStopped(c, f, in.Max, nil)
 		return wire.ResolvedAll{Matched: n, DryRun: true, Confirm: confirmation{n, last}.text(c.Tenant(), in)}, err
 	}
 	if counted.text(c.Tenant(), in) != in.Confirm {
 		return wire.ResolvedAll{}, posthouse.Errorf(posthouse.CodeConflict, "confirm is that of another filter or outcome: count again with dry_run")
 	}
 	f.ChangedUntil = counted.until
-	n, _, err := d.countStopped(c, f, in.Max)
+	n, _, err := d.countStopped(c, f, in.Max, nil)
 	if err != nil {
 		return wire.ResolvedAll{}, err
 	}
@@ -128,14 +128,17 @@ func checkResolve(c *web.Call, in *wire.ResolveAll) {
 	}
 }
 
-// countStopped counts what a filter selects, up to most, and says when the last of it changed.
-func (d Options) countStopped(c *web.Call, f work.Filter, most int) (n int, last time.Time, err error) {
+// countStopped counts what a filter selects, up to most, and says when the last of it changed. each sees what is counted; nil for nothing to see.
+func (d Options) countStopped(c *web.Call, f work.Filter, most int, each func(*posthouse.Delivery) error) (n int, last time.Time, err error) {
 	for {
 		f.Limit = min(web.MaxPage, most-n)
 		list, next, err := d.Read.Deliveries.Deliveries(c.Context(), f)
-		for i := range list {
+		for i := 0; i < len(list) && err == nil; i++ {
 			if at := list[i].UpdatedAt; at.After(last) {
 				last = at
+			}
+			if each != nil {
+				err = each(&list[i])
 			}
 		}
 		if n += len(list); err != nil || next == "" || n >= most {
