@@ -309,6 +309,14 @@ func (h *house) robot(name string) {
 	h.must(h.sim.CallBack(h.Context(), "dingtalk_card", simulator.Callback{URL: h.url + h.hook(name, ""), Token: callbackToken}))
 }
 
+// lark configures an application of Feishu's whose cards are told of.
+func (h *house) lark(name string) {
+	h.Helper()
+	const key = "an-encrypt-key-of-ours"
+	h.put(posthouse.Channel{Name: name, Driver: "feishu", Config: map[string]any{"url": h.sim.URL() + "/feishu", "app_id": "cli_1", "app_secret": "a-secret-of-ours", "encrypt_key": key}})
+	h.must(h.sim.CallBack(h.Context(), "feishu", simulator.Callback{URL: h.url + h.hook(name, ""), AESKey: key}))
+}
+
 // A button of a card that tells ${ack_key} back acknowledges the notification that its message is of, and no other.
 func TestAButtonOfACardAcknowledges(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
@@ -316,12 +324,15 @@ func TestAButtonOfACardAcknowledges(t *testing.T) {
 		path := h.application("wecom", callbackKey)
 		h.must(h.sim.CallBack(ctx, "wecom", simulator.Callback{URL: h.url + path, Token: callbackToken, AESKey: callbackKey, Receiver: "ww1"}))
 		h.robot("ding")
+		h.lark("lark")
 		for _, c := range []struct {
 			channel, provider, extra string
 			looks                    float64 // at the address
+			pressedBy                string  // as the provider names wang.wei
 		}{
-			{"wecom", "wecom", `{"card_type":"button_interaction","main_title":{"title":"Disk full"},"button_list":[{"text":"I have it","key":"%s"}]}`, 1},
-			{"ding", "dingtalk_card", `{"cardTemplateId":"b4fd.schema","cardData":{"cardParamMap":{"title":"Disk full","ack_key":"%s"}}}`, 0},
+			{"wecom", "wecom", `{"card_type":"button_interaction","main_title":{"title":"Disk full"},"button_list":[{"text":"I have it","key":"%s"}]}`, 1, "wang.wei"},
+			{"ding", "dingtalk_card", `{"cardTemplateId":"b4fd.schema","cardData":{"cardParamMap":{"title":"Disk full","ack_key":"%s"}}}`, 0, "wang.wei"},
+			{"lark", "feishu", `{"schema":"2.0","body":{"elements":[{"tag":"markdown","content":"Disk full"},{"tag":"button","text":{"tag":"plain_text","content":"I have it"},"behaviors":[{"type":"callback","value":{"key":"%s"}}]}]}}`, 1, "ou_wang.wei"},
 		} {
 			h.way("night-"+c.channel, posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{c.channel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
 			notice := func(user, key string) string {
@@ -341,7 +352,7 @@ func TestAButtonOfACardAcknowledges(t *testing.T) {
 			h.must(h.sim.Press(simulator.Press{Provider: c.provider, User: "li.na"}))
 			h.must(h.sim.Press(simulator.Press{Provider: c.provider, User: "wang.wei", Times: 3}))
 			n := h.turns(one, posthouse.NotificationAcknowledged)
-			if n.Ack.By != "wang.wei" || n.Ack.Via != posthouse.AckCard || !strings.Contains(string(n.Ack.Evidence), `"address":"wang.wei"`) {
+			if n.Ack.By != "wang.wei" || n.Ack.Via != posthouse.AckCard || !strings.Contains(string(n.Ack.Evidence), `"address":"`+c.pressedBy+`"`) {
 				h.Errorf("%s: the acknowledgement is %+v with %s", c.channel, n.Ack, n.Ack.Evidence)
 			}
 			h.eventually("all calls are answered", func() bool {

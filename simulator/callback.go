@@ -28,7 +28,7 @@ import (
 type Callback struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
-	// AESKey is the EncodingAESKey. Without one events go in clear.
+	// AESKey is the EncodingAESKey. Without one events go in clear. Of Feishu it is the encrypt key, which has to be there.
 	AESKey string `json:"aes_key"`
 	// Receiver is the app id, or the corporation's id, that events are encrypted for.
 	Receiver string `json:"receiver"`
@@ -49,11 +49,12 @@ type manner struct {
 	post  func(t *Callback, ctx context.Context, event string) error
 }
 
-// The manners of WeChat and WeCom, of those who sign nothing and post JSON, and of DingTalk.
+// The manners of WeChat and WeCom, of those who sign nothing and post JSON, of DingTalk and of Feishu.
 var (
 	inSignedXML = manner{(*Callback).check, (*Callback).post}
 	inPlainJSON = manner{post: (*Callback).postJSON}
 	inDingTalk  = manner{post: (*Callback).postDingTalk}
+	inFeishu    = manner{(*Callback).checkFeishu, (*Callback).postFeishu}
 	asMail      = manner{post: (*Callback).postMail} // a mailbox that hands on what it gets, with the token
 )
 
@@ -227,7 +228,8 @@ func (t *Callback) seal(text string) (string, error) {
 }
 
 // CallBack has a provider tell what becomes of messages from now on, after a look at the address where the provider makes one: wechat,
-// sms_aliyun and sms_tencent whether they arrived, wecom and dingtalk_card what is pressed on cards (Press), and mail what recipients reply (Reply).
+// sms_aliyun and sms_tencent whether they arrived, wecom, feishu and dingtalk_card what is pressed on cards (Press), and mail what recipients reply
+// (Reply).
 func (s *Simulator) CallBack(ctx context.Context, provider string, to Callback) error {
 	f, err := s.fake(provider)
 	if err != nil {

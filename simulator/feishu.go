@@ -27,13 +27,13 @@ type lark struct {
 	recalls recalls
 }
 
-func feishu() provider {
+func feishu(back *caller) provider {
 	l := new(lark)
 	l.recalls.forget()
 	return provider{
 		name: "feishu", title: "Feishu application", titleZH: "飞书应用消息", path: "/feishu/open-apis/", prefix: "om",
 		read: l.read, status: feishuStatus, answer: answerFeishu,
-		more: &more{settle: func([]*refusal) {}, forget: l.recalls.forget, taken: l.recalls.taken, hosts: []string{"open.feishu.cn", "open.larksuite.com"}, paths: map[string]http.HandlerFunc{
+		more: &more{settle: func([]*refusal) {}, forget: l.recalls.forget, back: back, taken: l.recalls.taken, hosts: []string{"open.feishu.cn", "open.larksuite.com"}, paths: map[string]http.HandlerFunc{
 			"POST /feishu/open-apis/auth/v3/tenant_access_token/internal":            l.giveToken,
 			"POST open.feishu.cn/open-apis/auth/v3/tenant_access_token/internal":     l.giveToken,
 			"POST open.larksuite.com/open-apis/auth/v3/tenant_access_token/internal": l.giveToken,

@@ -142,7 +142,7 @@ func table(gone context.Context, o Options, phones *phones) []provider {
 		mailProvider(newCaller(gone, asMail)),
 		smsAliyun(o, newCaller(gone, inPlainJSON)),
 		smsTencent(o, newCaller(gone, inPlainJSON)),
-		feishu(),
+		feishu(newCaller(gone, inFeishu)),
 		fcm(),
 		apns(),
 		huaweiPush(),

@@ -15,13 +15,14 @@ import (
 
 // Press is what a member does with a card of an application: the button that is pressed, and what was chosen before.
 type Press struct {
-	// Provider is wecom or dingtalk_card. Defaults to wecom.
+	// Provider is wecom, feishu or dingtalk_card. Defaults to wecom.
 	Provider string `json:"provider"`
 	User     string `json:"user"`
-	// Key is that of a button, or of an entry of the card's menu; at DingTalk, whose templates have the buttons, the variable of the card that
-	// the button tells back. Defaults to the card's first button, or to the variable ack_key.
+	// Key is that of a button, or of an entry of the card's menu; at Feishu the name of a button; at DingTalk, whose templates have the buttons, the
+	// variable of the card that the button tells back. Defaults to the card's first button, or to the variable ack_key.
 	Key string `json:"key"`
-	// TaskID names the card: by its task id, or its outTrackId. Defaults to the member's newest one.
+	// TaskID names the card: by its task id, its outTrackId, or Feishu's message id, which may be of a card in a chat. Defaults to the member's
+	// newest one.
 	TaskID string `json:"task_id"`
 	// Selected are the ids of what was chosen, by the key of their list. Defaults to nothing.
 	Selected map[string][]string `json:"selected"`
@@ -68,8 +69,8 @@ func (c *wecomTemplate) keys() (buttons, menu []string) {
 // Press has a member press a button of a card, of which the provider tells by the callback that CallBack has set.
 func (s *Simulator) Press(p Press) error {
 	p.Provider = cmp.Or(p.Provider, "wecom")
-	if p.Provider != "wecom" && p.Provider != "dingtalk_card" {
-		return posthouse.Errorf(posthouse.CodeInvalid, "provider is %q: cards are pressed at wecom and dingtalk_card", p.Provider)
+	if !slices.Contains([]string{"wecom", "feishu", "dingtalk_card"}, p.Provider) {
+		return posthouse.Errorf(posthouse.CodeInvalid, "provider is %q: cards are pressed at wecom, feishu and dingtalk_card", p.Provider)
 	}
 	f, err := s.fake(p.Provider)
 	if err != nil {
@@ -81,7 +82,10 @@ func (s *Simulator) Press(p Press) error {
 	if p.Times = cmp.Or(p.Times, 1); p.Times < 0 || p.Times > mostTold {
 		return posthouse.Errorf(posthouse.CodeInvalid, "times is %d: want 1 to %d", p.Times, mostTold)
 	}
-	if p.Provider != "wecom" {
+	switch p.Provider {
+	case "feishu":
+		return s.pressFeishu(f, &p)
+	case "dingtalk_card":
 		return s.pressInteractive(f, &p)
 	}
 	card, agent, found := s.cardOf(&p)
