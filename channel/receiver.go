@@ -107,6 +107,9 @@ type Event struct {
 	// Refusal is answered in place of Heard.Answer where what was pressed counts for nothing, since the card was meant for somebody else.
 	// Defaults to Heard.Answer.
 	Refusal string
+	// Over is answered in place of Heard.Answer where what was pressed counts, and what the card tells of is over, such as an alert that was
+	// resolved. Defaults to Heard.Answer.
+	Over string
 	posthouse.CallbackEvent
 }
 

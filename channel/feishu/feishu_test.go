@@ -297,6 +297,17 @@ func TestWhatIsPressedOnACardIsTold(t *testing.T) {
 	if diff := cmp.Diff(want, heard.Events[0].CallbackEvent); diff != "" || heard.Events[0].Once != "e1" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	for what, answer := range map[string]string{"another's card": heard.Events[0].Refusal, "what is over": heard.Events[0].Over} {
+		var said struct {
+			Toast struct {
+				Type, Content string
+				I18n          map[string]string
+			}
+		}
+		if err := json.Unmarshal([]byte(answer), &said); err != nil || said.Toast.Type == "" || said.Toast.Content == "" || said.Toast.I18n["zh_cn"] == "" || said.Toast.I18n["en_us"] == "" {
+			t.Errorf("a press of %s is answered with %s, %v", what, answer, err)
+		}
+	}
 	heard, err = d.Receive(sealed("an-encrypt-key", `{"challenge":"ajls384kdj","token":"v","type":"url_verification"}`, now))
 	if err != nil || heard.Answer != `{"challenge":"ajls384kdj"}` || len(heard.Events) != 0 {
 		t.Errorf("the look at the address: %+v, %v", heard, err)

@@ -136,6 +136,9 @@ func (d *driver) decrypt(text string) ([]byte, error) {
 // refusal is shown to a person whose press of a card counts for nothing.
 const refusal = `{"toast":{"type":"warning","content":"This card was sent to somebody else: your press does not count.","i18n":{"zh_cn":"这张卡片是发给别人的，您的操作不算数。","en_us":"This card was sent to somebody else: your press does not count."}}}`
 
+// over is shown to a person who has pressed a card of what is over.
+const over = `{"toast":{"type":"info","content":"This is over: whoever sent it has said so. That you have taken note is kept.","i18n":{"zh_cn":"已恢复，无需再处理。您的确认已记录。","en_us":"This is over: whoever sent it has said so. That you have taken note is kept."}}}`
+
 // presser is channel.Type's. Feishu has three names of a person, and tells those that the application may see; mail addresses it never tells.
 func presser(address string, e *posthouse.CallbackEvent) channel.Presser {
 	name := ""
@@ -164,7 +167,7 @@ func (t *told) press() (channel.Event, error) {
 	if err := json.Unmarshal(t.Event, &in); err != nil {
 		return channel.Event{}, forged("its event cannot be read")
 	}
-	e := channel.Event{Once: t.Header.ID, Refusal: refusal, CallbackEvent: posthouse.CallbackEvent{
+	e := channel.Event{Once: t.Header.ID, Refusal: refusal, Over: over, CallbackEvent: posthouse.CallbackEvent{
 		Event: t.Header.Event, Address: in.Operator.Open, Key: in.Action.Name, CardType: in.Action.Tag, Fields: map[string]string{},
 	}}
 	if at, err := strconv.ParseInt(string(t.Header.At), 10, 64); err == nil && at > 0 {

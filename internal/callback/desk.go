@@ -86,9 +86,10 @@ type Options struct {
 	// Feed takes what else providers tell, and Messages finds which delivery it is about. Defaults to none: it is not kept.
 	Feed     Feed
 	Messages Messages
-	// Pressed is told of each event before the feed is. An error of code forbidden says that the press counts for nothing, which the person is
-	// told where the driver can; any other has the provider tell it again. Defaults to none.
-	Pressed func(ctx context.Context, tenant string, e *posthouse.FeedEvent) error
+	// Pressed is told of each event before the feed is. over says that the press counts, and that what was pressed is over; an error of code
+	// forbidden that it counts for nothing. The person is told so where the driver can. Any other error has the provider tell it again. Defaults
+	// to none.
+	Pressed func(ctx context.Context, tenant string, e *posthouse.FeedEvent) (over bool, err error)
 	// Answered is told what recipients sent back on a channel. An error has the provider tell it again. Defaults to none.
 	Answered func(ctx context.Context, tenant, channel string, in channel.Inbound) error
 	// Again sends deliveries once more, as new messages, which a provider failed to deliver for a reason of its own.
@@ -324,9 +325,9 @@ func (d *Desk) act(ctx context.Context, log *slog.Logger, whose work.CallbackAdd
 		err = d.o.Consents.Hear(ctx, whose.Tenant, whose.Channel, heard.Consents)
 	}
 	if err == nil && len(heard.Events) > 0 && d.o.Feed != nil {
-		var refusal string
-		if refusal, err = d.tell(ctx, whose, heard.Events, now); refusal != "" {
-			answer.text = refusal
+		var said string
+		if said, err = d.tell(ctx, whose, heard.Events, now); said != "" {
+			answer.text = said
 		}
 	}
 	for i := 0; i < len(heard.Inbound) && err == nil && d.o.Answered != nil; i++ {

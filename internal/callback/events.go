@@ -22,8 +22,9 @@ const (
 	nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-." // of an event
 )
 
-// tell hands on what a provider told that is no receipt. refusal is what the provider is answered where a press counts for nothing.
-func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []channel.Event, now time.Time) (refusal string, err error) {
+// tell hands on what a provider told that is no receipt. answer is what the provider is answered where a press counts for nothing, or what was pressed
+// is over; empty for what it is answered always.
+func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []channel.Event, now time.Time) (answer string, err error) {
 	list := make([]work.Told, len(events))
 	for i := range events {
 		e := &events[i]
@@ -37,9 +38,12 @@ func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []ch
 		if d.o.Pressed == nil {
 			continue
 		}
-		err := d.o.Pressed(ctx, whose.Tenant, &list[i].FeedEvent)
+		over, err := d.o.Pressed(ctx, whose.Tenant, &list[i].FeedEvent)
+		if over {
+			answer = e.Over
+		}
 		if posthouse.CodeOf(err) == posthouse.CodeForbidden {
-			refusal, err = e.Refusal, nil
+			answer, err = e.Refusal, nil
 		}
 		if err != nil {
 			return "", err
@@ -51,7 +55,7 @@ func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []ch
 	}
 	d.events.WithLabelValues(whose.Channel, "told").Add(float64(told))
 	d.events.WithLabelValues(whose.Channel, "dropped").Add(float64(len(list) - told))
-	return refusal, nil
+	return answer, nil
 }
 
 // find says which message an event is about, and, among the deliveries of its call, that of who has done something. A message of

@@ -40,8 +40,8 @@ type Directory interface {
 // By whom is the person whom the provider names, as a user of the directory where that is known. What was sent to one person's own address is
 // acknowledged by that person alone: the press of another one is refused with an error of code forbidden. What is for any of several, or was
 // sent to a group, is acknowledged by whoever presses it. Where the provider names people in another way than the address does, the name that
-// it gave is kept, and nobody is said to be somebody.
-func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEvent) error {
+// it gave is kept, and nobody is said to be somebody. over reports that what the card tells of is over: the press counts all the same.
+func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEvent) (over bool, err error) {
 	key := e.Callback.Key
 	for _, name := range slices.Sorted(maps.Keys(e.Callback.Fields)) {
 		if !strings.HasPrefix(key, keyMark) {
@@ -50,38 +50,38 @@ func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEve
 	}
 	token, is := strings.CutPrefix(key, keyMark)
 	if !is {
-		return nil
+		return false, nil
 	}
 	log := l.Log.With("tenant", tenant, "channel", e.Channel, "address", e.Callback.Address)
 	var c claim
 	if !secret.OpenToken(l.Sealer, asKey, token, &c) || c.Tenant != tenant || time.Now().Unix() > c.Until {
 		log.Warn("a button was pressed whose key acknowledges nothing, or no more")
-		return nil
+		return false, nil
 	}
 	n, err := l.Book.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, c.Notification)
 	if posthouse.CodeOf(err) == posthouse.CodeNotFound { // it was pruned
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if c.revoked(&n) {
 		log.Warn("a button was pressed whose key was revoked: it acknowledges nothing", "notification", n.ID)
-		return nil
+		return false, nil
 	}
 	by, stands, err := l.presser(ctx, &n, c.User, e)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if stands == channel.PresserOther && len(n.To) == 1 {
 		log.Warn("a card was pressed by another person than it was sent to: it acknowledges nothing", "notification", n.ID, "sent_to", c.User, "pressed_by", by)
-		return posthouse.Errorf(posthouse.CodeForbidden, "the card was sent to somebody else")
+		return false, posthouse.Errorf(posthouse.CodeForbidden, "the card was sent to somebody else")
 	}
 	evidence := map[string]string{"channel": e.Channel, "address": e.Callback.Address, "event": e.Callback.Event, "at": e.Callback.At.UTC().Format(time.RFC3339)}
 	if by != c.User {
 		evidence["sent_to"] = c.User
 	}
-	return l.acknowledge(ctx, c.Tenant, c.Notification, by, posthouse.AckCard, evidence)
+	return !n.ResolvedAt.IsZero(), l.acknowledge(ctx, c.Tenant, c.Notification, by, posthouse.AckCard, evidence)
 }
 
 // presser is who pressed a card that was sent to a person or a group, and how the presser stands to the one it was sent to.

@@ -39,7 +39,7 @@ func TestWhatIsRevokedAcknowledgesNothing(t *testing.T) {
 	}
 	b := &book{posthouse.Notification{LinksRevokedAt: time.Now().Add(time.Second)}}
 	l.Book = b
-	if err := l.Pressed(t.Context(), "t1", &posthouse.FeedEvent{Channel: "c", Callback: &posthouse.CallbackEvent{Key: key}}); err != nil || b.Ack != nil {
+	if _, err := l.Pressed(t.Context(), "t1", &posthouse.FeedEvent{Channel: "c", Callback: &posthouse.CallbackEvent{Key: key}}); err != nil || b.Ack != nil {
 		t.Errorf("a key that was revoked acknowledges: %+v, %v", b.Ack, err)
 	}
 }
@@ -89,7 +89,7 @@ func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 	} {
 		b := &book{}
 		l.Book = b
-		if err := l.Pressed(t.Context(), test.tenant, test.event); err != nil {
+		if _, err := l.Pressed(t.Context(), test.tenant, test.event); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		got := ""
@@ -98,6 +98,27 @@ func TestAKeyAcknowledgesWhereverItIsTold(t *testing.T) {
 		}
 		if got != test.by || got != "" && (b.Tenant != "t1" || b.ID != "N1" || b.Ack.Via != posthouse.AckCard || !strings.Contains(string(b.Ack.Evidence), "ou_1")) {
 			t.Errorf("%s: acknowledged as %+v, want by %q", test.name, b.Ack, test.by)
+		}
+	}
+}
+
+// A press on a card of what is over acknowledges, and whoever pressed hears that it is over.
+func TestAPressSaysThatItIsOver(t *testing.T) {
+	t.Parallel()
+	ring, err := secret.New(secret.GenerateKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resolved := range []time.Time{{}, time.Now()} {
+		b := &book{posthouse.Notification{ID: "N1", Tenant: "t1", ResolvedAt: resolved}}
+		l := &Links{Sealer: ring, Log: slog.New(slog.DiscardHandler), Book: b}
+		key, err := l.Key("t1", "N1", "li.na")
+		if err != nil {
+			t.Fatal(err)
+		}
+		over, err := l.Pressed(t.Context(), "t1", &posthouse.FeedEvent{Channel: "c", Callback: &posthouse.CallbackEvent{Key: key}})
+		if err != nil || over == resolved.IsZero() || b.Ack == nil {
+			t.Errorf("resolved at %s: over is %t, %v, acknowledged as %+v", resolved, over, err, b.Ack)
 		}
 	}
 }
@@ -172,7 +193,7 @@ func TestACardNamesWhoeverPressedIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = l.Pressed(t.Context(), "t1", &posthouse.FeedEvent{Tenant: "t1", Channel: "c", Callback: &posthouse.CallbackEvent{Event: "press", Address: test.presser, Key: key}})
+		_, err = l.Pressed(t.Context(), "t1", &posthouse.FeedEvent{Tenant: "t1", Channel: "c", Callback: &posthouse.CallbackEvent{Event: "press", Address: test.presser, Key: key}})
 		got := ""
 		if b.Ack != nil {
 			got = b.Ack.By
