@@ -84,6 +84,7 @@ func TestAProofSaysWhatBecameOfAMessage(t *testing.T) {
 			s.Parts[0].Message.Content.Text != "hello" || s.Parts[0].Chain.State != wire.ProofSealed || !noted(s, "ack_not_chained") {
 			h.Errorf("the statement is %+v", s)
 		}
+		h.provesAnAcknowledgement(routed)
 		h.hides(hidden)
 
 		h.run("UPDATE posthouse_messages SET content = '{\"text\":\"other\"}' WHERE id = '" + plain + "'")
@@ -94,13 +95,35 @@ func TestAProofSaysWhatBecameOfAMessage(t *testing.T) {
 	})
 }
 
+// provesAnAcknowledgement wants what the hash chain says of it in the statement: as it was sealed, and what was changed since.
+func (h *house) provesAnAcknowledgement(message string) {
+	h.Helper()
+	h.resealed()
+	made, s := h.proves(message, "u1")
+	if len(s.Acks) != 1 || s.Acks[0].Chain.State != wire.ProofSealed || s.Acks[0].Chain.Row != chain.AckText(&s.Notifications[0]) || noted(s, "ack_not_chained") {
+		h.Errorf("what the chain says of the acknowledgement is %+v", s.Acks)
+	}
+	h.refusesChanges(made)
+	id := s.Notifications[0].ID
+	h.run("UPDATE posthouse_plans SET doc = REPLACE(doc, '\"by\":\"u1\"', '\"by\":\"u3\"') WHERE id = '" + id + "'")
+	if _, s = h.proves(message, "u1"); len(s.Acks) != 1 || s.Acks[0].Chain.State != wire.ProofChanged || !noted(s, "chain_changed") {
+		h.Errorf("what the chain says of a changed acknowledgement is %+v", s.Acks)
+	}
+	h.run("UPDATE posthouse_plans SET doc = REPLACE(doc, '\"by\":\"u3\"', '\"by\":\"u1\"') WHERE id = '" + id + "'")
+}
+
 // sealed seals all that is stored.
-func (h *house) sealed() {
+func (h *house) sealed() { h.sealedAt(10 * time.Second) }
+
+// resealed seals all once more: the last pass is of what is 43 seconds old where the first is of a millisecond.
+func (h *house) resealed() { h.sealedAt(time.Hour) }
+
+func (h *house) sealedAt(later time.Duration) {
 	h.Helper()
 	db, err := store.Open(h.Context(), store.Options{DSN: h.dsn, Log: slog.New(slog.DiscardHandler)})
 	h.must(err)
 	defer db.Close()
-	h.must(chain.Sealer{Book: db.Chain, After: time.Millisecond, Keep: -1, Log: slog.New(slog.DiscardHandler)}.Seal(h.Context(), time.Now().Add(time.Hour)))
+	h.must(chain.Sealer{Book: db.Chain, After: time.Millisecond, Keep: -1, Log: slog.New(slog.DiscardHandler)}.Seal(h.Context(), time.Now().Add(later)))
 }
 
 // provesOfAnArchive wants of an archive what is proven of the database: the message as the hash chain has sealed it, and nothing of a content

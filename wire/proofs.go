@@ -55,6 +55,8 @@ type ProofStatement struct {
 	Recipients int `json:"recipients"`
 	// Notifications are whether each person was told, by which steps, and who has taken note. They are of messages that follow a route.
 	Notifications []posthouse.Notification `json:"notifications,omitempty"`
+	// Acks are what the hash chain says of the acknowledgements among Notifications.
+	Acks []ProofAck `json:"acknowledgements,omitempty"`
 	// Parts are what was sent: the message itself, or each step's message of a route.
 	Parts []ProofPart `json:"parts"`
 	// Archive is the file that it was read from, where it was: then the database may have it no more.
@@ -118,7 +120,14 @@ const (
 	ProofForgotten ProofChainState = "forgotten"  // a link has sealed it, and what that sealed is too old to be kept
 )
 
-// ProofChain is what the hash chain says of a part.
+// ProofAck is what the hash chain says of a notification's acknowledgement. The line of its chain has the notification's id, 0, and the digest
+// of the row; the row has who acknowledged it, when and how.
+type ProofAck struct {
+	Notification string     `json:"notification"`
+	Chain        ProofChain `json:"chain"`
+}
+
+// ProofChain is what the hash chain says of a part, or of an acknowledgement.
 type ProofChain struct {
 	State ProofChainState `json:"state"`
 	Link  *ProofLink      `json:"link,omitempty"`

@@ -18,12 +18,17 @@ import (
 type book struct {
 	whole     []work.Whole
 	keys      []work.Key
+	acks      []posthouse.Notification
 	links     []work.Checkpoint
 	meanwhile func() // is done once, when all links were read
 }
 
 func (b *book) KeysWithin(_ context.Context, after, last string) ([]work.Key, error) {
 	return slices.DeleteFunc(slices.Clone(b.keys), func(k work.Key) bool { return k.ID <= after || k.ID > last }), nil
+}
+
+func (b *book) AcksWithin(_ context.Context, after, last string) ([]posthouse.Notification, error) {
+	return slices.DeleteFunc(slices.Clone(b.acks), func(n posthouse.Notification) bool { return n.ID <= after || n.ID > last }), nil
 }
 
 func (b *book) WholeAfter(_ context.Context, after string) (list []work.Whole, last string, err error) {
@@ -272,6 +277,38 @@ func TestTheChainSealsKeys(t *testing.T) {
 		b.keys = c.keys
 		if found := b.check(t, c.at, ""); len(found) != c.want {
 			t.Errorf("%s: it finds %q, want %d", name, found, c.want)
+		}
+	}
+}
+
+// An acknowledgement is as it was sealed until it is older than what is kept. One that comes after the seal is no finding.
+func TestTheChainSealsAcknowledgements(t *testing.T) {
+	t.Parallel()
+	now, keep := noon.Add(time.Hour), 30*24*time.Hour
+	first := sent(0)
+	ack := func(id, by string) posthouse.Notification {
+		return posthouse.Notification{ID: id, Tenant: "t", Ack: &posthouse.Acknowledgement{By: by, Via: posthouse.AckAPI, At: noon}}
+	}
+	one, two := posthouse.DeliveryID(first.ID, 1), posthouse.DeliveryID(first.ID, 2)
+	later := ack(one, "li.na")
+	later.Ack.At = noon.Add(time.Minute)
+	for name, c := range map[string]struct {
+		acks []posthouse.Notification
+		at   time.Time
+		want string
+	}{
+		"as it was":          {[]posthouse.Notification{ack(one, "li.na")}, now, ""},
+		"one more":           {[]posthouse.Notification{ack(one, "li.na"), ack(two, "wang.wu")}, now, ""},
+		"somebody else":      {[]posthouse.Notification{ack(one, "wang.wu")}, now, one + ": its acknowledgement is not what was sealed"},
+		"another time":       {[]posthouse.Notification{later}, now, one + ": its acknowledgement is not what was sealed"},
+		"it is gone":         {nil, now, one + ": its acknowledgement was sealed and is not there"},
+		"it is gone and old": {nil, noon.Add(keep + time.Hour), ""},
+	} {
+		b := &book{whole: []work.Whole{first}, acks: []posthouse.Notification{ack(one, "li.na")}}
+		b.seal(t, keep, now)
+		b.acks = c.acks
+		if found := strings.Join(b.check(t, c.at, ""), "; "); found != c.want {
+			t.Errorf("%s: it finds %q, want %q", name, found, c.want)
 		}
 	}
 }

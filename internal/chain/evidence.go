@@ -27,6 +27,8 @@ type Evidence struct {
 	Row string
 	// Stories are those of its deliveries, in the order of Line.
 	Stories []Story
+	// Listed says that the link has its list of what it sealed.
+	Listed bool
 	// Differences are what is not as it was sealed.
 	Differences []string
 }

@@ -17,6 +17,8 @@ type Links interface {
 	WholeAfter(ctx context.Context, after string) (list []work.Whole, last string, err error)
 	// KeysWithin reads the keys that stand for what has an id above one and up to another.
 	KeysWithin(ctx context.Context, after, last string) ([]work.Key, error)
+	// AcksWithin reads the notifications that somebody has acknowledged and whose ids are above one and up to another.
+	AcksWithin(ctx context.Context, after, last string) ([]posthouse.Notification, error)
 	// Checkpoints reads links in their order, some at a time.
 	Checkpoints(ctx context.Context, after int64) ([]work.Checkpoint, error)
 }
@@ -124,19 +126,23 @@ func (f *frame) judgeBody(ctx context.Context, links Links, c *work.Checkpoint, 
 	if err != nil {
 		return err
 	}
-	held := keysOf(keys)
-	old := ""
-	if f.keep >= 0 {
-		old = posthouse.FirstID(now.Add(-f.keep))[:timeDigits]
+	acks, err := links.AcksWithin(ctx, c.Low, c.High)
+	if err != nil {
+		return err
 	}
+	held, taken, old := keysOf(keys), acksOf(acks), oldest(now, f.keep)
 	for line := range strings.SplitSeq(c.Body, "\n") {
-		if id, what, is := held.differs(line, now); is {
+		id, what, is := taken.differs(line, old)
+		if !is {
+			id, what, is = held.differs(line, now)
+		}
+		if is {
 			if err := each(Finding{id, what}); err != nil {
 				return err
 			}
 			continue
 		}
-		id, _, _ := strings.Cut(line, " ")
+		id, _, _ = strings.Cut(line, " ")
 		found := differences(line, stored[id], id < old)
 		if len(found) == 0 {
 			found = []string{""}

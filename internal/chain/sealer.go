@@ -17,6 +17,8 @@ type Book interface {
 	WholeAfter(ctx context.Context, after string) (list []work.Whole, last string, err error)
 	// KeysWithin reads the keys that stand for what has an id above one and up to another.
 	KeysWithin(ctx context.Context, after, last string) ([]work.Key, error)
+	// AcksWithin reads the notifications that somebody has acknowledged and whose ids are above one and up to another.
+	AcksWithin(ctx context.Context, after, last string) ([]posthouse.Notification, error)
 	// LastCheckpoint is the last link of a pass, or of all for AnyPass.
 	LastCheckpoint(ctx context.Context, pass int) (c work.Checkpoint, found bool, err error)
 	// AddCheckpoint adds a link behind the one whose hash is its Prev; an error of code conflict where that is not the last any
@@ -120,6 +122,13 @@ func (s Sealer) part(ctx context.Context, now time.Time, pass int, before string
 		if !keys[i].Freed {
 			lines = append(lines, keyLine(&keys[i]))
 		}
+	}
+	acks, err := s.Book.AcksWithin(ctx, last.High, high)
+	if err != nil {
+		return false, err
+	}
+	for i := range acks {
+		lines = append(lines, ackLine(&acks[i]))
 	}
 	err = s.add(ctx, now, work.Checkpoint{Pass: pass, Low: last.High, High: high, Messages: messages, Body: strings.Join(lines, "\n")})
 	return end != "", err

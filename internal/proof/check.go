@@ -11,8 +11,10 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/web"
@@ -191,6 +193,27 @@ func evident(s *wire.ProofStatement) error {
 		if h := p.Hidden; h != nil && h.Text != "" && h.Digest != hiddenDigest(h.Salt, h.Text) {
 			return fmt.Errorf("message %s: the content is not that of its digest", p.ID)
 		}
+	}
+	for i := range s.Acks {
+		if err := acknowledged(s, &s.Acks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// acknowledged compares what the chain has of an acknowledgement with the one that is stated.
+func acknowledged(s *wire.ProofStatement, a *wire.ProofAck) error {
+	if err := linked(a.Notification, &wire.ProofChain{State: a.Chain.State, Link: a.Chain.Link}); err != nil {
+		return err
+	}
+	fields := strings.Fields(a.Chain.Line)
+	if a.Chain.Row == "" || len(fields) < 3 {
+		return nil
+	}
+	is := slices.ContainsFunc(s.Notifications, func(n posthouse.Notification) bool { return n.ID == a.Notification && chain.AckText(&n) == a.Chain.Row })
+	if !is || chain.DigestOf(a.Chain.Row) != fields[2] {
+		return fmt.Errorf("notification %.26s: its acknowledgement does not have the digest that was sealed", a.Notification)
 	}
 	return nil
 }

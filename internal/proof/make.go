@@ -42,6 +42,8 @@ type Chain interface {
 	chain.Sealed
 	// WholeOf is a message with all that is stored of it, nil where there is none.
 	WholeOf(ctx context.Context, tenant, id string) (*work.Whole, error)
+	// AcksWithin reads the notifications that somebody has acknowledged and whose ids are above one and up to another.
+	AcksWithin(ctx context.Context, after, last string) ([]posthouse.Notification, error)
 }
 
 // Notifications are those of messages that follow a route.
@@ -249,7 +251,38 @@ func (m *Maker) routed(ctx context.Context, v work.Viewer, ask Ask) (s wire.Proo
 	if says.Content != nil && !says.Sensitive {
 		s.Message.Content = *says.Content
 	}
+	if err := m.acks(ctx, &s); err != nil {
+		return s, err
+	}
 	return s, m.steps(ctx, v, &s, ask)
+}
+
+// acks adds what the hash chain says of the acknowledgements. One that does not show whose it is has no row.
+func (m *Maker) acks(ctx context.Context, s *wire.ProofStatement) error {
+	stored, err := m.o.Chain.AcksWithin(ctx, s.Message.ID, posthouse.LastDeliveryID(s.Message.ID))
+	if err != nil {
+		return err
+	}
+	for i := range s.Notifications {
+		n := &s.Notifications[i]
+		j := slices.IndexFunc(stored, func(o posthouse.Notification) bool { return o.ID == n.ID && o.Tenant == n.Tenant })
+		if n.Ack == nil || j < 0 {
+			continue
+		}
+		e, err := chain.AckEvidenceOf(ctx, m.o.Chain, &stored[j])
+		if err != nil {
+			return err
+		}
+		c := m.linkOf(&e)
+		if c.State == wire.ProofForgotten && e.Listed { // the link is older than the acknowledgement
+			c = wire.ProofChain{State: wire.ProofNotSealed}
+		}
+		if c.Row = e.Row; e.Row != "" && e.Row != chain.AckText(n) {
+			c.Row, c.Masked = "", true
+		}
+		s.Acks = append(s.Acks, wire.ProofAck{Notification: n.ID, Chain: c})
+	}
+	return nil
 }
 
 // means reports whether a notification is somebody's, or was sent to somebody.
@@ -371,21 +404,8 @@ func (m *Maker) evidence(ctx context.Context, now *work.Whole, deliveries []post
 	if err != nil {
 		return c, err
 	}
-	switch {
-	case e.Link.Seq == 0 && !m.o.Sealing:
-		return wire.ProofChain{State: wire.ProofChainOff}, nil
-	case e.Link.Seq == 0:
-		return wire.ProofChain{State: wire.ProofNotSealed}, nil
-	case len(e.Differences) > 0:
-		c.State = wire.ProofChanged
-	case e.Line == "":
-		c.State = wire.ProofForgotten
-	default:
-		c.State = wire.ProofSealed
-	}
-	l := e.Link
-	c.Link = &wire.ProofLink{Seq: l.Seq, At: l.At, Low: l.Low, High: l.High, Messages: l.Messages, BodyHash: l.BodyHash, Prev: l.Prev, Hash: l.Hash, Text: e.Text}
-	c.Line, c.Row, c.Differences = e.Line, unlinked(e.Row), e.Differences
+	c = m.linkOf(&e)
+	c.Row = unlinked(e.Row)
 	c.Masked = c.Row != e.Row
 	for _, story := range e.Stories {
 		text, row := unlinked(story.Text), unlinked(story.Row)
@@ -396,6 +416,26 @@ func (m *Maker) evidence(ctx context.Context, now *work.Whole, deliveries []post
 		}
 	}
 	return c, nil
+}
+
+// linkOf is what evidence says of the link, and the line in it.
+func (m *Maker) linkOf(e *chain.Evidence) (c wire.ProofChain) {
+	switch {
+	case e.Link.Seq == 0 && !m.o.Sealing:
+		return wire.ProofChain{State: wire.ProofChainOff}
+	case e.Link.Seq == 0:
+		return wire.ProofChain{State: wire.ProofNotSealed}
+	case len(e.Differences) > 0:
+		c.State = wire.ProofChanged
+	case e.Line == "":
+		c.State = wire.ProofForgotten
+	default:
+		c.State = wire.ProofSealed
+	}
+	l := e.Link
+	c.Link = &wire.ProofLink{Seq: l.Seq, At: l.At, Low: l.Low, High: l.High, Messages: l.Messages, BodyHash: l.BodyHash, Prev: l.Prev, Hash: l.Hash, Text: e.Text}
+	c.Line, c.Differences = e.Line, e.Differences
+	return c
 }
 
 // The notes, by their words.
@@ -411,7 +451,8 @@ func noteTexts() map[string]string {
 		"chain_changed":     "What is stored is not what was sealed: see differences. Something was changed behind the program's back.",
 		"chain_forgotten":   "A link sealed this, and what it sealed is too old to be kept: it can no longer be compared.",
 		"link_body":         "The list that the link sealed names messages of others and is left out: that the line stands in it is the server's word. posthouse verify checks it at the database.",
-		"ack_not_chained":   "Notifications and acknowledgements are not in the hash chain: the signature alone covers them.",
+		"ack_not_chained":   "An acknowledgement stands in no list of the hash chain that is kept: the signature alone covers it.",
+		"ack_chain_alone":   "Of a notification the hash chain seals who acknowledged it, when and how. Whether somebody was told follows from the deliveries, which it seals too.",
 		"person_only":       "The statement is about one recipient alone.",
 		"others_unnamed":    "Others were meant or addressed too. The statement counts them and does not name them.",
 		"links_masked":      "Links and keys by which the recipient acts stand as ***: whoever reads them could act as the recipient. The statement has the SHA-256 of each whole text that was sent, in masked.",
@@ -426,12 +467,17 @@ func noteTexts() map[string]string {
 // notesOf are what a reader must know of a statement's bounds.
 func notesOf(s *wire.ProofStatement) []wire.ProofNote {
 	archived := s.Archive != nil
-	said := map[string]bool{"person_only": s.Person != "", "ack_not_chained": len(s.Notifications) > 0, "from_archive": archived, "archive_bounds": archived}
+	said := map[string]bool{"person_only": s.Person != "", "ack_chain_alone": len(s.Notifications) > 0, "from_archive": archived, "archive_bounds": archived}
 	said["others_unnamed"] = s.Others > 0
 	stated := 0
 	for i := range s.Notifications {
 		said["still_open"] = said["still_open"] || s.Notifications[i].State == posthouse.NotificationWaiting
 		stated -= len(s.Notifications[i].Deliveries)
+	}
+	for i := range s.Acks {
+		c := &s.Acks[i].Chain
+		said["ack_not_chained"] = said["ack_not_chained"] || c.State != wire.ProofSealed && c.State != wire.ProofChanged
+		said["chain_changed"], said["link_body"] = said["chain_changed"] || c.State == wire.ProofChanged, said["link_body"] || c.Line != ""
 	}
 	for i := range s.Parts {
 		p := &s.Parts[i]

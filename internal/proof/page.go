@@ -129,6 +129,16 @@ func (d drawn) Says(text string) string {
 	return strings.Join(list, "; ")
 }
 
+// Sealed is what the hash chain says of a notification's acknowledgement, nil where there is none.
+func (d drawn) Sealed(notification string) *wire.ProofChain {
+	for i := range d.S.Acks {
+		if d.S.Acks[i].Notification == notification {
+			return &d.S.Acks[i].Chain
+		}
+	}
+	return nil
+}
+
 // Content is what a message says: of a part without one of its own, the statement's; of one whose content was revealed, that.
 func (d drawn) Content(p wire.ProofPart) posthouse.Content {
 	m := d.S.Message

@@ -91,6 +91,7 @@ func statement() wire.ProofStatement {
 			Delivery: d, Attempts: []posthouse.Attempt{{Number: 1, StartedAt: at, FinishedAt: at, To: posthouse.Sent, Code: "OK"}},
 			Events: []posthouse.Event{{Version: 1, At: at, Type: posthouse.EventAccept, To: posthouse.Pending}, {Version: 2, At: at, Type: posthouse.EventReceipt, To: posthouse.Delivered}},
 		}}, Chain: wire.ProofChain{State: wire.ProofSealed, Line: m + " x", Link: &wire.ProofLink{Seq: 7, At: at, Hash: "h"}}}},
+		Acks:  []wire.ProofAck{{Notification: posthouse.DeliveryID(m, 2), Chain: wire.ProofChain{State: wire.ProofNotSealed}}},
 		Notes: []wire.ProofNote{{Code: "ack_not_chained", Text: "said"}},
 	}
 }
@@ -104,8 +105,8 @@ func TestAPageShowsTheStatement(t *testing.T) {
 	}
 	p := wire.Proof{Format: wire.ProofFormat, Statement: string(text), Check: proof.Commands(), KeyID: "k"}
 	for chinese, want := range map[bool][]string{
-		false: {`lang="en"`, "Proof of a message", "acknowledged", "by its link", "receipt", "What is stored is as the hash chain sealed it", "said"},
-		true:  {`lang="zh-CN"`, "消息送达证明", "已确认", "经确认链接", "回执", "已送达", "与哈希链封存时一致", "不在哈希链中"},
+		false: {`lang="en"`, "Proof of a message", "acknowledged", "by its link", "receipt", "What is stored is as the hash chain sealed it", "not sealed by the hash chain yet", "said"},
+		true:  {`lang="zh-CN"`, "消息送达证明", "已确认", "经确认链接", "回执", "已送达", "与哈希链封存时一致", "哈希链尚未封存此确认", "不在现存的哈希链清单中"},
 	} {
 		page, err := proof.Page(p, chinese, time.FixedZone("", 8*3600))
 		if err != nil {

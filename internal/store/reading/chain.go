@@ -2,6 +2,7 @@ package reading
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -125,6 +126,42 @@ func (s Chain) KeysWithin(ctx context.Context, after, last string) ([]work.Key, 
 		LEFT JOIN posthouse_notify_marks k ON k.tenant = m.tenant AND k.job = m.id
 		WHERE m.id > ? AND m.id <= ? AND m.dedup_key <> '' AND (d.created_at IS NOT NULL OR k.deleted = 1) ORDER BY m.id`, after, last)
 	return append(list, dedup...), s.db.Coded(err, "read what keys stand for")
+}
+
+// mostPlanTenants bounds of how many tenants acknowledgements are read.
+const mostPlanTenants = 1000
+
+// AcksWithin reads the notifications that somebody has acknowledged and whose ids are above one and up to another. It looks at each tenant by
+// itself, of the first 1000: plans lie by the tenant.
+func (s Chain) AcksWithin(ctx context.Context, after, last string) (list []posthouse.Notification, err error) {
+	for tenant, looks := "", 0; looks < mostPlanTenants; looks++ {
+		next, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
+		if err != nil || !found {
+			return list, s.db.Coded(err, "read acknowledgements")
+		}
+		tenant = next
+		part, err := sqldb.All(s.db.Reads(ctx), readAck, "SELECT id, tenant, doc FROM posthouse_plans WHERE tenant = ? AND type = ? AND state = ? AND state <> '' AND id > ? AND id <= ? ORDER BY id",
+			tenant, string(work.PlanNotification), string(posthouse.NotificationAcknowledged), after, last)
+		if err != nil {
+			return nil, s.db.Coded(err, "read acknowledgements")
+		}
+		list = append(list, part...)
+	}
+	return list, nil
+}
+
+// readAck reads who has acknowledged a notification: of one whose document cannot be read, nobody.
+func readAck(scan sqldb.Scanner) (n posthouse.Notification, err error) {
+	var id, tenant string
+	var doc []byte
+	if err := scan(&id, &tenant, &doc); err != nil {
+		return n, err
+	}
+	var says struct {
+		Ack *posthouse.Acknowledgement `json:"acknowledgement"`
+	}
+	_ = json.Unmarshal(doc, &says) // whoever follows the route tells of it
+	return posthouse.Notification{ID: id, Tenant: tenant, Ack: says.Ack}, nil
 }
 
 func readKey(scan sqldb.Scanner) (work.Key, error) {
