@@ -88,19 +88,23 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	if err := measure(s.o, s.store.DB.Database(), s.channels.All); err != nil {
 		return nil, err
 	}
-	said, err := terms.Read()
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(said.Names, lksms.Names())
 	var replica web.Replica
 	if s.replica != nil {
 		replica = s.replica
 	}
 	return web.New(web.Options{
 		Replica: replica,
-		Gate:    s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: s.book(), Terms: said, Beside: lksms.Described(),
-	}, s.routes())
+		Gate:    s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: s.book(), Terms: saidOfTypes, Beside: lksms.Described(),
+	}, s.routes()), nil
+}
+
+// saidOfTypes is what the OpenAPI document says of the types of the API and of the SMS front door.
+func saidOfTypes() (web.Terms, error) {
+	said, err := terms.Read()
+	if err == nil {
+		maps.Copy(said.Names, lksms.Names())
+	}
+	return said, err
 }
 
 // URL is where the API is served, once started.

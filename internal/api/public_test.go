@@ -44,15 +44,7 @@ func (k noKeys) UsedKey(context.Context, time.Time, string) error { return nil }
 // bare is an API without a database.
 func bare(t *testing.T, o api.Options, keys noKeys, log *slog.Logger) http.Handler {
 	t.Helper()
-	said, err := terms.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler, err := web.New(web.Options{Gate: web.NewGate(web.GateOptions{Keys: keys}), Log: log, Terms: said}, api.Routes(o))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return handler
+	return web.New(web.Options{Gate: web.NewGate(web.GateOptions{Keys: keys}), Log: log, Terms: terms.Read}, api.Routes(o))
 }
 
 func TestNotReadyIs503WithItsReasons(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -13,8 +14,10 @@ import (
 	"github.com/posthouse/posthouse/presets"
 )
 
-// Builtin reads the presets that ship, by name.
-func Builtin() ([]*Preset, error) { return Read(presets.Files()) }
+// Builtin are the presets that ship, by name. They are read once, and nobody changes them.
+func Builtin() ([]*Preset, error) { return builtin() }
+
+var builtin = sync.OnceValues(func() ([]*Preset, error) { return Read(presets.Files()) })
 
 // Read reads the presets of a folder, by name: NAME.yaml with NAME.shapes beside it.
 func Read(files fs.FS) ([]*Preset, error) {

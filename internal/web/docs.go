@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"embed"
+	"fmt"
 	"path"
 
 	"github.com/posthouse/posthouse"
@@ -44,7 +45,13 @@ func (d *door) docs(c *Call) (Raw, error) {
 }
 
 // specification is the document.
-func (d *door) specification(*Call) (Raw, error) { return Raw{"application/json", d.spec}, nil }
+func (d *door) specification(*Call) (Raw, error) {
+	text, err := d.spec()
+	if err != nil {
+		return Raw{}, fmt.Errorf("describe the API: %w", err)
+	}
+	return Raw{"application/json", text}, nil
+}
 
 // index tells a person or a program where to go.
 func (d *door) index(*Call) (Raw, error) {

@@ -19,12 +19,8 @@ import (
 // whole is a door with one address that answers with an error.
 func whole(t *testing.T, log io.Writer, err error) http.Handler {
 	t.Helper()
-	h, made := New(Options{Gate: NewGate(GateOptions{Keys: nobody{}}), Log: slog.New(slog.NewTextHandler(log, nil))},
-		[]Route{Get("/broken", "", "Fails.", func(*Call) (Raw, error) { return Raw{}, err })})
-	if made != nil {
-		t.Fatal(made)
-	}
-	return Outermost(h)
+	return Outermost(New(Options{Gate: NewGate(GateOptions{Keys: nobody{}}), Log: slog.New(slog.NewTextHandler(log, nil))},
+		[]Route{Get("/broken", "", "Fails.", func(*Call) (Raw, error) { return Raw{}, err })}))
 }
 
 // Every answer says the id of its request, as the body of an error and the log do; a caller's own counts where it is plain.

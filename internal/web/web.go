@@ -3,12 +3,12 @@ package web
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/posthouse/posthouse"
 )
@@ -30,8 +30,9 @@ type Options struct {
 	Audit Book
 	// Replica says when a replica of the database may answer in its place. Defaults to none.
 	Replica Replica
-	// Terms describe types beyond what Go says of them. Defaults to none.
-	Terms Terms
+	// Terms reads what describes types beyond what Go says of them. It is asked when the OpenAPI document is, which most processes never are.
+	// Defaults to none.
+	Terms func() (Terms, error)
 	// Beside are routes that others serve and the document describes too. Defaults to none.
 	Beside []Route
 }
@@ -87,29 +88,35 @@ type Tag struct{ Name, Doc string }
 // door serves a table of routes.
 type door struct {
 	Options
-	spec []byte
+	spec func() ([]byte, error)
 	mux  *http.ServeMux
 }
 
 // New makes the handler of a table of routes, with the document that describes it. It serves at once; it starts
 // and stops nothing.
-func New(o Options, routes []Route) (http.Handler, error) {
+func New(o Options, routes []Route) http.Handler {
 	o.Log, o.MaxBody = cmp.Or(o.Log, slog.Default()), cmp.Or(o.MaxBody, 4<<20)
 	if o.Bodies == nil {
 		o.Bodies = NewBodies(0, o.MaxBody, o.Log)
 	}
 	d := &door{Options: o, mux: http.NewServeMux()}
 	routes = append(routes[:len(routes):len(routes)], d.pages()...)
-	spec, err := describe(o.Terms, slices.Concat(routes, o.Beside))
-	if err != nil {
-		return nil, fmt.Errorf("describe the API: %w", err)
-	}
-	d.spec = spec
+	d.spec = sync.OnceValues(func() ([]byte, error) {
+		var t Terms
+		var err error
+		if o.Terms != nil {
+			t, err = o.Terms()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return describe(t, slices.Concat(routes, o.Beside))
+	})
 	for _, r := range routes {
 		d.mux.Handle(r.Method+" "+r.Path, d.handler(r))
 	}
 	d.mux.Handle("/", d.handler(Route{status: []int{http.StatusOK}, serve: d.nowhere}))
-	return d.mux, nil
+	return d.mux
 }
 
 // Describe makes the OpenAPI 3.1 document of a table of routes. It is committed, and a test compares it.
