@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +15,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/archive"
+	"github.com/posthouse/posthouse/internal/chain"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -72,6 +77,57 @@ func TestArchiveHoldsWhatSettled(t *testing.T) {
 	}
 }
 
+// When the database has deleted a notification for its age, an archive still proves who acknowledged it, and the hash chain that it was so.
+func TestAnArchiveProvesAnAcknowledgement(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]func(testing.TB) string{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres, "mariadb": dbtest.MariaDB} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := dsn(t)
+			message := posthouse.MessageID(notifies(t, dsn)["acknowledged"])
+			s, err := store.Open(t.Context(), store.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sealer := chain.Sealer{Book: s.Chain, After: time.Millisecond, Keep: -1, Log: slog.New(slog.DiscardHandler)}
+			if err := errors.Join(sealer.Seal(t.Context(), time.Now().Add(time.Second)), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			environ := []string{"POSTHOUSE_DSN=" + dsn, "POSTHOUSE_KEYRING=test:" + base64.StdEncoding.EncodeToString([]byte("the 32 bytes of a key for tests."))}
+			path, file := filepath.Join(t.TempDir(), "it.ndjson.gz"), filepath.Join(t.TempDir(), "proof.json")
+			if out, code := ran(t, environ, "archive", "--before", "1ms", "--to", path); code != 0 {
+				t.Fatalf("exit code %d: %s", code, out)
+			}
+			db := dbtest.SQL(t, dsn)
+			if _, err := db.ExecContext(t.Context(), "DELETE FROM posthouse_plans"); err != nil {
+				t.Fatal(err)
+			}
+			if out, code := ran(t, environ, "archive", "proof", path, message, "--output", file); code != 0 {
+				t.Fatalf("exit code %d: %s", code, out)
+			}
+			if out, code := ran(t, nil, "proof", "verify", file); code != 0 || !strings.Contains(out, "by li, 2") {
+				t.Errorf("exit code %d: %s", code, out)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var made wire.Proof
+			if err := json.Unmarshal(text, &made); err != nil {
+				t.Fatal(err)
+			}
+			said, err := made.ReadStatement()
+			if err != nil || len(said.Notifications) != 1 || said.Notifications[0].Ack == nil || said.Message.ID != message || said.Message.Route != "acked" || len(said.Parts) != 1 ||
+				said.Parts[0].Message.Content.Text != "hello" || len(said.Acks) != 1 || said.Acks[0].Chain.State != wire.ProofSealed {
+				t.Errorf("the statement is %+v: %v", said, err)
+			}
+			if out, code := ran(t, environ, "archive", "proof", path, message, "--person", "c"); code == 0 || !strings.Contains(out, "nobody called") {
+				t.Errorf("of another: exit code %d: %s", code, out)
+			}
+		})
+	}
+}
+
 // provesFrom makes a proof of a message that an archive holds, and of nothing else.
 func provesFrom(t *testing.T, environ []string, path, message string) {
 	t.Helper()
@@ -81,7 +137,7 @@ func provesFrom(t *testing.T, environ []string, path, message string) {
 		t.Fatalf("a proof: exit code %d: %s", code, out)
 	}
 	for _, one := range []string{file, page} {
-		if out, code := ran(t, nil, "proof", "verify", one); code != 0 || !strings.Contains(out, "no notifications") || !strings.Contains(out, "read from an archive") {
+		if out, code := ran(t, nil, "proof", "verify", one); code != 0 || !strings.Contains(out, "no hidden contents") || !strings.Contains(out, "read from an archive") {
 			t.Errorf("%s: exit code %d: %s", one, code, out)
 		}
 	}

@@ -163,7 +163,7 @@ func (h *house) provesOfAnArchive(plain, hidden string) {
 		found, by, err := archive.Find(bytes.NewReader(file.Bytes()), message)
 		h.must(err)
 		h.must(maker.Own(h.Context(), by))
-		made, err := maker.MakeFrom(h.Context(), time.Now(), proof.Archived{Record: *found, By: by, Attempts: reading.AttemptsOf}, proof.Ask{Message: message})
+		made, err := maker.MakeFrom(h.Context(), time.Now(), proof.Archived{Records: found, By: by, Attempts: reading.AttemptsOf}, proof.Ask{Message: message})
 		h.must(err)
 		checked, err := proof.Check(fileOf(made), nil)
 		h.must(err)

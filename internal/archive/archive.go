@@ -1,15 +1,16 @@
 package archive
 
 import (
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 )
 
-// format is what the first line of an archive calls itself, and version the form of the lines.
+// format is what the first line of an archive calls itself, and version the form of the lines. The first form has no notifications.
 const (
 	format  = "posthouse archive"
-	version = 1
+	version = 2
 )
 
 // Range is what an archive is asked to hold: the messages whose last delivery changed at or after After and before
@@ -30,6 +31,14 @@ type Record struct {
 	// Recipients are how many the message had, and Trace is the trace context that it came with: the hash chain seals both.
 	Recipients int    `json:"recipients,omitempty"`
 	Trace      string `json:"trace,omitempty"`
+	// Notifications are those that the deliveries belong to, as they stood when the archive was written. Those of a message that several steps
+	// of a route have sent for stand with each.
+	Notifications []posthouse.Notification `json:"notifications,omitempty"`
+}
+
+// Of reports whether a record is of a message: the message itself, or one that a step of its route has sent.
+func (r *Record) Of(message string) bool {
+	return r.Message.ID == message || slices.ContainsFunc(r.Notifications, func(n posthouse.Notification) bool { return n.Message == message })
 }
 
 // Totals count what an archive holds.

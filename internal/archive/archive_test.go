@@ -152,7 +152,7 @@ func TestNoArchiveThatWasHarmedIsRead(t *testing.T) {
 	for want, harmed := range map[string]string{
 		"this is no archive":                              "not at all",
 		"line 1: this is no archive":                      packed(t, `{"a": 1}`+"\n"),
-		"line 1: the archive has the form 2":              packed(t, strings.Replace(text, `"version":1`, `"version":2`, 1)),
+		"line 1: the archive has the form 3":              packed(t, strings.Replace(text, `"version":2`, `"version":3`, 1)),
 		"the archive is cut off":                          whole[:len(whole)-30],
 		"line 3: the archive is cut off":                  packed(t, strings.Join(lines[:3], "")),
 		"line 4: the archive was changed":                 packed(t, strings.Replace(text, "早上好", "晚上好", 1)),

@@ -22,19 +22,18 @@ func Read(from io.Reader, each func(*Record) error) (Range, Totals, error) {
 	return r.asked, r.found, err
 }
 
-// Find reads an archive as Read does, and returns the record of a message, nil where it has none, and who has written it.
-func Find(from io.Reader, id string) (found *Record, by Seal, err error) {
+// Find reads an archive as Read does, and returns the records of a message, none where it has none, and who has written it. A message that
+// follows a route has one for each message that its steps have sent.
+func Find(from io.Reader, id string) (found []Record, by Seal, err error) {
 	r, err := scan(from, func(rec *Record) error {
-		if rec.Message.ID == id {
-			found = rec
+		if rec.Of(id) {
+			rec.Message.Trace = rec.Trace
+			found = append(found, *rec)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, by, err
-	}
-	if found != nil {
-		found.Message.Trace = found.Trace
 	}
 	return found, r.by, nil
 }
@@ -85,8 +84,8 @@ func (r *reader) take(text []byte) error {
 		if err := strict(text, &h); err != nil || h.Format != format {
 			return errors.New("this is no archive of Posthouse")
 		}
-		if h.Version != version {
-			return fmt.Errorf("the archive has the form %d, and this program reads %d", h.Version, version)
+		if h.Version < 1 || h.Version > version {
+			return fmt.Errorf("the archive has the form %d, and this program reads up to %d", h.Version, version)
 		}
 		r.asked = h.Range
 	case bytes.HasPrefix(text, []byte(`{"totals":`)):

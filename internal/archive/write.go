@@ -21,6 +21,8 @@ type Stored struct {
 	Message    *posthouse.Message
 	Recipients int
 	Deliveries []posthouse.Delivery
+	// Notifications are those that the deliveries belong to, as far as they are kept.
+	Notifications []posthouse.Notification
 }
 
 // Source is what is stored, each part in the order of ids. Both may go on changing while they are read.
@@ -104,7 +106,7 @@ type history struct {
 // of is a message with its events, and whether these lead to what is stored: each delivery's from its first version to the one
 // that its row has.
 func (h *history) of(m Stored) (r Record, whole bool, err error) {
-	r.Deliveries = m.Deliveries
+	r.Deliveries, r.Notifications = m.Deliveries, m.Notifications
 	for {
 		if h.ahead == nil {
 			e, err, more := h.next()

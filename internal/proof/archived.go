@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,8 +18,9 @@ import (
 
 // Archived is a message as an archive holds it.
 type Archived struct {
-	archive.Record
-	By archive.Seal
+	// Records are the message's own, or one for each message that the steps of its route have sent; there is at least one.
+	Records []archive.Record
+	By      archive.Seal
 	// Attempts pairs the starts of a delivery with their ends.
 	Attempts func(channel string, events []posthouse.Event) []posthouse.Attempt
 }
@@ -48,46 +50,91 @@ func (m *Maker) Own(ctx context.Context, by archive.Seal) error {
 
 // MakeFrom makes a proof of what an archive holds of a message. Own has found the archive to be ours.
 func (m *Maker) MakeFrom(ctx context.Context, now time.Time, a Archived, ask Ask) (wire.Proof, error) {
-	tenant := a.Deliveries[0].Tenant // an archive holds no message without any
-	s := wire.ProofStatement{
-		Message: read.Hidden(a.Message), Recipients: cmp.Or(a.Recipients, len(a.Deliveries)), Archive: &wire.ProofArchive{SHA256: a.By.SHA256, KeyID: a.By.KeyID},
+	tenant := a.Records[0].Deliveries[0].Tenant // an archive holds no message without any
+	s := wire.ProofStatement{Archive: &wire.ProofArchive{SHA256: a.By.SHA256, KeyID: a.By.KeyID}, Parts: []wire.ProofPart{}}
+	a.says(&s, ask)
+	if err := m.acks(ctx, &s, slices.Clone(s.Notifications), ask.Person); err != nil {
+		return wire.Proof{}, err
 	}
-	part := wire.ProofPart{ID: a.Message.ID, Step: a.Message.Step, Deliveries: []wire.ProofDelivery{}}
-	if a.Message.Sensitive {
-		part.Hidden = &wire.ProofHidden{Gone: "an archive holds no hidden contents"}
-	}
-	part.Masked = maskedIn(a.Message)
-	var of []posthouse.Delivery
-	for _, d := range a.Deliveries {
-		if ask.Person == "" || d.User == ask.Person || d.Address == ask.Person {
-			of, part.Deliveries = append(of, d), append(part.Deliveries, a.delivery(d))
+	count := 0
+	for i := range a.Records {
+		part, err := m.archived(ctx, &a, &a.Records[i], ask)
+		if err != nil {
+			return wire.Proof{}, err
+		}
+		count += len(part.Deliveries)
+		if len(part.Deliveries) > 0 {
+			s.Parts = append(s.Parts, part)
 		}
 	}
 	switch {
-	case len(of) == 0:
+	case count == 0:
 		return wire.Proof{}, posthouse.Errorf(posthouse.CodeNotFound, "the message means nobody called %.80q", ask.Person)
-	case len(of) > mostDeliveries:
-		return wire.Proof{}, tooMuch(ask, fmt.Sprintf("%d deliveries", len(of)), fmt.Sprint(mostDeliveries))
+	case count > mostDeliveries:
+		return wire.Proof{}, tooMuch(ask, fmt.Sprintf("%d deliveries", count), fmt.Sprint(mostDeliveries))
+	case len(s.Notifications) > mostNotifications:
+		return wire.Proof{}, tooMuch(ask, fmt.Sprintf("%d notifications", len(s.Notifications)), fmt.Sprint(mostNotifications))
 	}
-	whole := work.Whole{ID: a.Message.ID, Message: &a.Message, Recipients: s.Recipients, Deliveries: a.Deliveries, Events: a.Events}
-	var err error
-	if part.Chain, err = m.evidence(ctx, &whole, of); err != nil {
-		return wire.Proof{}, err
-	}
-	s.Parts = []wire.ProofPart{part}
 	return m.sign(ctx, tenant, now, ask, s)
 }
 
+// says states the message, and the notifications that are kept of it: each once, as it stood last.
+func (a *Archived) says(s *wire.ProofStatement, ask Ask) {
+	whom := map[string]bool{}
+	for i := range a.Records {
+		for _, n := range a.Records[i].Notifications {
+			of := func(o posthouse.Notification) bool { return o.ID == n.ID }
+			whom[n.ID] = true
+			switch j := slices.IndexFunc(s.Notifications, of); {
+			case ask.Person != "" && !means(&n, ask.Person):
+			case j < 0:
+				s.Notifications = append(s.Notifications, n)
+			case s.Notifications[j].Version < n.Version:
+				s.Notifications[j] = n
+			}
+		}
+	}
+	first := &a.Records[0]
+	if first.Message.ID == ask.Message {
+		s.Message, s.Recipients = read.Hidden(first.Message), cmp.Or(first.Recipients, len(first.Deliveries))
+		return
+	}
+	n := first.Notifications[0] // it is how the record was found
+	s.Message, s.Recipients = posthouse.Message{ID: ask.Message, Tenant: n.Tenant, Route: n.Route, Kind: n.Kind, Ref: n.Ref, CreatedAt: n.CreatedAt}, len(whom)
+}
+
+// archived states what became of one message of an archive.
+func (m *Maker) archived(ctx context.Context, a *Archived, r *archive.Record, ask Ask) (part wire.ProofPart, err error) {
+	part = wire.ProofPart{ID: r.Message.ID, Step: r.Message.Step, Deliveries: []wire.ProofDelivery{}}
+	if r.Message.ID != ask.Message {
+		shown := read.Hidden(r.Message)
+		part.Message = &shown
+	}
+	if r.Message.Sensitive {
+		part.Hidden = &wire.ProofHidden{Gone: "an archive holds no hidden contents"}
+	}
+	part.Masked = maskedIn(r.Message)
+	var of []posthouse.Delivery
+	for _, d := range r.Deliveries {
+		if ask.Person == "" || d.User == ask.Person || d.Address == ask.Person {
+			of, part.Deliveries = append(of, d), append(part.Deliveries, a.delivery(r, d))
+		}
+	}
+	whole := work.Whole{ID: r.Message.ID, Message: &r.Message, Recipients: cmp.Or(r.Recipients, len(r.Deliveries)), Deliveries: r.Deliveries, Events: r.Events}
+	part.Chain, err = m.evidence(ctx, &whole, of)
+	return part, err
+}
+
 // delivery is what became of one of the deliveries.
-func (a *Archived) delivery(d posthouse.Delivery) wire.ProofDelivery {
+func (a *Archived) delivery(r *archive.Record, d posthouse.Delivery) wire.ProofDelivery {
 	read.HideDelivery(&d)
 	out := wire.ProofDelivery{Delivery: d, Events: []posthouse.Event{}}
-	for _, e := range a.Events {
+	for _, e := range r.Events {
 		if e.Delivery == d.ID {
 			out.Events = append(out.Events, e)
 		}
 	}
-	out.Attempts = append([]posthouse.Attempt{}, a.Attempts(a.Message.Channel, out.Events)...)
+	out.Attempts = append([]posthouse.Attempt{}, a.Attempts(r.Message.Channel, out.Events)...)
 	for i := range out.Attempts {
 		read.HideAttempt(&out.Attempts[i])
 	}

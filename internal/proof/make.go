@@ -240,9 +240,6 @@ func (m *Maker) routed(ctx context.Context, v work.Viewer, ask Ask) (s wire.Proo
 	case len(s.Notifications) == 0:
 		return s, posthouse.Errorf(posthouse.CodeNotFound, "the message means nobody called %.80q", ask.Person)
 	}
-	if ask.Person != "" {
-		s.Others = alone(s.Notifications, ask.Person)
-	}
 	first := s.Notifications[0]
 	s.Message = read.Hidden(posthouse.Message{
 		ID: ask.Message, Tenant: v.Tenant, Route: first.Route, Kind: says.Kind, Ref: says.Ref, Priority: says.Priority, Template: says.Template, Payload: says.Payload,
@@ -251,17 +248,21 @@ func (m *Maker) routed(ctx context.Context, v work.Viewer, ask Ask) (s wire.Proo
 	if says.Content != nil && !says.Sensitive {
 		s.Message.Content = *says.Content
 	}
-	if err := m.acks(ctx, &s); err != nil {
+	stored, err := m.o.Chain.AcksWithin(ctx, ask.Message, posthouse.LastDeliveryID(ask.Message))
+	if err == nil {
+		err = m.acks(ctx, &s, stored, ask.Person)
+	}
+	if err != nil {
 		return s, err
 	}
 	return s, m.steps(ctx, v, &s, ask)
 }
 
-// acks adds what the hash chain says of the acknowledgements. One that does not show whose it is has no row.
-func (m *Maker) acks(ctx context.Context, s *wire.ProofStatement) error {
-	stored, err := m.o.Chain.AcksWithin(ctx, s.Message.ID, posthouse.LastDeliveryID(s.Message.ID))
-	if err != nil {
-		return err
+// acks leaves of the notifications what is about a person, where it is about one, and adds what the hash chain says of the acknowledgements
+// as they are stored. One that does not show any more whose it is has no row.
+func (m *Maker) acks(ctx context.Context, s *wire.ProofStatement, stored []posthouse.Notification, person string) error {
+	if person != "" {
+		s.Others = alone(s.Notifications, person)
 	}
 	for i := range s.Notifications {
 		n := &s.Notifications[i]
@@ -459,7 +460,7 @@ func noteTexts() map[string]string {
 		"chain_masked":      "Texts that the hash chain has sealed and that hold such a link are left out. posthouse verify compares them at the database.",
 		"history_shortened": "A delivery has more history than one statement has room for.",
 		"from_archive":      "What is stated was read from an archive, whose signature is good: see archive. The database may have it no more.",
-		"archive_bounds":    "An archive holds no notifications, no acknowledgements and no hidden contents: what of them there was is not stated.",
+		"archive_bounds":    "An archive holds no hidden contents, and notifications as they stood when it was written, or none where it is of an earlier version: what came later is not stated.",
 		"archive_unsealed":  "No link of the hash chain that is kept has sealed this: what is stated is what the archive says.",
 	}
 }

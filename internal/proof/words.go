@@ -70,7 +70,7 @@ func chineseWords() map[string]string {
 		"note_chain_masked":      "哈希链所封存的文本中含有此类链接的，不附上。可在数据库上用 posthouse verify 比对。",
 		"note_history_shortened": "某个投递的记录过多，一份声明放不下。",
 		"note_from_archive":      "所述内容取自归档文件，其签名有效（见“归档文件”）；数据库中可能已不再保存。",
-		"note_archive_bounds":    "归档文件不含通知、确认和敏感内容，因此未作说明。",
+		"note_archive_bounds":    "归档文件不含敏感内容；通知以归档时的状态为准，早期版本的归档文件不含通知。之后的变化未作说明。",
 		"note_archive_unsealed":  "现存的哈希链没有封存过这些记录：所述内容以归档文件为准。",
 		"archive":                "归档文件（SHA-256）",
 	}

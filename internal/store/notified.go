@@ -200,6 +200,20 @@ func (s Plans) Notifications(ctx context.Context, tenant, message, cursor string
 	return list, next, nil
 }
 
+// NotificationsOf are the plans of a tenant's notifications by their ids, those that are kept.
+func (s Plans) NotificationsOf(ctx context.Context, tenant string, ids []string) (list []work.Plan, err error) {
+	for part := range sqldb.Parts(ids, sqldb.BulkStep) {
+		clause, args := s.db.In("id", part)
+		found, err := sqldb.All(s.db.Reads(ctx), readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE tenant = ? AND type = ? AND "+clause,
+			append([]any{tenant, string(work.PlanNotification)}, args...)...)
+		if err != nil {
+			return nil, s.db.Coded(err, "look up notifications")
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
 // Bounds of what WaitingNotifications counts.
 const (
 	mostWaiting        = 10_000

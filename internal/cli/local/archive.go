@@ -10,14 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/archive"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/config"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/reading"
 )
@@ -123,19 +126,72 @@ func counts(sh *shell.Shell, t archive.Totals) string {
 	return sh.Text("%d messages, %d deliveries, %d events", t.Messages, t.Deliveries, t.Events)
 }
 
+// storedAtOnce is of how many messages the notifications are looked up together.
+const storedAtOnce = 500
+
 // storedOf walks over what is stored.
 func storedOf(ctx context.Context, s *store.Store) iter.Seq2[archive.Stored, error] {
 	return func(yield func(archive.Stored, error) bool) {
-		err := s.History.Holdings(ctx, func(h reading.Holding) error {
-			if !yield(archive.Stored{ID: h.ID, Message: h.Message, Recipients: h.Recipients, Deliveries: h.Deliveries}, nil) {
-				return io.EOF
+		var some []archive.Stored
+		flush := func() error {
+			if err := withNotifications(ctx, s, some); err != nil {
+				return err
 			}
+			for i := range some {
+				if !yield(some[i], nil) {
+					return io.EOF
+				}
+			}
+			some = some[:0]
 			return nil
+		}
+		err := s.History.Holdings(ctx, func(h reading.Holding) error {
+			some = append(some, archive.Stored{ID: h.ID, Message: h.Message, Recipients: h.Recipients, Deliveries: h.Deliveries})
+			if len(some) < storedAtOnce {
+				return nil
+			}
+			return flush()
 		})
+		if err == nil {
+			err = flush()
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			yield(archive.Stored{}, err)
 		}
 	}
+}
+
+// withNotifications adds to messages the notifications that their deliveries belong to, as far as they are kept. One that cannot be read is
+// left out: posthouse verify tells of it.
+func withNotifications(ctx context.Context, s *store.Store, some []archive.Stored) error {
+	asked := map[string][]string{} // by the tenant
+	for i := range some {
+		for _, d := range some[i].Deliveries {
+			if d.Notification != "" && !slices.Contains(asked[d.Tenant][max(0, len(asked[d.Tenant])-1):], d.Notification) {
+				asked[d.Tenant] = append(asked[d.Tenant], d.Notification)
+			}
+		}
+	}
+	found := map[string]posthouse.Notification{}
+	for tenant, ids := range asked {
+		list, err := s.Plans.NotificationsOf(ctx, tenant, ids)
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			if n, err := route.Read(p); err == nil {
+				found[p.ID] = n
+			}
+		}
+	}
+	for i := range some {
+		for _, d := range some[i].Deliveries {
+			if n, is := found[d.Notification]; is && n.Tenant == d.Tenant && !slices.ContainsFunc(some[i].Notifications, func(o posthouse.Notification) bool { return o.ID == n.ID }) {
+				some[i].Notifications = append(some[i].Notifications, n)
+			}
+		}
+	}
+	return nil
 }
 
 // toFile writes an archive beside the file's place, reads it back, and then gives it its name, so that no half of one ever has it.

@@ -54,7 +54,8 @@ func archiveProof(sh *shell.Shell) *cobra.Command {
 		Use: "proof FILE MESSAGE", Short: "Make a proof of a message that an archive holds, as posthouse proof does of one that is stored",
 		Long: `Make a signed statement of what became of a message that an archive holds. The archive is read whole and must be one that
 this installation has written and signed. The command needs the database, for the hash chain and the public keys, and the
-server's keyring. Notifications and hidden contents are in no archive; the statement says so.`,
+server's keyring. Of a message that follows a route it states the notifications as they stood when the archive was written.
+Hidden contents are in no archive; the statement says so.`,
 		Example: `  posthouse archive proof 2026-q3.ndjson.gz 01JB2Z6N8Q4T7V0X3Y5W9A0000 --output proof.json
   posthouse proof verify proof.json --public-key keys.json`,
 		Args: shell.Takes("FILE", "MESSAGE"),
@@ -101,17 +102,17 @@ func proven(ctx context.Context, s *store.Store, ring *secret.Keyring, version, 
 	if err := m.Own(ctx, by); err != nil {
 		return made, fmt.Errorf("%s: %w", path, err)
 	}
-	if found == nil {
-		return made, posthouse.Errorf(posthouse.CodeNotFound, "%s holds no message %s. What the steps of a route have sent stands there by messages of their own", path, ask.Message)
+	if len(found) == 0 {
+		return made, posthouse.Errorf(posthouse.CodeNotFound, "%s holds no message %s", path, ask.Message)
 	}
-	made, err = m.MakeFrom(ctx, time.Now(), proof.Archived{Record: *found, By: by, Attempts: reading.AttemptsOf}, ask)
+	made, err = m.MakeFrom(ctx, time.Now(), proof.Archived{Records: found, By: by, Attempts: reading.AttemptsOf}, ask)
 	if err != nil {
 		return made, err
 	}
-	return made, noted(ctx, s, found.Deliveries[0].Tenant, "proofs.read", ask.Message, 0)
+	return made, noted(ctx, s, found[0].Deliveries[0].Tenant, "proofs.read", ask.Message, 0)
 }
 
-func findIn(path, message string) (*archive.Record, archive.Seal, error) {
+func findIn(path, message string) ([]archive.Record, archive.Seal, error) {
 	file, err := os.Open(path) // #nosec G304 -- the operator's own file
 	if err != nil {
 		var wrong *fs.PathError

@@ -104,10 +104,20 @@ type proofReached struct {
 	At      time.Time       `json:"at"`
 }
 
+// proofSealed is what the hash chain says of a message, or of a notification's acknowledgement.
 type proofSealed struct {
-	Message string               `json:"message"`
-	State   wire.ProofChainState `json:"state"`
-	Link    string               `json:"link,omitempty"`
+	Message      string               `json:"message"`
+	Notification string               `json:"notification,omitempty"`
+	State        wire.ProofChainState `json:"state"`
+	Link         string               `json:"link,omitempty"`
+}
+
+func sealedOf(message, notification string, c *wire.ProofChain) proofSealed {
+	one := proofSealed{Message: message, Notification: notification, State: c.State}
+	if l := c.Link; l != nil {
+		one.Link = fmt.Sprintf("%d:%s", l.Seq, l.Hash)
+	}
+	return one
 }
 
 func proofVerify(sh *shell.Shell) *cobra.Command {
@@ -158,12 +168,11 @@ func showVerified(sh *shell.Shell, found proof.Checked, unlike error) error {
 	for i := range s.Notifications {
 		out.Notifications = append(out.Notifications, toldOf(&s.Notifications[i]))
 	}
+	for i := range s.Acks {
+		out.Chain = append(out.Chain, sealedOf(s.Message.ID, s.Acks[i].Notification, &s.Acks[i].Chain))
+	}
 	for _, p := range s.Parts {
-		one := proofSealed{Message: p.ID, State: p.Chain.State}
-		if l := p.Chain.Link; l != nil {
-			one.Link = fmt.Sprintf("%d:%s", l.Seq, l.Hash)
-		}
-		out.Chain = append(out.Chain, one)
+		out.Chain = append(out.Chain, sealedOf(p.ID, "", &p.Chain))
 		for i := range p.Deliveries {
 			d := &p.Deliveries[i].Delivery
 			out.Deliveries = append(out.Deliveries, proofReached{d.ID, d.User, d.Address, d.Channel, d.State, d.Reason, d.UpdatedAt})
@@ -173,7 +182,11 @@ func showVerified(sh *shell.Shell, found proof.Checked, unlike error) error {
 		sh.Fields([][2]string{{"message", out.Message}, {"tenant", out.Tenant}, {"recipient", cmp.Or(out.Person, sh.Text("all"))}, {"title", s.Message.Content.Title}, {"text", s.Message.Content.Text}, {"stated at", out.MadeAt.Format(time.RFC3339)}, {"signed by", out.KeyID}, {"fingerprint", out.Fingerprint}}...)
 		printStated(sh, &out)
 		for _, one := range out.Chain {
-			sh.Printf("message %s: %s\n", one.Message, strings.TrimSpace(string(one.State)+" "+one.Link))
+			of, id := "message", one.Message
+			if one.Notification != "" {
+				of, id = "acknowledgement of", one.Notification
+			}
+			sh.Printf("%s %s: %s\n", sh.Text(of), id, strings.TrimSpace(string(one.State)+" "+one.Link))
 		}
 		for _, n := range out.Notes {
 			sh.Printf("note: %s\n", sh.Says(n.Text))
