@@ -107,7 +107,7 @@ func TestTheExamplesOfTheDocumentWork(t *testing.T) {
 	c.try("deleteDigest")
 	c.try("putRoute getRoute listRoutes previewRoute")
 	c.routed()
-	c.try("listMessageNotifications listNotifications getNotification revokeNotificationLinks acknowledgeNotification acknowledgeMessage endNotification deleteRoute")
+	c.try("listMessageNotifications listNotifications getNotification revokeNotificationLinks acknowledgeNotification acknowledgeMessage endNotification resumeNotification deleteRoute")
 	c.try("countStopped beginDecision listDecisions")
 	c.try("cancelMessage recallMessage cancelMessages replayDeliveries createReminder listReminders getReminder putReminder pauseReminder resumeReminder endReminder endReminders")
 	c.channel(posthouse.Channel{Name: "oa", Driver: "console"})

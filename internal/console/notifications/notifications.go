@@ -38,6 +38,7 @@ func Pages() host.Pages {
 			sends("notifications/{id}/ack", "routes.ack", acknowledge),
 			sends("notifications/{id}/revoke-links", "routes.revoke-links", revokeLinks),
 			sends("notifications/{id}/end", "routes.end", end),
+			sends("notifications/{id}/resume", "routes.resume", resume),
 			host.Looks("routes", "routes.read", showRoutes),
 			host.Acts("routes", "routes.put", store),
 			host.Looks("routes/{name}", "routes.read", showRoute),
@@ -62,9 +63,11 @@ type list struct {
 	Periods                                    []choice
 	// Active are what narrows it, each with the page without it.
 	Active []choice
-	Items  []shown
-	Older  string
-	Query  url.Values
+	// Held says that those alone are listed that a new epoch holds, AnyHeld that there are some.
+	Held, AnyHeld bool
+	Items         []shown
+	Older         string
+	Query         url.Values
 }
 
 // choice is a value that a list can be narrowed to, or is.
@@ -101,9 +104,9 @@ func periods() [][2]string {
 func showAll(v *host.Visit) error {
 	l := list{
 		State: v.Query("state"), Person: v.Query("person"), Route: v.Query("route"), Kind: v.Query("kind"), Ref: v.Query("ref"), Since: v.Query("since"), By: v.Query("by"),
-		States: shownStates(), Query: v.R.URL.Query(),
+		States: shownStates(), Query: v.R.URL.Query(), Held: v.Query("held") == "true",
 	}
-	f := client.Filter{Person: l.Person, Route: l.Route, Kind: l.Kind, Ref: l.Ref, Cursor: v.Query("cursor"), Limit: 50}
+	f := client.Filter{Held: l.Held, Person: l.Person, Route: l.Route, Kind: l.Kind, Ref: l.Ref, Cursor: v.Query("cursor"), Limit: 50}
 	now := time.Now()
 	by := now
 	var wrong []posthouse.Problem
@@ -129,6 +132,11 @@ func showAll(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
+	held, err := v.API.Notifications.List(v.Ctx(), "", client.Filter{Held: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	l.AnyHeld = len(held.Items) > 0 || l.Held
 	for i := range page.Items {
 		one := shown{Notification: page.Items[i]}
 		if l.Person != "" {
@@ -223,6 +231,13 @@ func revokeLinks(v *host.Visit) error {
 
 func end(v *host.Visit) error {
 	if _, err := v.API.Notifications.End(v.Noted(), v.R.PathValue("id")); err != nil {
+		return err
+	}
+	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed_said")
+}
+
+func resume(v *host.Visit) error {
+	if _, err := v.API.Notifications.Resume(v.Noted(), v.R.PathValue("id")); err != nil {
 		return err
 	}
 	return v.GoTo(v.At("notifications", v.R.PathValue("id")) + "?said=changed_said")

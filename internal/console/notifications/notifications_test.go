@@ -3,6 +3,7 @@ package notifications_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,4 +115,32 @@ func TestANotificationOfWhatIsResolvedSaysSo(t *testing.T) {
 	page := at + "notifications/" + list.Items[0].ID
 	h.Shows(h.Page("viewer", page), "resolved at <time")
 	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "已恢复，时间 <time")
+}
+
+// What a new epoch holds stands on the list and on its page, where an operator lets it go on.
+func TestAHeldNotificationIsLetGo(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.API("PUT", "/v1/routes/night", `{"steps":[{"channels":["out"],"until":"acknowledged","within":"10m"}]}`, nil)
+	var sent posthouse.Accepted
+	h.API("POST", "/v1/messages", `{"route":"night","to":[{"user":"zhang"}],"content":{"text":"x"}}`, &sent)
+	page := at + "notifications/" + posthouse.DeliveryID(sent.ID, 1)
+	if got := h.Page("operator", at+"notifications"); strings.Contains(got, "held=true") {
+		t.Error("the list speaks of a restore that was none")
+	}
+	h.Exec("UPDATE posthouse_plans SET held = 'epoch_hold', next_at = 0, version = version + 1 WHERE type = 'notification'")
+	h.Shows(h.Page("viewer", at+"notifications"), "The database was restored", `href="?held=true"`)
+	h.Shows(h.Page("viewer", at+"notifications?held=true"), "zhang")
+	h.Shows(h.Page("operator", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "这条通知已挂起", "继续通知")
+	if got := h.Ask("viewer", page+"/resume", url.Values{}); got.Status != http.StatusForbidden {
+		t.Errorf("a viewer lets it go: %d", got.Status)
+	}
+	if got := h.Ask("operator", page+"/resume", url.Values{"note": {"nobody has heard of it"}}); got.To() != page+"?said=changed_said" {
+		t.Fatalf("an operator lets it go: %d %s", got.Status, got.Body)
+	}
+	h.Shows(h.Page("viewer", at+"notifications?held=true"), "There is no notification")
+	if got := h.Page("operator", page); strings.Contains(got, "is held") {
+		t.Error("it is held still")
+	}
 }
