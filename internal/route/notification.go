@@ -159,9 +159,10 @@ func (n *notification) plan() (work.Plan, error) {
 	}
 	next, held := n.NextAt, n.Held
 	if n.State != posthouse.NotificationWaiting {
-		if next = n.tell; len(n.owes()) == 0 { // nothing new of it is left to hold
-			held = ""
-		}
+		next = n.tell
+	}
+	if n.State != posthouse.NotificationWaiting && len(n.owes()) == 0 { // nothing new of it is left to hold
+		held = ""
 	}
 	if held != "" {
 		next = time.Time{}

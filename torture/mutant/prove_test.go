@@ -185,6 +185,12 @@ var confirmedUnwritten = []overlay.Edit{{
 	New:  "",
 }}
 
+// notificationsUnheld lets notifications go on in a new epoch.
+var notificationsUnheld = []overlay.Edit{{File: "internal/store/epoch.go", Old: "err = s.holdNotifications(ctx, now)", New: "_ = s.holdNotifications"}}
+
+// heldUnnoticed holds a notification in the version that a planner may have read.
+var heldUnnoticed = []overlay.Edit{{File: "internal/store/epoch.go", Old: "SET held = ?, next_at = 0, version = version + 1, updated_at", New: "SET held = ?, next_at = 0, updated_at"}}
+
 // capKept keeps counting what a provider has refused against its recipient's cap.
 var capKept = []overlay.Edit{{
 	File: "internal/engine/deliveries.go",
@@ -261,6 +267,8 @@ var explored = []struct {
 	{"an answer that is told again acknowledges another one", schedules + "answers_of_two$", "an answer acknowledges at most one notification, once", answeredTwice},
 	{"a route that goes on after an acknowledgement", schedules + "answers$", "an acknowledged notification starts no further step", goesOnAcknowledged},
 	{"an acknowledgement confirmed before it is written", schedules + "answers$", "an acknowledgement that was confirmed to the provider is stored", confirmedUnwritten},
+	{"a new epoch that holds no notification", schedules + "restored$", "in a new epoch no step of a notification begins", notificationsUnheld},
+	{"a planner that has read what an epoch holds", schedules + "restored$", "in a new epoch no step of a notification begins", heldUnnoticed},
 	{"a result in a flight that its delivery has left", schedules + "hold$", "each delivery stands in exactly one place", goneIgnored},
 }
 

@@ -312,7 +312,7 @@ func (m *model) rests(w *world) bool {
 		return false
 	}
 	for _, row := range w.rows[plans] {
-		if m.db.word(plans, row, "state") == string(posthouse.NotificationWaiting) && !person {
+		if m.db.word(plans, row, "state") == string(posthouse.NotificationWaiting) && m.db.word(plans, row, "held") == "" && !person {
 			return false
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	lawTold  = "a notification is told as soon as a delivery proves it, and stays acknowledged"
 	lawStops = "nothing of a notification that is over waits to begin"
 	lawEnds  = "whoever may have got something of what is over hears of the end once, or the planner is to tell it"
+	lawHeld  = "in a new epoch no step of a notification begins until a person lets it go on"
 	lawNews  = "followers are told of each new state of a notification, once"
 )
 
@@ -165,6 +166,9 @@ func (m *model) hears(w *world, p int, write writer) {
 			return err
 		}, func(next *world) { next.left.acks-- })
 	}
+	if w.left.resumes > 0 && m.restored(w) {
+		write("a person lets the notification go on at "+name(p), p, func(*process) error { return m.letGo(w) }, func(next *world) { next.left.resumes-- })
+	}
 	if w.left.overs > 0 {
 		write("the sender says at "+name(p)+" that it is over", p, func(*process) error {
 			_, err := m.db.Plans.Notification(m.ctx, epoch0, tenant, m.first[0], func(p work.Plan, at time.Time) (work.Plan, work.Withdrawal, bool, error) {
@@ -191,6 +195,26 @@ func (m *model) hears(w *world, p int, write writer) {
 	}
 }
 
+// restored reports whether the epoch has been raised.
+func (m *model) restored(w *world) bool { return w.left.restores < m.scene.left.restores }
+
+// letGo lets the notification go on, which hears first how its deliveries stand.
+func (m *model) letGo(w *world) error {
+	var known []posthouse.Delivery
+	for id := range m.stands(w) {
+		d, err := m.db.Messages.Delivery(m.ctx, tenant, id)
+		if err != nil {
+			return err
+		}
+		d.UpdatedAt = epoch0
+		known = append(known, d)
+	}
+	_, err := m.db.Plans.Notification(m.ctx, epoch0, tenant, m.first[0], func(p work.Plan, at time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		return route.Resume(p, known, at)
+	})
+	return err
+}
+
 // notices are the plans of a state, and notice is one of them.
 func (m *model) notices(w *world) (list []work.Plan) {
 	for _, row := range w.rows[plans] {
@@ -206,7 +230,7 @@ func (m *model) notice(w *world, id string) work.Plan {
 
 // planOf is the plan in a row.
 func (m *model) planOf(row []any) work.Plan {
-	return work.Plan{ID: m.db.word(plans, row, "id"), Tenant: tenant, Doc: []byte(m.db.word(plans, row, "doc")), Version: m.db.number(plans, row, "version")}
+	return work.Plan{ID: m.db.word(plans, row, "id"), Tenant: tenant, Doc: []byte(m.db.word(plans, row, "doc")), Version: m.db.number(plans, row, "version"), Held: m.db.word(plans, row, "held")}
 }
 
 // judgeNotification asks the laws of a notification.
@@ -221,7 +245,7 @@ func (m *model) judgeNotification(before, after *world, is map[string]stand) *vi
 		}
 	}
 	for _, now := range m.notices(after) {
-		v, turned := m.judgePlan(m.notice(before, now.ID), now, after, is)
+		v, turned := m.judgePlan(before, m.notice(before, now.ID), now, after, is)
 		if v != nil {
 			return v
 		}
@@ -234,7 +258,7 @@ func (m *model) judgeNotification(before, after *world, is map[string]stand) *vi
 }
 
 // judgePlan asks the laws of one notification, and counts its new state.
-func (m *model) judgePlan(before, after work.Plan, w *world, is map[string]stand) (v *violation, turned int) {
+func (m *model) judgePlan(past *world, before, after work.Plan, w *world, is map[string]stand) (v *violation, turned int) {
 	n, way, err := route.Followed(after)
 	if err != nil {
 		return broken(lawHears, "%v", err), 0
@@ -245,6 +269,9 @@ func (m *model) judgePlan(before, after work.Plan, w *world, is map[string]stand
 		said := s.state
 		if said == posthouse.Sending { // who holds it is not told there
 			said = posthouse.Pending
+		}
+		if said == posthouse.Unknown && d.State == posthouse.Pending && m.restored(w) { // nobody tells it what an epoch holds
+			continue
 		}
 		if said != d.State {
 			return broken(lawHears, "it says that %s is %s, and its row is %s", m.short(d.ID), d.State, s.state), 0
@@ -258,6 +285,8 @@ func (m *model) judgePlan(before, after work.Plan, w *world, is map[string]stand
 	switch {
 	case err != nil:
 		return broken(lawHears, "%v", err), 0
+	case m.restored(past) && past.left.resumes == m.scene.left.resumes && len(n.Deliveries) > len(was.Deliveries):
+		return broken(lawHeld, "it has %d deliveries, and had %d before the step", len(n.Deliveries), len(was.Deliveries)), 0
 	case proof != "" && n.State == posthouse.NotificationWaiting:
 		return broken(lawTold, "%s proves it, and it waits", m.short(proof)), 0
 	case proof == "" && n.State == posthouse.NotificationTold:

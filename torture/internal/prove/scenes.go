@@ -100,6 +100,11 @@ var shortScenes = []scene{{
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{acks: 1, overs: 1},
 }, {
+	name: "restored", about: "a route of two steps, the first until it is acknowledged; the epoch may be raised, and a person lets it go on",
+	messages: 2, slots: 1, sure: true, alone: true, policy: posthouse.Hold, wait: pause, tries: 1,
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{restores: 1, resumes: 1, acks: 1},
+}, {
 	name: "answers", about: "a route of two steps, the first until it is acknowledged; a person presses a button, and the provider may tell that again",
 	messages: 2, slots: 1, sure: true, alone: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byPress},
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
@@ -190,6 +195,11 @@ var fullScenes = []scene{{
 	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofDelivered, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{crashes: 1, receipts: 2, acks: 1, overs: 1},
+}, {
+	name: "restored", about: "a route of two steps, the first until it is acknowledged; the epoch may be raised, and a person takes note or lets it go on",
+	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
+	left:  budget{restores: 1, resumes: 1, acks: 1, resolves: 1},
 }, {
 	name: "answers", about: "a route of two steps, the first until it is acknowledged; a person presses a button and sends the code, and the providers may tell that again",
 	messages: 2, slots: 1, sure: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byPress, byCode},

@@ -94,7 +94,7 @@ type budget struct {
 	acks, receipts                int // a person takes note; the provider says what became of what it accepted
 	overs                         int // the sender of a notification says that it is over
 	retells                       int // a provider tells an answer that it was told is taken, or that a process has in hand
-	restores                      int // of the database: the epoch is raised
+	restores, resumes             int // of the database: the epoch is raised; a person lets a notification go on that it holds
 }
 
 func (w *world) clone() world {
