@@ -1,11 +1,9 @@
 package remote
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -96,6 +95,34 @@ func templates(s *posthouse.RouteStep) string {
 	return strings.Join(list, ", ")
 }
 
+// examples are values of a route's fields, by what the field is called in a file without the numbers of lists.
+var examples = map[string]string{
+	"": `{"steps": [{"channels": ["oa"]}]}`, "note": `"who must know of a full disk"`, "kind": `"all"`, "for": `"any"`, "on_unknown": `"fall_back"`, "repeat": "2",
+	"steps": `[{"channels": ["oa"]}]`, "steps[]": `{"channels": ["oa"]}`, "steps[].channels": `["oa", "sms"]`, "steps[].channels[]": `"oa"`, "steps[].own": "true",
+	"steps[].to": `[{"user": "li.na"}]`, "steps[].to[]": `{"roster": "night"}`, "steps[].to[].user": `"li.na"`, "steps[].to[].address": `"13800138000"`, "steps[].to[].roster": `"night"`,
+	"steps[].to[].role": `"ops"`, "steps[].to[].manager": "1", "steps[].until": `"acknowledged"`, "steps[].within": `"10m"`, "steps[].when": `"hour >= 22"`,
+	"steps[].template": `"alarm"`, "steps[].templates": `{"voice": "alarm-call"}`,
+}
+
+var routeNumbers = regexp.MustCompile(`\[\d+\]`)
+
+var routeBody = web.BodyOf[posthouse.Route]().Loose()
+
+// readRoute reads a route as the server does, and names all that is wrong with examples of what is wanted.
+func readRoute(from string, text []byte) (posthouse.Route, error) {
+	r, problems, err := routeBody.Read(text)
+	if err != nil {
+		return r, shell.Usagef("%s: %w", from, err)
+	}
+	for i := range problems {
+		p := &problems[i]
+		if example := examples[routeNumbers.ReplaceAllString(p.Path, "[]")]; example != "" && strings.Contains(p.Message, ": want ") && !strings.Contains(p.Message, "such as") {
+			p.Message += ", such as " + example
+		}
+	}
+	return r, posthouse.Invalid(from+": it is no route", problems)
+}
+
 func routePut(sh *shell.Shell) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -114,14 +141,9 @@ func routePut(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var r posthouse.Route
-			dec := json.NewDecoder(bytes.NewReader(b))
-			dec.DisallowUnknownFields()
-			if err := dec.Decode(&r); err != nil {
-				return shell.Usagef("--file %s: %w", file, err)
-			}
-			if _, err := dec.Token(); err != io.EOF {
-				return shell.Usagef("--file %s: something follows the route", file)
+			r, err := readRoute("--file "+file, b)
+			if err != nil {
+				return err
 			}
 			r.Name = args[0]
 			stored, err := c.Routes.Put(ctx, r)
