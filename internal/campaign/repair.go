@@ -108,7 +108,15 @@ func Repair(s work.Segment, t Terms, now time.Time, chance float64) (void work.S
 			doubt(&s, m, i)
 		}
 	}
-	if next, some := issue(&s, m, Unsent); some {
+	// Who waits for the end of quiet hours had no try, and goes on in a segment of the same pass, which finds out when that is.
+	if next, some := issue(&s, m, func(i int) bool { return partly && restsNow(&s, m, i) }); some {
+		if s.Reason == reasonResend {
+			next.Reason = reasonResend
+		}
+		next.Pass, next.DoubtedAt = s.Pass, s.DoubtedAt
+		issued = append(issued, next)
+	}
+	if next, some := issue(&s, m, func(i int) bool { return m.At(i) == Unsent }); some {
 		if s.Reason == reasonResend {
 			next.Reason = reasonResend
 		}
@@ -118,7 +126,7 @@ func Repair(s work.Segment, t Terms, now time.Time, chance float64) (void work.S
 		issued = append(issued, next)
 	}
 	if due, ok := t.resend(&s, now, chance); ok {
-		if next, some := issue(&s, m, Unknown); some {
+		if next, some := issue(&s, m, func(i int) bool { return m.At(i) == Unknown }); some {
 			next.Pass, next.DueAt, next.DoubtedAt = s.Pass+1, due, cmp.Or(s.DoubtedAt, s.BeganAt)
 			issued = append(issued, next)
 		}
@@ -135,7 +143,7 @@ func Resend(s work.Segment) (ended, issued work.Segment, some bool) {
 		return s, issued, false
 	}
 	s, m := copied(s)
-	if issued, some = issue(&s, m, Unknown); !some {
+	if issued, some = issue(&s, m, func(i int) bool { return m.At(i) == Unknown }); !some {
 		return s, issued, false
 	}
 	issued.Pass, issued.DoubtedAt, issued.Reason = s.Pass, cmp.Or(s.DoubtedAt, s.BeganAt, s.CreatedAt), reasonResend
@@ -144,11 +152,11 @@ func Resend(s work.Segment) (ended, issued work.Segment, some bool) {
 	return sealed(s, m), issued, true
 }
 
-// issue makes a segment of those who stand somewhere in another one, and says there that they are elsewhere.
-func issue(s *work.Segment, m Map, who Outcome) (next work.Segment, some bool) {
+// issue makes a segment of some of another one, and says there that they are elsewhere.
+func issue(s *work.Segment, m Map, who func(place int) bool) (next work.Segment, some bool) {
 	from, to := -1, -1
 	for i := range Len(s) {
-		if m.At(i) == who {
+		if who(i) {
 			if from < 0 {
 				from = i
 			}
@@ -160,7 +168,7 @@ func issue(s *work.Segment, m Map, who Outcome) (next work.Segment, some bool) {
 	}
 	left := NewMap(to - from + 1)
 	for i := from; i <= to; i++ {
-		if m.At(i) == who {
+		if who(i) {
 			m.set(i, Elsewhere)
 		} else {
 			left.set(i-from, Elsewhere)

@@ -27,6 +27,7 @@ func summaries() []Sentence {
 			"It was waiting or under way, after %d attempts, when a new epoch of the database began: what ran on its other copy may have sent it, and nobody knows.",
 			"数据库换代时它正在等待或发送（已尝试 {1} 次），另一份数据库上的进程可能已经发出，结果未知。",
 		},
+		{"it waits for the end of quiet hours", "等待免打扰时段结束"},
 		{"its recipient does not want it by this channel", "收件人不接收该渠道的消息"},
 		{"until %s", "到 {1}"},
 		{"it begins by itself", "到时自动开始"},

@@ -63,7 +63,7 @@ func campaigning(t *testing.T, settings posthouse.ChannelSettings, test func(d *
 		}
 		d, paces := &drive{rig: r, store: campaignStore{Store: r.store.Segments}}, campaign.NewPaces()
 		r.sends = Campaigns{
-			Segments: &d.store, Legs: campaign.Post{Campaigns: r.store.Campaigns, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im},
+			Directory: r.store.Users, Segments: &d.store, Legs: campaign.Post{Campaigns: r.store.Campaigns, Lists: r.store.Audiences, Templates: r.store.Templates, Importer: im},
 			Steward: &campaign.Steward{Campaigns: r.store.Campaigns, History: r.store.Campaigns, Segments: r.store.Segments, Counts: r.store.Segments, Lists: r.store.Audiences, Importer: im, Paces: paces},
 		}
 		r.restart()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -83,19 +84,19 @@ func (s *segments) claimFor(ctx context.Context, w wish, by *admission.Portion, 
 
 // begin starts up to so many members, and makes units of them.
 func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *admission.Portion, most int) (list []unit, n int, err error) {
-	until, err := s.leaveAlone(ctx, w.route, st)
+	quiet, err := s.leaveAlone(ctx, w.route, st)
 	if err != nil {
 		return nil, 0, err
 	}
-	if !until.IsZero() {
-		s.metrics.HeldBack.WithLabelValues(w.route.Key.Channel, state.ReasonQuietHours, string(verdictRelease)).Inc()
+	if until := quiet.all(st); !until.IsZero() {
+		s.heldBack(w.route, state.ReasonQuietHours, verdictRelease, 1)
 		return nil, 0, s.holder.PutOff(ctx, st, termsOf(w.route, &st.Campaign), until)
 	}
 	var grants []limit.Grant
-	var capped map[int]string
-	places, err := s.holder.Begin(ctx, st, by.Account, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (may []int, later map[int]time.Time, err error) {
-		may, grants, later, capped, err = s.sift(ctx, w.route, by.Account, st, places)
-		return may, later, err
+	var ends map[int]segment.Bar
+	places, err := s.holder.Begin(ctx, st, by.Account, termsOf(w.route, &st.Campaign), most, w.lease, func(places []int) (found segment.Sifted, err error) {
+		found, grants, ends, err = s.sift(ctx, w.route, by.Account, st, quiet, places)
+		return found, err
 	})
 	if len(places) == 0 {
 		for i := range grants {
@@ -108,8 +109,8 @@ func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *a
 	s.localize(ctx, w.route, st, parts)
 	for _, p := range parts {
 		for _, place := range p.places {
-			if why := capped[place]; why != "" && p.barred[place].Why == "" {
-				p.bar(place, segment.Bar{Code: "CAPPED", Why: why})
+			if why, is := ends[place]; is && p.barred[place].Why == "" {
+				p.bar(place, why)
 			}
 		}
 	}
@@ -203,12 +204,42 @@ func (s *segments) parts(st *segment.Stretch, r *route, by *admission.Portion, p
 	return units
 }
 
-// sift asks the windows that differ between members. It returns who may start, with a grant for each where there are such
-// windows, when those are looked at again whom one has refused, and why those are not sent to whom a cap has ended.
-func (s *segments) sift(ctx context.Context, r *route, account string, st *segment.Stretch, places []int) (may []int, with []limit.Grant, later map[int]time.Time, capped map[int]string, err error) {
-	if !s.permits.apart(r) {
-		return places, nil, nil, nil, nil
+// heldBack counts what is held back.
+func (s *segments) heldBack(r *route, reason string, v verdict, n int) {
+	if n > 0 {
+		s.metrics.HeldBack.WithLabelValues(r.Key.Channel, reason, string(v)).Add(float64(n))
 	}
+}
+
+// sift says who of some members may start: who is not left alone, and has a permit of each window that differs between members. It returns a
+// grant for each of them where there are such windows, and why those who start are not sent to whom a deadline or a cap ends.
+func (s *segments) sift(ctx context.Context, r *route, account string, st *segment.Stretch, quiet *alone, places []int) (found segment.Sifted, with []limit.Grant, ends map[int]segment.Bar, err error) {
+	places, found.Held, ends, err = quiet.sift(ctx, st, places)
+	if err != nil {
+		return segment.Sifted{}, nil, nil, err
+	}
+	s.heldBack(r, state.ReasonQuietHours, verdictRelease, len(found.Held))
+	s.heldBack(r, state.ReasonQuietHours, verdictSuppress, len(ends))
+	over := slices.Sorted(maps.Keys(ends))
+	if found.May = places; s.permits.apart(r) && len(places) > 0 {
+		var capped map[int]segment.Bar
+		if found.May, with, found.Later, capped, err = s.permit(ctx, r, account, st, places); err != nil {
+			return segment.Sifted{}, nil, nil, err
+		}
+		if ends == nil {
+			ends = capped
+		} else {
+			maps.Copy(ends, capped)
+		}
+		with = append(with, make([]limit.Grant, len(over))...)
+	}
+	found.May = append(slices.Clip(found.May), over...) // they start, and end by that
+	return found, with, ends, nil
+}
+
+// permit asks the windows that differ between members. It returns who may start, with a grant for each, when those are looked at again whom one
+// has refused, and why those are not sent to whom a cap has ended.
+func (s *segments) permit(ctx context.Context, r *route, account string, st *segment.Stretch, places []int) (may []int, with []limit.Grant, later map[int]time.Time, capped map[int]segment.Bar, err error) {
 	message := &posthouse.Message{Kind: st.Campaign.Kind}
 	message.Template, _ = st.Letter.Template()
 	if st.Letter.Same() {
@@ -236,13 +267,13 @@ func (s *segments) sift(ctx context.Context, r *route, account string, st *segme
 		}
 		d := s.permits.later(tiers[i], g, "")
 		if d.reason == state.ReasonCapped {
-			s.metrics.HeldBack.WithLabelValues(r.Key.Channel, d.reason, string(d.verdict)).Inc()
+			s.heldBack(r, d.reason, d.verdict, 1)
 		}
 		if d.verdict == verdictSuppress { // it starts, and ends by that
 			if capped == nil {
-				capped = map[int]string{}
+				capped = map[int]segment.Bar{}
 			}
-			capped[places[i]] = d.result.Error
+			capped[places[i]] = segment.Bar{Code: "CAPPED", Why: d.result.Error}
 			may, with = append(may, places[i]), append(with, limit.Grant{})
 			continue
 		}

@@ -1,6 +1,7 @@
 package quiet
 
 import (
+	"cmp"
 	"hash/fnv"
 	"slices"
 	"time"
@@ -52,6 +53,10 @@ type Whom struct {
 	User, Address string
 	// Zone is the person's own, or nil.
 	Zone *time.Location
+	// Settled says that Zone is all that the directory knows: nobody is asked.
+	Settled bool
+	// Moment is by what their moment within a spread goes. Defaults to the user or the address.
+	Moment string
 	// Local is the zone of who has none, where the hours name none either.
 	Local *time.Location
 	// Deadline is the message's, or zero: what has waited starts before it, where that is after the end.
@@ -90,7 +95,7 @@ func (h Hours) Until(now time.Time, a Whom, off Off) (until time.Time, held bool
 	if room := a.Deadline.Sub(until) / 2; !a.Deadline.IsZero() && spread > room {
 		spread = max(room, 0)
 	}
-	return until.Add(time.Duration(share(a.User, a.Address) * float64(spread))), held
+	return until.Add(time.Duration(share(cmp.Or(a.Moment, a.User), a.Address) * float64(spread))), held
 }
 
 // over is when the windows that somebody is in are over, and the spread of the last one.

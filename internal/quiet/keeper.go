@@ -138,6 +138,22 @@ func (k *Keeper) Any(tenant string, own Hours) bool {
 	return len(own) > 0 || len(k.of(tenant).hours) > 0
 }
 
+// Named are the people whom hours of a tenant, or those of a channel of it, name: nil for nobody.
+func (k *Keeper) Named(tenant string, own Hours) map[string]bool {
+	var names map[string]bool
+	for _, hours := range []Hours{k.of(tenant).hours, own} {
+		for i := range hours {
+			for _, name := range hours[i].Users {
+				if names == nil {
+					names = map[string]bool{}
+				}
+				names[name] = true
+			}
+		}
+	}
+	return names
+}
+
 // Until is until when each of some people is left alone by a channel with hours of its own; zero for who is not. Without quiet hours it asks
 // nobody, and is nil.
 func (k *Keeper) Until(ctx context.Context, tenant string, own Hours, now time.Time, people []Whom) ([]time.Time, error) {
@@ -226,7 +242,7 @@ func (k *Keeper) zones(ctx context.Context, tenant string, people []Whom) (map[s
 	}
 	var users []string
 	for i := range people {
-		if people[i].User != "" && people[i].Zone == nil {
+		if people[i].User != "" && people[i].Zone == nil && !people[i].Settled {
 			users = append(users, people[i].User)
 		}
 	}

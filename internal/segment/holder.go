@@ -116,6 +116,7 @@ func (h *Holder) Next(ctx context.Context, lane work.Lane, pin work.Pin, account
 	if err != nil || !found {
 		return nil, err
 	}
+	campaign.UnmarkQuiet(&seg)
 	leg, err := h.Legs.Leg(ctx, &seg)
 	if err != nil {
 		return nil, h.putBack(ctx, seg, err)
@@ -177,8 +178,15 @@ func (h *Holder) all() (list []*Stretch) {
 	return list
 }
 
-// Sift says which members may start now, and of the others when they are looked at again.
-type Sift func(places []int) (may []int, later map[int]time.Time, err error)
+// Sifted says which members may start now, and of the others when they are looked at again: by this owner, or, of those who are left alone, by
+// whoever has their segment then.
+type Sifted struct {
+	May         []int
+	Later, Held map[int]time.Time
+}
+
+// Sift sifts members.
+type Sift func(places []int) (Sifted, error)
 
 // Begin starts up to max members who may be sent to by an account: it stores that they are started. Nobody is to be sent to before that
 // is stored. It returns their places.
@@ -200,15 +208,20 @@ func (h *Holder) Begin(ctx context.Context, st *Stretch, account string, terms c
 	}
 	places = st.pick(time.Now(), account, may)
 	if len(places) > 0 {
-		var later map[int]time.Time
-		if places, later, err = sift(places); err != nil {
+		var s Sifted
+		if s, err = sift(places); err != nil {
 			return nil, err
 		}
-		for place, at := range later {
+		places = s.May
+		for place, at := range s.Later {
 			st.later[place] = at
 		}
+		st.hold(s.Held)
 	}
 	if len(places) == 0 {
+		if st.flying == 0 && len(st.held) > 0 && !st.waits() {
+			return nil, h.letGo(ctx, st, terms) // all whom it has left are left alone
+		}
 		return nil, nil
 	}
 	before := st.seg.BeganAt
@@ -242,6 +255,7 @@ func (h *Holder) PutOff(ctx context.Context, st *Stretch, terms campaign.Terms, 
 	defer st.mu.Unlock()
 	if st.flying == 0 {
 		st.seg.DueAt = until
+		campaign.MarkQuiet(&st.seg)
 	}
 	return h.letGo(ctx, st, terms)
 }

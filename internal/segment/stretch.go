@@ -32,6 +32,7 @@ type Stretch struct {
 	from     int               // nobody before it is to be sent to in this pass
 	again    map[int]bool      // those whose turn comes with the next pass
 	later    map[int]time.Time // those whose turn comes in this pass, but not yet
+	held     map[int]time.Time // those who are left alone until a time, after this pass
 	rests    time.Time         // until when nobody starts, since the campaign's brake lets nobody
 	wait     time.Duration     // before the next pass
 	flying   int               // members who were started and have no result here
@@ -66,7 +67,7 @@ func (st *Stretch) pick(now time.Time, by string, max int) []int {
 	m, n, first := st.outcomes(), campaign.Len(&st.seg), -1
 	i := st.from
 	for ; i < n && len(places) < max; i++ {
-		if m.At(i) != campaign.Unsent || st.again[i] {
+		if m.At(i) != campaign.Unsent || st.again[i] || st.holds(i) {
 			continue
 		}
 		if first < 0 {
@@ -119,11 +120,38 @@ func (st *Stretch) pins(now time.Time) (list []work.Pin) {
 func (st *Stretch) waits() bool {
 	m := st.outcomes()
 	for i := st.from; i < campaign.Len(&st.seg); i++ {
-		if m.At(i) == campaign.Unsent && !st.again[i] {
+		if m.At(i) == campaign.Unsent && !st.again[i] && !st.holds(i) {
 			return true
 		}
 	}
 	return false
+}
+
+// holds reports whether a member is left alone, and no more looked at by this owner. The stretch is locked.
+func (st *Stretch) holds(place int) bool {
+	_, is := st.held[place]
+	return is
+}
+
+// hold has members wait who are left alone until a time each. The stretch is locked.
+func (st *Stretch) hold(held map[int]time.Time) {
+	for place, until := range held {
+		if st.held == nil {
+			st.held = map[int]time.Time{}
+		}
+		st.held[place] = until
+		campaign.Hold(&st.seg, place)
+	}
+}
+
+// wakes is when the first of those is to be looked at again who are left alone. The stretch is locked.
+func (st *Stretch) wakes() (at time.Time) {
+	for _, until := range st.held {
+		if at.IsZero() || until.Before(at) {
+			at = until
+		}
+	}
+	return at
 }
 
 // move takes steps of one member. The stretch is locked.
@@ -190,6 +218,8 @@ func (st *Stretch) conclude(terms campaign.Terms, now time.Time) {
 	case st.flying > 0 || st.over:
 	case st.leaving && st.waits():
 		st.seg.Status, st.over = work.SegmentFree, true
+	case len(st.held) > 0 && !st.waits() && campaign.Rest(&st.seg, terms, now, st.wakes()):
+		st.over = true
 	case st.leaving || !st.waits():
 		campaign.Conclude(&st.seg, terms, now, st.wait, rand.Float64())
 		st.over = true

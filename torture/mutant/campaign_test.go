@@ -36,15 +36,15 @@ var campaignKills = scenario{fault: "kill -9, twice within a campaign", db: hous
 // fetchedAreGone takes who was fetched with a segment for done when its worker is gone.
 var fetchedAreGone = []overlay.Edit{{
 	File: "internal/campaign/repair.go",
-	Old:  "\tif next, some := issue(&s, m, Unsent); some {\n",
-	New:  "\tif next, some := issue(&s, m, Unsent); some && partly {\n",
+	Old:  "\tif next, some := issue(&s, m, func(i int) bool { return m.At(i) == Unsent }); some {\n",
+	New:  "\tif next, some := issue(&s, m, func(i int) bool { return m.At(i) == Unsent }); some && partly {\n",
 }}
 
 // doneAreIssued has a repair issue a segment for those who were sent to as well.
 var doneAreIssued = []overlay.Edit{{
 	File: "internal/campaign/repair.go",
-	Old:  "\tif next, some := issue(&s, m, Unsent); some {\n",
-	New:  "\tfor i := range Len(&s) {\n\t\tif m.At(i) == Sent {\n\t\t\tm.set(i, Unsent)\n\t\t}\n\t}\n\tif next, some := issue(&s, m, Unsent); some {\n",
+	Old:  "\tif next, some := issue(&s, m, func(i int) bool { return m.At(i) == Unsent }); some {\n",
+	New:  "\tfor i := range Len(&s) {\n\t\tif m.At(i) == Sent {\n\t\t\tm.set(i, Unsent)\n\t\t}\n\t}\n\tif next, some := issue(&s, m, func(i int) bool { return m.At(i) == Unsent }); some {\n",
 }}
 
 // campaignRefused has the provider refuse some of a campaign's members at first.
