@@ -224,6 +224,9 @@ type Type struct {
 	// Receipts reports whether a provider says of each message what became of it, so that one that arrives is delivered in the end. Without
 	// them it is sent, and no more is known. Defaults to never; what agents fetch they report of.
 	Receipts func(Config) bool
+	// Answers is set where what recipients send back reaches Receive as Heard.Inbound, such as an answer by mail or the keys of a call: it
+	// acknowledges. Defaults to not; agents hand in answers to what they fetched.
+	Answers bool
 	// Calls reports whether a text that a channel sends is read aloud in a call. Nobody is called to hear that something is over. Defaults to
 	// never.
 	Calls func(Config) bool

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -16,7 +17,7 @@ import (
 // that is there.
 func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 	t.Parallel()
-	h := open(t, dbtest.SQLite(t))
+	h := open(t, dbtest.SQLite(t), func(o *server.Options) { o.PublicURL = "https://post.example" })
 	h.put(posthouse.Channel{Name: "sms", Driver: "discard"})
 	way := posthouse.Route{Name: "alarm", Steps: []posthouse.RouteStep{
 		{Channels: []string{"sms"}, To: []posthouse.Recipient{{Roster: "night"}}, Template: "alarm", When: "hour > 23"},
@@ -76,8 +77,22 @@ func TestARouteSaysWhatWouldNotWork(t *testing.T) {
 		t.Errorf("with a channel that is, it has the warnings %+v, %v", stored.Warnings, err)
 	}
 	way.Repeat, way.Steps[0].Until, way.Steps[0].Within, way.Steps[0].Channels = 2, posthouse.ProofAcknowledged, posthouse.Duration(10*time.Minute), []string{"sms"}
-	_, err = h.api.Routes.Put(h.Context(), way)
-	h.must(err)
+	if stored, err = h.api.Routes.Put(h.Context(), way); err != nil || !slices.Equal(pathsOf(stored.Warnings), []string{"steps[0].until"}) {
+		t.Errorf("nobody can acknowledge what is sent: %+v, %v", stored.Warnings, err)
+	}
+	for name, other := range map[string]posthouse.RouteStep{
+		"a template with a link":   {Channels: []string{"sms"}, Template: "link"},
+		"the message's own text":   {Channels: []string{"sms"}},
+		"phones that hand in what": {Channels: []string{"phones"}, Template: "alarm"},
+	} {
+		_, err = h.api.Templates.Put(h.Context(), posthouse.Template{Name: "link", Text: "alarm ${ack_url}"})
+		h.must(err)
+		other.To = roster("night")
+		able := posthouse.Route{Name: "able", Steps: []posthouse.RouteStep{other, way.Steps[0]}}
+		if stored, err = h.api.Routes.Put(h.Context(), able); err != nil || len(stored.Warnings) > 0 {
+			t.Errorf("with %s it has the warnings %+v, %v", name, stored.Warnings, err)
+		}
+	}
 	shown, err = h.api.Routes.Preview(h.Context(), "alarm", posthouse.Draft{Template: "alarm", Payload: []byte("{}")})
 	h.must(err)
 	var rounds []string

@@ -40,6 +40,10 @@ func (s *Server) openRouter(context.Context) error {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && (ch.Opened.Receipts || ch.Opened.Pull), ch != nil
 	}
+	s.router.Answers = func(tenant, name string) (come, known bool) {
+		ch := s.engine.Routes.Channel(tenant, name)
+		return ch != nil && (ch.Opened.Answers || ch.Opened.Pull), ch != nil
+	}
 	s.router.Calls = func(tenant, name string) bool {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && ch.Opened.Calls

@@ -27,6 +27,7 @@ func Type() channel.Type {
 		Fields:    fields(),
 		MaxBatch:  1,
 		Callbacks: true,
+		Answers:   true,
 		Receipts:  func(channel.Config) bool { return false }, // it hears of what comes back alone
 		Timeout:   30 * time.Second,
 		// Ours: what a mailbox of a hoster usually bears. A relay of one's own takes more.

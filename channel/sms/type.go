@@ -44,6 +44,7 @@ func Type() channel.Type {
 		BatchSize: func(c channel.Config) int { return c.Int("batch") },
 		Shares:    func(c posthouse.Content, _ string) bool { return c.Kind() == posthouse.TextContent },
 		Callbacks: true,
+		Answers:   true,
 		Receipts:  func(c channel.Config) bool { return c.Bool("receipts") },
 		Calls:     func(c channel.Config) bool { return strings.HasPrefix(c.String("template_id"), spoken) },
 		Timeout:   10 * time.Second,

@@ -91,6 +91,9 @@ type Router struct {
 	// Receipts reports whether a delivery by a channel is ever delivered, and more than sent; known is false for a channel that there is
 	// not. Defaults to none that is known.
 	Receipts func(tenant, channel string) (come, known bool)
+	// Answers reports whether people can answer what a channel sends them, so that an answer acknowledges; known is false for a channel that
+	// there is not. Defaults to none that is known.
+	Answers func(tenant, channel string) (come, known bool)
 	// Calls reports whether what a channel sends is a call, which nobody gets for what is over. Defaults to never.
 	Calls func(tenant, channel string) bool
 	// Location is the zone of hour and weekday in conditions about those who have no zone of their own. Defaults to UTC.

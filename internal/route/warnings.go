@@ -1,7 +1,9 @@
 package route
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,10 +59,50 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 			return nil, err
 		}
 	}
+	if i := slices.IndexFunc(way.Steps, func(s posthouse.RouteStep) bool { return s.Until == posthouse.ProofAcknowledged }); i >= 0 {
+		able, err := r.acknowledgeable(ctx, way)
+		if err != nil {
+			return nil, err
+		}
+		if !able {
+			add(fmt.Sprintf("steps[%d].until", i), "is acknowledged, and nobody can do that by what the steps send. Want ${ack_url} in a template, or a channel that takes answers; else the API, the command and the console alone acknowledge")
+		}
+	}
 	if idle > 0 && idle == len(way.Steps) {
 		add("steps", "mean nobody now: a message that follows the route tells nobody")
 	}
 	return list, nil
+}
+
+// acknowledgeable reports whether something that the steps of a route send may acknowledge: by a link or a button, or by an answer. What is not known,
+// such as a message's own text or a template that the provider keeps, may.
+func (r *Router) acknowledgeable(ctx context.Context, way *posthouse.Route) (bool, error) {
+	if r.Answers == nil || r.Template == nil {
+		return true, nil
+	}
+	for i := range way.Steps {
+		for _, channel := range way.Steps[i].Channels {
+			name := way.Steps[i].TemplateOn(channel)
+			if come, known := r.Answers(way.Tenant, channel); come || !known || name == "" {
+				return true, nil
+			}
+			t, err := r.Template(ctx, way.Tenant, name)
+			if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+				return true, nil
+			}
+			if err != nil {
+				return false, err
+			}
+			whole, err := json.Marshal(t)
+			if err != nil {
+				return false, err
+			}
+			if t.ExternalID != "" || r.Link != nil && bytes.Contains(whole, []byte("ack_url")) || bytes.Contains(whole, []byte("ack_key")) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // unknown warns of a user whom the directory does not know. It has no address of that user then: the channel is asked to reach the id.

@@ -34,6 +34,8 @@ type Opened struct {
 	Presser func(address string, e *posthouse.CallbackEvent) channel.Presser
 	// Receipts is set where the provider says of each message what became of it.
 	Receipts bool
+	// Answers is set where what recipients send back comes here.
+	Answers bool
 	// Calls is set where a text is read aloud in a call.
 	Calls bool
 	// Pull hands the channel's deliveries to agents instead of the driver.
