@@ -88,6 +88,9 @@ func TestANewEpochHoldsNotifications(t *testing.T) {
 			if len(page.Items) != len(list) {
 				t.Errorf("%d are held, want %d", len(page.Items), len(list))
 			}
+			h.eventually("the gauge counts them", func() bool {
+				return h.metric(`posthouse_notifications_held{tenant="default"}`) == float64(len(list))
+			})
 			acked, err := h.api.Notifications.Acknowledge(t.Context(), list[0].ID, wire.Ack{By: "acks"})
 			if err != nil || acked.State != posthouse.NotificationAcknowledged || acked.Held != "" {
 				t.Errorf("acknowledged while it is held: %s, held %q, %v", acked.State, acked.Held, err)

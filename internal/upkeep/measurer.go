@@ -16,6 +16,7 @@ type Depths interface {
 	Depths(ctx context.Context) ([]work.Depth, error)
 	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
 	WaitingNotifications(ctx context.Context) (byTenant map[string]int, err error)
+	HeldNotifications(ctx context.Context) (byTenant map[string]int, err error)
 }
 
 // Measurer counts what waits.
@@ -94,7 +95,7 @@ func (m *Measurer) countOutbox(ctx context.Context) {
 	m.Metrics.Outbox.WithLabelValues("rejected").Set(float64(rejected))
 }
 
-// countNotifications counts the notifications that wait.
+// countNotifications counts the notifications that wait, and those that a new epoch holds.
 func (m *Measurer) countNotifications(ctx context.Context) {
 	waiting, err := m.Store.WaitingNotifications(ctx)
 	if err != nil {
@@ -104,5 +105,14 @@ func (m *Measurer) countNotifications(ctx context.Context) {
 	m.Metrics.Untold.Reset()
 	for tenant, n := range waiting {
 		m.Metrics.Untold.WithLabelValues(tenant).Set(float64(n))
+	}
+	held, err := m.Store.HeldNotifications(ctx)
+	if err != nil {
+		m.Log.Warn("the notifications cannot be counted", "error", err)
+		return
+	}
+	m.Metrics.Held.Reset()
+	for tenant, n := range held {
+		m.Metrics.Held.WithLabelValues(tenant).Set(float64(n))
 	}
 }
