@@ -167,6 +167,35 @@ func TestMembersOfCampaignsChooseWhatTheyGet(t *testing.T) {
 	})
 }
 
+// A campaign that waits for the end of quiet hours goes on within seconds where they are taken away.
+func TestACampaignGoesOnWhenQuietHoursAreTakenAway(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		at := func(hours time.Duration) string { return time.Now().UTC().Add(hours * time.Hour).Format("15:04") }
+		settings := atOnce(20 * time.Millisecond)
+		settings.QuietHours = []posthouse.QuietHours{{From: at(-2), To: at(8), TimeZone: "UTC"}}
+		ch := h.put(posthouse.Channel{Name: "night", Driver: "scripted", ChannelSettings: settings})
+		_, err := h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: "spring", Channel: "night", Content: &posthouse.Content{Text: "news"}, SegmentSize: 2})
+		h.must(err)
+		_, err = h.api.Campaigns.Import(h.Context(), "spring", client.Part{Final: true}, strings.NewReader("address\na1\na2\na3\n"))
+		h.must(err)
+		_, err = h.api.Campaigns.Start(h.Context(), "spring", true)
+		h.must(err)
+		h.eventually("both segments wait", func() bool {
+			return h.number("SELECT COUNT(*) FROM posthouse_segments WHERE reason = 'quiet_hours'") == 2
+		})
+		if n := len(p.on("night")); n != 0 {
+			h.Errorf("%d were sent to in quiet hours", n)
+		}
+		ch.QuietHours = nil
+		h.put(ch)
+		h.eventually("the campaign is done", func() bool {
+			c, err := h.api.Campaigns.Get(h.Context(), "spring")
+			h.must(err)
+			return c.State == posthouse.CampaignDone && c.Progress.Sent == 3
+		})
+	})
+}
+
 // The page behind the link changes nothing until its form is sent, and nothing once the links are revoked.
 func TestAPersonChoosesByTheLink(t *testing.T) {
 	t.Parallel()

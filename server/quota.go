@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/limit"
 	quiethours "github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/quota"
@@ -31,6 +33,12 @@ func (s *Server) openQuiet(ctx context.Context) error {
 	s.quiet = &quiethours.Keeper{Tenants: s.store.Tenants, Rosters: s.store.Rosters, Directory: s.store.Users, Log: s.o.Log}
 	s.choices = &suppress.Choices{Chosen: s.store.Preferences, Tenants: s.store.Tenants, Log: s.o.Log}
 	return errors.Join(s.quiet.Refresh(ctx), s.choices.Refresh(ctx))
+}
+
+// woken has what else waits for quiet hours looked at anew: notifications, and segments of campaigns.
+func (s *Server) woken(ctx context.Context, now time.Time) error {
+	segments := campaign.Waker{Segments: s.store.Segments, Quiet: s.quiet, Channel: s.engine.Routes.Channel}
+	return errors.Join(s.router.Wake(ctx, s.store.Plans, now), segments.Wake(ctx, now))
 }
 
 // said takes over at once what was said of a tenant here.

@@ -179,7 +179,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Others:       s.store.Messages,
 		Quotas:       s.quotas,
 		Quiet:        s.quiet,
-		Woken:        func(ctx context.Context, now time.Time) error { return s.router.Wake(ctx, s.store.Plans, now) },
+		Woken:        s.woken,
 		Choices:      s.choices,
 		Shapes:       o.Shapes,
 		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,

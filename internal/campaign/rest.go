@@ -10,8 +10,11 @@ import (
 // CodeQuiet is why a member waits who is left alone now, or ends whom the campaign's deadline finds so.
 const CodeQuiet = "QUIET_HOURS"
 
-// ReasonQuiet is the reason of a free segment that waits for quiet hours to end.
-const ReasonQuiet = "quiet_hours"
+// The reasons of a free segment that waits for quiet hours to end: those of all its members, or of some alone who are left.
+const (
+	ReasonQuiet = "quiet_hours"
+	reasonSome  = "quiet_hours_of_some"
+)
 
 // Hold notes of a member who is not sent to yet that it waits for the end of quiet hours.
 func Hold(s *work.Segment, place int) {
@@ -48,21 +51,23 @@ func Rest(s *work.Segment, t Terms, now, until time.Time) bool {
 		return false
 	}
 	s.Status, s.Owner, s.DueAt = work.SegmentFree, "", until
-	MarkQuiet(s)
+	markQuiet(s, reasonSome)
 	Count(s)
 	return true
 }
 
-// MarkQuiet says of a segment that it waits for quiet hours to end, unless a person has it sent again.
-func MarkQuiet(s *work.Segment) {
+// MarkQuiet says of a segment that it waits for quiet hours of all its members to end, unless a person has it sent again.
+func MarkQuiet(s *work.Segment) { markQuiet(s, ReasonQuiet) }
+
+func markQuiet(s *work.Segment, reason string) {
 	if s.Reason != reasonResend {
-		s.Reason = ReasonQuiet
+		s.Reason = reason
 	}
 }
 
 // UnmarkQuiet says that a segment does not wait for quiet hours to end any more.
 func UnmarkQuiet(s *work.Segment) {
-	if s.Reason == ReasonQuiet {
+	if s.Reason == ReasonQuiet || s.Reason == reasonSome {
 		s.Reason = ""
 	}
 }

@@ -90,10 +90,9 @@ func (s *segments) leaveAlone(ctx context.Context, r *route, st *segment.Stretch
 	if !s.quiet.Any(r.Key.Tenant, r.Settings.Quiet) {
 		return nil, nil
 	}
-	// The segment has one moment within the spread, so that it is not claimed for each of its members.
 	a := &alone{
 		keeper: s.quiet, route: r, now: s.holder.Life.Now(), named: s.quiet.Named(r.Key.Tenant, r.Settings.Quiet),
-		whom: quiet.Whom{Kind: st.Campaign.Kind, Moment: st.ID(), Local: r.Settings.Location, Deadline: st.Campaign.Deadline},
+		whom: campaign.Whom(st.ID(), st.Campaign.Kind, st.Campaign.Deadline, r.Settings.Location),
 	}
 	var err error
 	if a.users, err = s.users(ctx, r, st); err != nil {

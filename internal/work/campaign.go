@@ -161,6 +161,12 @@ type SegmentReason struct {
 // CountedOutcomes is how many outcomes are counted in columns of their own.
 const CountedOutcomes = 12
 
+// QuietSegment is a free segment that waits for the end of quiet hours, and what they are judged by.
+type QuietSegment struct {
+	ID, Tenant, Channel, Kind string
+	DueAt, Deadline           time.Time // the deadline is the campaign's, or zero
+}
+
 // SegmentPlace is behind which segment a list goes on.
 type SegmentPlace struct {
 	First int64

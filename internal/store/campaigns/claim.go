@@ -67,6 +67,28 @@ func (s Segments) DueLanes(ctx context.Context, now time.Time) ([]work.Lane, err
 	return list, s.db.Coded(err, "look for segments that are due")
 }
 
+// QuietSegments lists free segments of running campaigns that wait for one reason until a time that is to come, by their ids behind one.
+func (s Segments) QuietSegments(ctx context.Context, now time.Time, reason, behind string, max int) ([]work.QuietSegment, error) {
+	at, args := s.db.Instant(now)
+	args = append([]any{int64(work.SegmentFree), string(posthouse.CampaignRunning), reason, behind}, args...)
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (q work.QuietSegment, err error) {
+		var due, deadline int64
+		err = scan(&q.ID, &q.Tenant, &q.Channel, &q.Kind, &due, &deadline)
+		q.DueAt, q.Deadline = sqldb.TimeOf(due), sqldb.TimeOf(deadline)
+		return q, err
+	}, `SELECT s.id, c.tenant, c.channel, c.kind, s.due_at, c.deadline FROM posthouse_campaigns c JOIN posthouse_segments s ON s.campaign = c.id AND s.status = ?
+		WHERE c.state = ? AND s.reason = ? AND s.id > ? AND s.due_at > `+at+` ORDER BY s.id LIMIT ?`, append(args, max)...)
+	return list, s.db.Coded(err, "look for segments that wait for quiet hours")
+}
+
+// WakeSegment has a free segment that waits for a reason come due sooner. One that was claimed meanwhile stays as it is: its owner asks anew.
+func (s Segments) WakeSegment(ctx context.Context, now time.Time, id, reason string, due time.Time) error {
+	return s.db.Change(ctx, now, "have a segment come due sooner", func(t *sqldb.Tx) error {
+		_, err := t.Exec("UPDATE posthouse_segments SET due_at = ? WHERE id = ? AND status = ? AND reason = ? AND due_at > ?", sqldb.Micros(due), id, int64(work.SegmentFree), reason, sqldb.Micros(due))
+		return err
+	})
+}
+
 // StartChunk stores that members of a claimed segment are started, and renews the lease, where it is still its owner's and
 // its campaign may send. The campaign is locked against a change until then: whoever was told that it is paused or has ended
 // can rely on it that nothing starts any more.
