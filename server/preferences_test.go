@@ -170,7 +170,7 @@ func TestMembersOfCampaignsChooseWhatTheyGet(t *testing.T) {
 // A campaign that waits for the end of quiet hours goes on within seconds where they are taken away.
 func TestACampaignGoesOnWhenQuietHoursAreTakenAway(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
-		at := func(hours time.Duration) string { return time.Now().UTC().Add(hours * time.Hour).Format("15:04") }
+		at := func(hours int) string { return time.Now().UTC().Add(time.Duration(hours) * time.Hour).Format("15:04") }
 		settings := atOnce(20 * time.Millisecond)
 		settings.QuietHours = []posthouse.QuietHours{{From: at(-2), To: at(8), TimeZone: "UTC"}}
 		ch := h.put(posthouse.Channel{Name: "night", Driver: "scripted", ChannelSettings: settings})
