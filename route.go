@@ -22,8 +22,10 @@ type Route struct {
 	// OnUnknown says what follows where it is unknown whether a step arrived. Defaults to wait.
 	OnUnknown RouteUnknown `json:"on_unknown,omitempty"`
 	// Repeat is how often the steps begin anew after the last, at most 9. It needs a last step until acknowledged. Defaults to 0.
-	Repeat int         `json:"repeat,omitempty"`
-	Steps  []RouteStep `json:"steps"`
+	Repeat int `json:"repeat,omitempty"`
+	// Calendar is the roster that workday in conditions goes by: its days without anybody are days off. Defaults to Monday to Friday.
+	Calendar string      `json:"calendar,omitempty"`
+	Steps    []RouteStep `json:"steps"`
 
 	// Warnings say what a step needs that is not there now, and what can never happen. They are only shown.
 	Warnings []Problem `json:"warnings,omitempty"`
@@ -45,7 +47,7 @@ type RouteStep struct {
 	Until Proof `json:"until,omitempty"`
 	// Within is how long Until is waited for, from 1s to 30d, before the next step begins. Defaults to as long as a delivery is open.
 	Within Duration `json:"within,omitempty"`
-	// When is an expression over the message and its recipient, such as priority == "high" and "lead" in roles. A step for which it is false
+	// When is an expression over the message and its recipient, such as priority == "high" and not workday. A step for which it is false
 	// is passed over. Defaults to always.
 	When string `json:"when,omitempty"`
 	// Template is what the step's messages are made of, in place of the draft's. Defaults to that.

@@ -44,6 +44,11 @@ func (s *Server) openRouter(context.Context) error {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && (ch.Opened.Answers || ch.Opened.Pull), ch != nil
 	}
+	s.router.Calendar = func(ctx context.Context, tenant, name string) (bool, error) {
+		_, there, err := s.store.Rosters.Roster(ctx, tenant, name)
+		return there, err
+	}
+	s.router.DayOff = s.quiet.DayOff
 	s.router.Calls = func(tenant, name string) bool {
 		ch := s.engine.Routes.Channel(tenant, name)
 		return ch != nil && ch.Opened.Calls

@@ -28,6 +28,7 @@ func waits() []Sentence {
 		{"the channel has no account yet", "渠道还没有账号"},
 		{"the database was restored or upgraded under this process: restart it", "数据库在本进程运行期间被恢复或升级，请重启本进程"},
 		{"the window of %d in %s of its %s is full", "{3!}的限流窗口已满：每 {2} 最多 {1} 条"},
+		{"there is no roster %.80q: Monday to Friday are the workdays until there is one", "没有值班表 {1}：有之前以周一至周五为工作日"},
 		{"means nobody now: the step is passed over, as long as that is so", "目前没有对应的人：在此期间跳过这一步"},
 		{"mean nobody now: a message that follows the route tells nobody", "目前都没有对应的人：走此路由的消息谁也通知不到"},
 		{"is delivered, and no channel of the step is ever told that: the next step begins after within for everybody. Want sent, or a channel with receipts", "是 delivered，但这一步的渠道都收不到送达回执：过了 within，每个人都会进入下一步。应改为 sent，或换用有回执的渠道"},

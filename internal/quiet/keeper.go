@@ -188,6 +188,15 @@ func (k *Keeper) Until(ctx context.Context, tenant string, own Hours, now time.T
 // keepCalendar is how long a calendar is good that was read.
 const keepCalendar = 10 * time.Second
 
+// DayOff reports whether a day is one off by a calendar: a roster whose days without anybody are. Where there is no such roster, it is a weekend's.
+func (k *Keeper) DayOff(ctx context.Context, tenant, name string, day time.Time) (bool, error) {
+	off, err := k.off(ctx, tenant, Hours{{QuietHours: posthouse.QuietHours{Calendar: name}}})
+	if err != nil {
+		return false, err
+	}
+	return off(name, day), nil
+}
+
 // off knows the days off of all calendars that hours name.
 func (k *Keeper) off(ctx context.Context, tenant string, hours Hours) (Off, error) {
 	var known map[string]calendar

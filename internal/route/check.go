@@ -53,6 +53,9 @@ func Check(r *posthouse.Route, channel func(name string) bool, p *draft.Problems
 	one(p, "kind", r.Kind, posthouse.RouteFirst, posthouse.RouteAll)
 	one(p, "for", r.For, posthouse.RouteEach, posthouse.RouteAny)
 	one(p, "on_unknown", r.OnUnknown, posthouse.UnknownWait, posthouse.UnknownFallBack)
+	if r.Calendar != "" {
+		p.Word("calendar", r.Calendar, draft.MaxWord)
+	}
 	if len(r.Note) > maxNote {
 		p.Add("note", "has %d bytes: at most %d are allowed", len(r.Note), maxNote)
 	}
@@ -142,7 +145,7 @@ func one[T ~string](p *draft.Problems, path string, v T, allowed ...T) {
 
 // conditions are what the When of a step is made of.
 var conditions = expression.Rules{
-	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, roles, language, time_zone, hour, weekday, and, or, not, in and comparisons",
+	Noun: "condition", Want: "kind, ref, priority, source, payload, user, address, type, roles, language, time_zone, hour, weekday, workday, and, or, not, in and comparisons",
 	Bytes: 1000, Nodes: 200, Calls: []string{"len", "lower", "upper", "trim"},
 	Refuse: func(n ast.Node) (string, bool) {
 		switch n := n.(type) {
@@ -155,7 +158,7 @@ var conditions = expression.Rules{
 		}
 		return "", false
 	},
-	Options: []expr.Option{expr.AsBool(), expr.Env(asked(&posthouse.Draft{}, posthouse.Recipient{}, &posthouse.User{}, map[string]any{}, time.Time{}))},
+	Options: []expr.Option{expr.AsBool(), expr.Env(asked(&posthouse.Draft{}, posthouse.Recipient{}, &posthouse.User{}, map[string]any{}, time.Time{}, false))},
 }
 
 // refused says that an operator is none of those allowed.
@@ -168,14 +171,14 @@ func refused(operator string, allowed ...string) (string, bool) {
 
 func compile(source string) (*vm.Program, error) { return conditions.Compile(source) }
 
-// holds reports whether a step's condition holds for somebody, of whom the directory may know more, at a time in that person's zone. Of one
+// holds reports whether a step's condition holds for somebody, of whom the directory may know more, at a time in that person's zone, on a workday or not. Of one
 // that fails there is an error.
-func holds(source string, d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time) (bool, error) {
+func holds(source string, d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time, workday bool) (bool, error) {
 	program, err := compile(source)
 	if err != nil {
 		return false, err
 	}
-	out, err := expression.Run(program, asked(d, to, person, payload, at))
+	out, err := expression.Run(program, asked(d, to, person, payload, at, workday))
 	if err != nil {
 		return false, fmt.Errorf("the condition %q fails: %w", source, err)
 	}
@@ -184,11 +187,11 @@ func holds(source string, d *posthouse.Draft, to posthouse.Recipient, person *po
 }
 
 // asked are the names that a condition knows, and what they are.
-func asked(d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time) map[string]any {
+func asked(d *posthouse.Draft, to posthouse.Recipient, person *posthouse.User, payload map[string]any, at time.Time, workday bool) map[string]any {
 	return map[string]any{
 		"kind": d.Kind, "ref": d.Ref, "priority": string(d.Priority), "source": d.Source, "payload": payload,
 		"user": to.User, "address": to.Address, "type": cmp.Or(to.Type, person.Type), "roles": person.Roles,
 		"language": person.Language, "time_zone": person.TimeZone,
-		"hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1,
+		"hour": at.Hour(), "weekday": (int(at.Weekday())+6)%7 + 1, "workday": workday,
 	}
 }

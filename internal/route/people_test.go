@@ -110,7 +110,7 @@ func TestAConditionKnowsTheKeptPeopleOfARole(t *testing.T) {
 		}
 		for _, to := range people {
 			person := profiles[to.User]
-			yes, err := holds(`"`+role+`" in roles`, &posthouse.Draft{}, to, &person, nil, time.Time{})
+			yes, err := holds(`"`+role+`" in roles`, &posthouse.Draft{}, to, &person, nil, time.Time{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/expression"
 	"github.com/posthouse/posthouse/internal/intake"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -98,6 +99,10 @@ type Router struct {
 	Calls func(tenant, channel string) bool
 	// Location is the zone of hour and weekday in conditions about those who have no zone of their own. Defaults to UTC.
 	Location *time.Location
+	// Calendar reports whether there is a calendar of a name, and DayOff whether a day is one off by it; without a name, by weekends. Where
+	// DayOff is nil, weekends are off.
+	Calendar func(ctx context.Context, tenant, name string) (bool, error)
+	DayOff   func(ctx context.Context, tenant, name string, day time.Time) (bool, error)
 	// Template is the latest version of a template. Defaults to none: those that a route names are not looked at when it is stored.
 	Template func(ctx context.Context, tenant, name string) (posthouse.Template, error)
 	// Language is that of the text that a user gets of a template. Defaults to none.
@@ -577,7 +582,12 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	for _, to := range distinct(people) {
 		if decide && s.When != "" {
 			person := profiles[to.User]
-			holds, err := holds(s.When, &n.Draft, to, &person, payload, now.In(r.zoneOf(&person)))
+			at := now.In(r.zoneOf(&person))
+			workday, err := r.workday(ctx, n, s.When, at)
+			if err != nil {
+				return nil, skipped, err
+			}
+			holds, err := holds(s.When, &n.Draft, to, &person, payload, at, workday)
 			if err != nil { // a step that cannot be judged is taken: rather told than not
 				skipped.broken = err
 				if said := err.Error() + ": the step is taken"; !strings.Contains(skipped.detail, said) {
@@ -656,6 +666,18 @@ func usersOf(people []posthouse.Recipient) (users []string) {
 		}
 	}
 	return users
+}
+
+// workday reports whether a day is a workday by the calendar of a notification's route, where a condition asks for it.
+func (r *Router) workday(ctx context.Context, n *notification, when string, day time.Time) (bool, error) {
+	if !slices.Contains(expression.Names(when), "workday") {
+		return false, nil
+	}
+	if r.DayOff == nil {
+		return !quiet.Weekends(day), nil
+	}
+	off, err := r.DayOff(ctx, n.Tenant, n.Follows.Calendar, day)
+	return !off, err
 }
 
 // zoneOf is where a person lives.

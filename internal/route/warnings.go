@@ -19,6 +19,15 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 	add := func(path, format string, args ...any) {
 		list = append(list, posthouse.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 	}
+	if way.Calendar != "" && r.Calendar != nil {
+		there, err := r.Calendar(ctx, way.Tenant, way.Calendar)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			add("calendar", "there is no roster %.80q: Monday to Friday are the workdays until there is one", way.Calendar)
+		}
+	}
 	idle := 0
 	for i := range way.Steps {
 		s, path := &way.Steps[i], fmt.Sprintf("steps[%d].", i)
@@ -164,7 +173,7 @@ func (r *Router) unknownTemplates(ctx context.Context, tenant string, s *posthou
 }
 
 // names are what a condition can ask for.
-var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "roles", "language", "time_zone", "hour", "weekday"}
+var names = []string{"kind", "ref", "priority", "source", "payload", "user", "address", "type", "roles", "language", "time_zone", "hour", "weekday", "workday"}
 
 // never reports whether a condition is false at every hour of every day, where it asks for nothing else.
 func never(source string) bool {
