@@ -11,11 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/channel"
-	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -198,78 +194,75 @@ func TestACampaignGoesOnWhenQuietHoursAreTakenAway(t *testing.T) {
 
 // The page behind the link changes nothing until its form is sent, and nothing once the links are revoked.
 func TestAPersonChoosesByTheLink(t *testing.T) {
-	t.Parallel()
-	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
-	h := open(t, dbtest.SQLite(t), func(o *server.Options) {
-		o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), "https://push.example.com/"
-	})
-	h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
-	_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Name: "Li Na", Addresses: map[string]string{"a": "a1"}})
-	h.must(err)
-	_, err = h.api.Tenants.Put(h.Context(), posthouse.DefaultTenant, wire.PutTenant{MandatoryKinds: []string{"alarm"}, OptionalKinds: []string{"news", "report"}})
-	h.must(err)
-	h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a")}})
-	sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "w", Kind: "shift", Content: &posthouse.Content{Text: "hello ${preferences_url}"}, To: []posthouse.Recipient{{User: "u1"}}})
-	h.must(err)
-	h.turns(posthouse.DeliveryID(sent.Accepted[0].ID, 1), posthouse.NotificationTold)
-	link, is := strings.CutPrefix(p.texts("a")[0], "hello https://push.example.com")
-	if !is {
-		h.Fatalf("the text is %q", p.texts("a"))
-	}
-	ask := func(method string, form url.Values) (int, string) {
-		h.Helper()
-		r, err := http.NewRequestWithContext(h.Context(), method, h.url+link, strings.NewReader(form.Encode()))
+	waysAt(t, "https://push.example.com/", func(h *house, p *scripted) {
+		h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
+		_, err := h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Name: "Li Na", Addresses: map[string]string{"a": "a1"}})
 		h.must(err)
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Accept-Language", "en")
-		answer, err := http.DefaultClient.Do(r)
+		_, err = h.api.Tenants.Put(h.Context(), posthouse.DefaultTenant, wire.PutTenant{MandatoryKinds: []string{"alarm"}, OptionalKinds: []string{"news", "report"}})
 		h.must(err)
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a")}})
+		sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "w", Kind: "shift", Content: &posthouse.Content{Text: "hello ${preferences_url}"}, To: []posthouse.Recipient{{User: "u1"}}})
 		h.must(err)
-		return answer.StatusCode, string(text)
-	}
-	prefers := func() posthouse.Preferences {
-		h.Helper()
-		got, err := h.api.Users.Preferences(h.Context(), "u1")
-		h.must(err)
-		got.UpdatedAt = time.Time{}
-		return got
-	}
-	status, text := ask("GET", nil)
-	for _, want := range []string{"Li Na", `value="news" checked`, `value="alarm" checked disabled`, `value="shift" checked`, `name="channel" value="a" checked`, "“Unsubscribe” in a mail"} {
-		if status != 200 || !strings.Contains(text, want) {
-			h.Errorf("the page (%d) lacks %q:\n%s", status, want, text)
+		h.turns(posthouse.DeliveryID(sent.Accepted[0].ID, 1), posthouse.NotificationTold)
+		link, is := strings.CutPrefix(p.texts("a")[0], "hello https://push.example.com")
+		if !is {
+			h.Fatalf("the text is %q", p.texts("a"))
 		}
-	}
-	if status, _ := ask("POST", url.Values{"List-Unsubscribe": {"One-Click"}}); status != 400 {
-		h.Errorf("a form of another make: got %d", status)
-	}
-	if diff := cmp.Diff(posthouse.Preferences{User: "u1"}, prefers()); diff != "" {
-		h.Errorf("before the form is sent (-want +got):\n%s", diff)
-	}
-	had := url.Values{"form": {"1"}, "had_kind": {"news", "report", "alarm", "shift", "made-up"}, "had_channel": {"a"}, "kind": {"report", "shift"}, "channel": {"a"}}
-	if status, text := ask("POST", had); status != 200 || !strings.Contains(text, "Saved.") || strings.Contains(text, `value="news" checked`) {
-		h.Errorf("the form is answered by %d:\n%s", status, text)
-	}
-	if diff := cmp.Diff(posthouse.Preferences{User: "u1", Off: []posthouse.Unwanted{{Kind: "news"}}, By: posthouse.PreferredByLink}, prefers()); diff != "" {
-		h.Errorf("after it (-want +got):\n%s", diff)
-	}
-	if status, _ := ask("POST", had); status != 200 {
-		h.Errorf("the same once more: %d", status)
-	}
-	log, err := h.api.Audit.List(h.Context(), client.AuditFilter{Target: "u1", Key: "preferences:link"})
-	if h.must(err); len(log.Items) != 1 || log.Items[0].Action != "users.put" || !strings.Contains(string(log.Items[0].Detail), `"off":[{"kind":"news"}]`) {
-		h.Errorf("the audit log has %+v", log.Items)
-	}
-	h.must(h.api.Users.RevokePreferencesLinks(h.Context(), "u1"))
-	if status, text := ask("POST", had); status != 404 || !strings.Contains(text, "not valid") {
-		h.Errorf("a link that was revoked: %d %s", status, text)
-	}
-	fresh, err := h.api.Users.PreferencesLink(h.Context(), "u1")
-	h.must(err)
-	link = strings.TrimPrefix(fresh.URL, "https://push.example.com")
-	if status, _ := ask("GET", nil); status != 200 {
-		h.Errorf("a link that was made since: %d", status)
-	}
+		ask := func(method string, form url.Values) (int, string) {
+			h.Helper()
+			r, err := http.NewRequestWithContext(h.Context(), method, h.url+link, strings.NewReader(form.Encode()))
+			h.must(err)
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("Accept-Language", "en")
+			answer, err := http.DefaultClient.Do(r)
+			h.must(err)
+			defer answer.Body.Close()
+			text, err := io.ReadAll(answer.Body)
+			h.must(err)
+			return answer.StatusCode, string(text)
+		}
+		prefers := func() posthouse.Preferences {
+			h.Helper()
+			got, err := h.api.Users.Preferences(h.Context(), "u1")
+			h.must(err)
+			got.UpdatedAt = time.Time{}
+			return got
+		}
+		status, text := ask("GET", nil)
+		for _, want := range []string{"Li Na", `value="news" checked`, `value="alarm" checked disabled`, `value="shift" checked`, `name="channel" value="a" checked`, "“Unsubscribe” in a mail"} {
+			if status != 200 || !strings.Contains(text, want) {
+				h.Errorf("the page (%d) lacks %q:\n%s", status, want, text)
+			}
+		}
+		if status, _ := ask("POST", url.Values{"List-Unsubscribe": {"One-Click"}}); status != 400 {
+			h.Errorf("a form of another make: got %d", status)
+		}
+		if diff := cmp.Diff(posthouse.Preferences{User: "u1"}, prefers()); diff != "" {
+			h.Errorf("before the form is sent (-want +got):\n%s", diff)
+		}
+		had := url.Values{"form": {"1"}, "had_kind": {"news", "report", "alarm", "shift", "made-up"}, "had_channel": {"a"}, "kind": {"report", "shift"}, "channel": {"a"}}
+		if status, text := ask("POST", had); status != 200 || !strings.Contains(text, "Saved.") || strings.Contains(text, `value="news" checked`) {
+			h.Errorf("the form is answered by %d:\n%s", status, text)
+		}
+		if diff := cmp.Diff(posthouse.Preferences{User: "u1", Off: []posthouse.Unwanted{{Kind: "news"}}, By: posthouse.PreferredByLink}, prefers()); diff != "" {
+			h.Errorf("after it (-want +got):\n%s", diff)
+		}
+		if status, _ := ask("POST", had); status != 200 {
+			h.Errorf("the same once more: %d", status)
+		}
+		log, err := h.api.Audit.List(h.Context(), client.AuditFilter{Target: "u1", Key: "preferences:link"})
+		if h.must(err); len(log.Items) != 1 || log.Items[0].Action != "users.put" || !strings.Contains(string(log.Items[0].Detail), `"off":[{"kind":"news"}]`) {
+			h.Errorf("the audit log has %+v", log.Items)
+		}
+		h.must(h.api.Users.RevokePreferencesLinks(h.Context(), "u1"))
+		if status, text := ask("POST", had); status != 404 || !strings.Contains(text, "not valid") {
+			h.Errorf("a link that was revoked: %d %s", status, text)
+		}
+		fresh, err := h.api.Users.PreferencesLink(h.Context(), "u1")
+		h.must(err)
+		link = strings.TrimPrefix(fresh.URL, "https://push.example.com")
+		if status, _ := ask("GET", nil); status != 200 {
+			h.Errorf("a link that was made since: %d", status)
+		}
+	})
 }

@@ -93,13 +93,16 @@ const longest = 4000
 var refusal = channel.Result{Class: posthouse.ClassRecipient, Code: "NO", Error: "refused for good"}
 
 // ways runs a test in a house on each database, with channels a, b and c of a scripted provider.
-func ways(t *testing.T, test func(h *house, p *scripted)) {
+func ways(t *testing.T, test func(h *house, p *scripted)) { waysAt(t, "", test) }
+
+// waysAt is ways in houses that make links to a public address.
+func waysAt(t *testing.T, address string, test func(h *house, p *scripted)) {
 	t.Parallel()
 	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
-			h := open(t, d.dsn(t), func(o *server.Options) { o.Drivers = append(builtin.Types(), p.driver()) })
+			h := open(t, d.dsn(t), func(o *server.Options) { o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), address })
 			for _, name := range []string{"a", "b", "c"} {
 				h.put(posthouse.Channel{Name: name, Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
 			}
@@ -418,105 +421,102 @@ func TestAnyOfARosterMayAcknowledge(t *testing.T) {
 
 // A link in the text acknowledges by its button alone: who looks at it, such as the preview of a chat, acknowledges nothing.
 func TestALinkAcknowledgesByItsButton(t *testing.T) {
-	t.Parallel()
-	p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
-	h := open(t, databases[0].dsn(t), func(o *server.Options) {
-		o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), "https://post.example"
-	})
-	called := atOnce(20 * time.Millisecond)
-	called.Title = "Robot of the night"
-	h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: called})
-	h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
-	sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Source: "billing", Kind: "disk", Ref: "<b>7</b>", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
-	h.must(err)
-	id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
-	h.eventually("it arrives", func() bool { return len(p.on("a")) == 1 })
-	link, found := strings.CutPrefix(p.came[0].Content.Text, "full: https://post.example")
-	if !found {
-		h.Fatalf("the text is %q", p.came[0].Content.Text)
-	}
-	ask := func(method, path, language string) (int, string) {
-		h.Helper()
-		req, err := http.NewRequestWithContext(h.Context(), method, h.url+path, http.NoBody)
+	waysAt(t, "https://post.example", func(h *house, p *scripted) {
+		called := atOnce(20 * time.Millisecond)
+		called.Title = "Robot of the night"
+		h.put(posthouse.Channel{Name: "a", Driver: "scripted", ChannelSettings: called})
+		h.way("night", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Hour)}}})
+		sent, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Source: "billing", Kind: "disk", Ref: "<b>7</b>", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
 		h.must(err)
-		req.Header.Set("Accept-Language", language)
-		res, err := http.DefaultClient.Do(req)
-		h.must(err)
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		h.must(err)
-		return res.StatusCode, string(text)
-	}
-	for method, want := range map[string]string{http.MethodGet: "我已知晓", http.MethodHead: ""} {
-		if status, page := ask(method, link, "zh-CN,zh;q=0.9,en;q=0.8"); status != http.StatusOK || !strings.Contains(page, want) || strings.Contains(page, "<b>") {
-			h.Errorf("%s: got %d %s", method, status, page)
+		id := posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+		h.eventually("it arrives", func() bool { return len(p.on("a")) == 1 })
+		link, found := strings.CutPrefix(p.came[0].Content.Text, "full: https://post.example")
+		if !found {
+			h.Fatalf("the text is %q", p.came[0].Content.Text)
 		}
-	}
-	// It has no title: the page says the first words of the text that the link was in, by which channel that came, and from which system.
-	for language, wants := range map[string][]string{"zh": {"内容", "full:", "发送", "Robot of the night", "来源", "billing"}, "en": {"Text", "Sent", "From"}} {
-		_, page := ask(http.MethodGet, link, language)
-		for _, want := range wants {
-			if !strings.Contains(page, want) || strings.Contains(page, "post.example") {
-				h.Errorf("the page lacks %q, or has a link: %s", want, page)
+		ask := func(method, path, language string) (int, string) {
+			h.Helper()
+			req, err := http.NewRequestWithContext(h.Context(), method, h.url+path, http.NoBody)
+			h.must(err)
+			req.Header.Set("Accept-Language", language)
+			res, err := http.DefaultClient.Do(req)
+			h.must(err)
+			defer res.Body.Close()
+			text, err := io.ReadAll(res.Body)
+			h.must(err)
+			return res.StatusCode, string(text)
+		}
+		for method, want := range map[string]string{http.MethodGet: "我已知晓", http.MethodHead: ""} {
+			if status, page := ask(method, link, "zh-CN,zh;q=0.9,en;q=0.8"); status != http.StatusOK || !strings.Contains(page, want) || strings.Contains(page, "<b>") {
+				h.Errorf("%s: got %d %s", method, status, page)
 			}
 		}
-	}
-	if n := h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
-		h.Errorf("a look has acknowledged: %+v", n.Ack)
-	}
-	for _, bad := range []string{link[:len(link)-2], "/ack/", "/ack/x", link + "A"} {
-		if status, page := ask(http.MethodPost, bad, "en"); status != http.StatusNotFound || !strings.Contains(page, "not valid") {
-			h.Errorf("%s: got %d %s", bad, status, page)
+		// It has no title: the page says the first words of the text that the link was in, by which channel that came, and from which system.
+		for language, wants := range map[string][]string{"zh": {"内容", "full:", "发送", "Robot of the night", "来源", "billing"}, "en": {"Text", "Sent", "From"}} {
+			_, page := ask(http.MethodGet, link, language)
+			for _, want := range wants {
+				if !strings.Contains(page, want) || strings.Contains(page, "post.example") {
+					h.Errorf("the page lacks %q, or has a link: %s", want, page)
+				}
+			}
 		}
-	}
-	if status, page := ask(http.MethodPost, link, "en-US"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") {
-		h.Errorf("the button: got %d %s", status, page)
-	}
-	n := h.turns(id, posthouse.NotificationAcknowledged)
-	if n.Ack.By != "u1" || n.Ack.Via != posthouse.AckLink || !strings.Contains(string(n.Ack.Evidence), "127.0.0.1") {
-		h.Errorf("the acknowledgement: %+v %s", n.Ack, n.Ack.Evidence)
-	}
-	if status, page := ask(http.MethodGet, link, "zh"); status != http.StatusOK || !strings.Contains(page, "已确认") || strings.Contains(page, "<form") {
-		h.Errorf("afterwards: got %d %s", status, page)
-	}
-	sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u2"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
-	h.must(err)
-	h.eventually("it arrives", func() bool { return len(p.on("a")) == 2 })
-	id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
-	if n, err = h.api.Notifications.End(h.Context(), id); err != nil || n.Reason != "cancelled" {
-		h.Fatalf("it is ended: %+v, %v", n, err)
-	}
-	link = strings.TrimPrefix(p.texts("a")[1], "full: https://post.example")
-	if status, page := ask(http.MethodGet, link, "zh"); status != http.StatusOK || !strings.Contains(page, "已经取消") || !strings.Contains(page, "<form") {
-		h.Errorf("of one that was cancelled: got %d %s", status, page)
-	}
-	if status, page := ask(http.MethodPost, link, "en"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") {
-		h.Errorf("the button of one that was cancelled: got %d %s", status, page)
-	}
-	h.turns(id, posthouse.NotificationAcknowledged)
-	sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u3"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
-	h.must(err)
-	h.eventually("it arrives", func() bool { return len(p.on("a")) == 3 })
-	id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
-	if n, err = h.api.Notifications.RevokeLinks(h.Context(), id); err != nil || n.LinksRevokedAt.IsZero() || n.State != posthouse.NotificationWaiting {
-		h.Fatalf("its links are revoked: %+v, %v", n, err)
-	}
-	link = strings.TrimPrefix(p.texts("a")[2], "full: https://post.example")
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		if status, page := ask(method, link, "en"); status != http.StatusNotFound || !strings.Contains(page, "not valid") {
-			h.Errorf("%s of a link that was revoked: got %d %s", method, status, page)
+		if n := h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
+			h.Errorf("a look has acknowledged: %+v", n.Ack)
 		}
-	}
-	if n = h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
-		h.Errorf("a link that was revoked has acknowledged: %+v", n.Ack)
-	}
-	_, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Sensitive: true, ForgetAfter: posthouse.Duration(time.Hour), To: []posthouse.Recipient{{User: "u4"}}, Content: &posthouse.Content{Text: "code 4711 ${ack_url}"}})
-	h.must(err)
-	h.eventually("it arrives", func() bool { return len(p.on("a")) == 4 })
-	link = strings.TrimPrefix(p.texts("a")[3], "code 4711 https://post.example")
-	if status, page := ask(http.MethodGet, link, "en"); status != http.StatusOK || strings.Contains(page, "4711") || !strings.Contains(page, "Robot of the night") {
-		h.Errorf("of a sensitive message: got %d %s, want its way alone", status, page)
-	}
+		for _, bad := range []string{link[:len(link)-2], "/ack/", "/ack/x", link + "A"} {
+			if status, page := ask(http.MethodPost, bad, "en"); status != http.StatusNotFound || !strings.Contains(page, "not valid") {
+				h.Errorf("%s: got %d %s", bad, status, page)
+			}
+		}
+		if status, page := ask(http.MethodPost, link, "en-US"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") {
+			h.Errorf("the button: got %d %s", status, page)
+		}
+		n := h.turns(id, posthouse.NotificationAcknowledged)
+		if n.Ack.By != "u1" || n.Ack.Via != posthouse.AckLink || !strings.Contains(string(n.Ack.Evidence), "127.0.0.1") {
+			h.Errorf("the acknowledgement: %+v %s", n.Ack, n.Ack.Evidence)
+		}
+		if status, page := ask(http.MethodGet, link, "zh"); status != http.StatusOK || !strings.Contains(page, "已确认") || strings.Contains(page, "<form") {
+			h.Errorf("afterwards: got %d %s", status, page)
+		}
+		sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u2"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
+		h.must(err)
+		h.eventually("it arrives", func() bool { return len(p.on("a")) == 2 })
+		id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+		if n, err = h.api.Notifications.End(h.Context(), id); err != nil || n.Reason != "cancelled" {
+			h.Fatalf("it is ended: %+v, %v", n, err)
+		}
+		link = strings.TrimPrefix(p.texts("a")[1], "full: https://post.example")
+		if status, page := ask(http.MethodGet, link, "zh"); status != http.StatusOK || !strings.Contains(page, "已经取消") || !strings.Contains(page, "<form") {
+			h.Errorf("of one that was cancelled: got %d %s", status, page)
+		}
+		if status, page := ask(http.MethodPost, link, "en"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") {
+			h.Errorf("the button of one that was cancelled: got %d %s", status, page)
+		}
+		h.turns(id, posthouse.NotificationAcknowledged)
+		sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u3"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
+		h.must(err)
+		h.eventually("it arrives", func() bool { return len(p.on("a")) == 3 })
+		id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
+		if n, err = h.api.Notifications.RevokeLinks(h.Context(), id); err != nil || n.LinksRevokedAt.IsZero() || n.State != posthouse.NotificationWaiting {
+			h.Fatalf("its links are revoked: %+v, %v", n, err)
+		}
+		link = strings.TrimPrefix(p.texts("a")[2], "full: https://post.example")
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if status, page := ask(method, link, "en"); status != http.StatusNotFound || !strings.Contains(page, "not valid") {
+				h.Errorf("%s of a link that was revoked: got %d %s", method, status, page)
+			}
+		}
+		if n = h.turns(id, posthouse.NotificationWaiting); n.Ack != nil {
+			h.Errorf("a link that was revoked has acknowledged: %+v", n.Ack)
+		}
+		_, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Sensitive: true, ForgetAfter: posthouse.Duration(time.Hour), To: []posthouse.Recipient{{User: "u4"}}, Content: &posthouse.Content{Text: "code 4711 ${ack_url}"}})
+		h.must(err)
+		h.eventually("it arrives", func() bool { return len(p.on("a")) == 4 })
+		link = strings.TrimPrefix(p.texts("a")[3], "code 4711 https://post.example")
+		if status, page := ask(http.MethodGet, link, "en"); status != http.StatusOK || strings.Contains(page, "4711") || !strings.Contains(page, "Robot of the night") {
+			h.Errorf("of a sensitive message: got %d %s, want its way alone", status, page)
+		}
+	})
 }
 
 // A message whose route names all recipients needs none, and its notification is that of whoever was told.
