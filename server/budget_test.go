@@ -73,3 +73,43 @@ func budgetHolds(h *house, redis string) {
 		break
 	}
 }
+
+// What is pinned to an account whose budget is spent leaves by another one, where that is what the budget says, and waits where it does not.
+func TestFLEET_ASpentBudgetMovesWhatIsPinned(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		for name, when := range map[string]posthouse.WhenSpent{"moves": posthouse.SpentNextAccount, "waits": posthouse.SpentWait} {
+			h.put(posthouse.Channel{Name: name, Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Accounts: true}})
+			for _, account := range []posthouse.Account{
+				{Name: "small", AccountSettings: posthouse.AccountSettings{Budget: &posthouse.Budget{Max: 2, Per: posthouse.PerDay, WhenSpent: when}}}, {Name: "large"},
+			} {
+				_, _, err := h.api.Accounts.Put(h.Context(), name, account)
+				h.must(err)
+			}
+		}
+		send := func(channel string, n int) (ids []string) {
+			for i := range n {
+				sent := h.hand(posthouse.Draft{Channel: channel, Account: "small", To: []posthouse.Recipient{{User: fmt.Sprint("u", i)}}, Content: &posthouse.Content{Text: "hello"}})
+				ids = append(ids, sent.Deliveries[0].ID)
+			}
+			return ids
+		}
+		by := func(ids []string) map[string]int {
+			sent := map[string]int{}
+			for _, id := range ids {
+				if d := h.delivery(id); d.State == posthouse.Sent {
+					sent[d.Account]++
+				}
+			}
+			return sent
+		}
+		for _, name := range []string{"moves", "waits"} {
+			first := send(name, 2) // one more at once, and it would be a matter of luck who goes first: the sender or the mover
+			h.eventually("the budget of "+name+" is spent", func() bool { return by(first)["small"] == 2 })
+		}
+		moves, waits := send("moves", 3), send("waits", 3)
+		h.eventually("three leave by the other account", func() bool { return by(moves)["large"] == 3 })
+		if got := by(waits); len(got) > 0 {
+			h.Errorf("of a budget that is spent they left by %v", got)
+		}
+	})
+}
