@@ -89,7 +89,7 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	run(0, "version 1", "route", "put", "both", "--file", file)
 	run(0, "warning: steps of these routes send nothing by it any more: both", "channel", "delete", "spare")
 	write(`{"stages": []}`)
-	run(2, `--file `+file+`: json: unknown field "stages"`, "route", "put", "duty", "--file", file)
+	run(2, "stages: there is no field of this name; known are", "route", "put", "duty", "--file", file)
 	run(0, "deleted", "route", "delete", "duty")
 	run(1, "duty", "route", "show", "duty")
 }

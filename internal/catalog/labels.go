@@ -18,7 +18,7 @@ func labels() []Sentence {
 		{"failed", "失败"}, {"failover", "故障切换"}, {"failures", "失败次数"}, {"field", "字段"}, {"finding", "结论"}, {"fingerprint", "指纹"},
 		{"finished", "完成时间"}, {"for", "面向"}, {"forecast", "预测"}, {"form", "形式"}, {"from", "来源"}, {"front", "接入端"},
 		{"front door", "短信接口"}, {"fronts", "接入端"}, {"galera", "Galera"}, {"gets", "收到内容"}, {"given up", "放弃时间"}, {"group", "分组"},
-		{"hand-over", "交接时间"}, {"handed in", "提交时间"}, {"handed over", "已移交"}, {"health", "健康"}, {"hears of the end", "恢复消息发给"}, {"held by", "持有者"}, {"help", "说明"},
+		{"hand-over", "交接时间"}, {"handed in", "提交时间"}, {"handed over", "已移交"}, {"health", "健康"}, {"hears of the end", "恢复消息发给"}, {"held", "挂起原因"}, {"held by", "持有者"}, {"help", "说明"},
 		{"holds", "内容"}, {"id", "编号"}, {"import", "导入"}, {"job", "任务"}, {"key", "密钥"}, {"keyring", "密钥环"},
 		{"keys", "密钥"}, {"kind", "类别"}, {"kinds", "类别"}, {"language", "语言"}, {"last error", "最近错误"}, {"last message", "最近消息"},
 		{"last received", "最近收到"}, {"last seen", "最近出现"}, {"last used", "最近使用"}, {"lease ends", "租约到期"}, {"leaves", "发出时间"}, {"leaves out", "排除"},

@@ -120,7 +120,10 @@ func readRoute(from string, text []byte) (posthouse.Route, error) {
 			p.Message += ", such as " + example
 		}
 	}
-	return r, posthouse.Invalid(from+": it is no route", problems)
+	if len(problems) > 0 {
+		return r, shell.Usagef("%w", posthouse.Invalid(from+": it is no route", problems))
+	}
+	return r, nil
 }
 
 func routePut(sh *shell.Shell) *cobra.Command {
