@@ -96,6 +96,10 @@ func (in *Intake) Accept(ctx context.Context, req Request) (Answer, error) {
 		}})
 	}
 	if err := in.enter(ctx, sub, &req, way.problems, now); err != nil {
+		// A process whose place is taken over has no channels any more: that is no fault of the message.
+		if away := in.o.Life.Away(); away != nil && posthouse.CodeOf(err) == posthouse.CodeInvalid {
+			return Answer{}, away
+		}
 		return Answer{}, err
 	}
 	answer := Answer{MentionAll: way.mentionAll || callsOf(sub, nil) > 0}
