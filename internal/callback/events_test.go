@@ -17,7 +17,7 @@ type deaf struct{}
 
 func (deaf) Tell(context.Context, time.Time, []work.Told) (int, error) { return 0, nil }
 
-// Whoever pressed a card is told that the press counts for nothing, or that what the card tells of is over; else the provider gets its usual answer.
+// A press that does not count, or of a card whose matter is over, gets an answer of its own. Each other one gets the usual answer.
 func TestAPressIsAnswered(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {

@@ -108,7 +108,7 @@ func Repair(s work.Segment, t Terms, now time.Time, chance float64) (void work.S
 			doubt(&s, m, i)
 		}
 	}
-	// Who waits for the end of quiet hours had no try, and goes on in a segment of the same pass, which finds out when that is.
+	// Members who wait for the end of quiet hours had no try. They get a segment of the same pass, whose owner asks when the hours end.
 	if next, some := issue(&s, m, func(i int) bool { return partly && restsNow(&s, m, i) }); some {
 		if s.Reason == reasonResend {
 			next.Reason = reasonResend

@@ -26,8 +26,8 @@ type Waker struct {
 // wakePage is how many segments are judged at once.
 const wakePage = 1000
 
-// Whom says about whom quiet hours are asked of a whole segment: it has one moment within a spread, so that it is not claimed for each of its
-// members.
+// Whom stands for a whole segment where quiet hours are asked for. The segment has one moment within the spread of the hours, so it is claimed
+// once and not for each member.
 func Whom(segment, kind string, deadline time.Time, local *time.Location) quiet.Whom {
 	return quiet.Whom{Kind: kind, Moment: segment, Local: local, Deadline: deadline}
 }

@@ -174,6 +174,7 @@ func printedList() []Sentence {
 		{"%s: version %d is there", "{1}：版本 {2} 已就绪"},
 		{"all", "全部"},
 		{"message %s: %s", "消息 {1}：{2}"},
+		{"acknowledgement of %s: %s", "{1} 的确认：{2}"},
 		{"note: %s", "说明：{1}"},
 		{"The signature is good, by a key that you gave.", "签名有效，出自你提供的密钥。"},
 		{"The signature fits the key in the proof. Compare the fingerprint with the one that you know from elsewhere, or give the key with --public-key.", "签名与证明中自带的密钥相符。请与你从别处得知的指纹核对，或用 --public-key 提供密钥。"},

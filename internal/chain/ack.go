@@ -69,15 +69,10 @@ func (h heldAcks) differs(line, old string) (id, what string, is bool) {
 // AckEvidenceOf finds what the chain says of a notification's acknowledgement as it is stored now: Row is the text whose digest the line has.
 // One that no link has sealed has no line.
 func AckEvidenceOf(ctx context.Context, links Sealed, n *posthouse.Notification) (e Evidence, err error) {
-	c, found, err := links.CheckpointOf(ctx, n.ID)
-	if err != nil || !found {
+	e, c, err := linkOf(ctx, links, n.ID)
+	if err != nil || c.Seq == 0 {
 		return e, err
 	}
-	e.Link, e.Text = c, linkText(&c)
-	if c.Hash != linkHash(&c) || c.Body != "" && bodyHash(c.Body) != c.BodyHash {
-		e.Differences = append(e.Differences, "the link is not what it was")
-	}
-	e.Link.Body, e.Listed = "", c.Body != "" // it names messages of others
 	held := acksOf([]posthouse.Notification{*n})
 	for line := range strings.SplitSeq(c.Body, "\n") {
 		id, what, is := held.differs(line, "")

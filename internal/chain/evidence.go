@@ -47,22 +47,17 @@ type Story struct {
 // EvidenceOf finds what the chain says of a message as it is stored now. What is missing of one that is older than keep may have been
 // deleted for its age; a negative keep is for ever.
 func EvidenceOf(ctx context.Context, links Sealed, now *work.Whole, at time.Time, keep time.Duration) (e Evidence, err error) {
-	c, found, err := links.CheckpointOf(ctx, now.ID)
-	if err != nil || !found {
+	e, c, err := linkOf(ctx, links, now.ID)
+	if err != nil || c.Seq == 0 {
 		return e, err
 	}
-	e.Link, e.Text = c, linkText(&c)
-	if c.Hash != linkHash(&c) || c.Body != "" && bodyHash(c.Body) != c.BodyHash {
-		e.Differences = append(e.Differences, "the link is not what it was")
-	}
-	e.Link.Body = "" // it names messages of others
 	for line := range strings.SplitSeq(c.Body, "\n") {
 		if id, _, _ := strings.Cut(line, " "); id == now.ID {
 			e.Line = line
 		}
 	}
 	if e.Line == "" {
-		if c.Body != "" {
+		if e.Listed {
 			e.Differences = append(e.Differences, "the link seals a range in which the message was not")
 		}
 		return e, nil
@@ -81,6 +76,20 @@ func EvidenceOf(ctx context.Context, links Sealed, now *work.Whole, at time.Time
 		e.Stories = append(e.Stories, storyIn(field, now, events))
 	}
 	return e, nil
+}
+
+// linkOf finds the link that has sealed an id, with what can be said of the link itself. The zero checkpoint is of none.
+func linkOf(ctx context.Context, links Sealed, id string) (e Evidence, c work.Checkpoint, err error) {
+	c, found, err := links.CheckpointOf(ctx, id)
+	if err != nil || !found {
+		return e, work.Checkpoint{}, err
+	}
+	e.Link, e.Text, e.Listed = c, linkText(&c), c.Body != ""
+	if c.Hash != linkHash(&c) || e.Listed && bodyHash(c.Body) != c.BodyHash {
+		e.Differences = append(e.Differences, "the link is not what it was")
+	}
+	e.Link.Body = "" // it names messages of others
+	return e, c, nil
 }
 
 // storyIn is what a field of a line has of a delivery, with the texts of its digests.

@@ -77,7 +77,7 @@ func TestMembersWaitForTheirOwnQuietHours(t *testing.T) {
 	})
 }
 
-// Who is left alone beyond the campaign's deadline is suppressed at once, and who is not is sent to.
+// A member whose quiet hours end after the campaign's deadline is suppressed at once. The others are sent to.
 func TestMembersWhoAreLeftAloneBeyondTheDeadlineAreSuppressed(t *testing.T) {
 	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
 		d.open("c", posthouse.ChannelSettings{QuietHours: []posthouse.QuietHours{leavesAlone(-1, 2, "o0003")}}, state.Opened{Window: channel.Forever, MaxBatch: 10})

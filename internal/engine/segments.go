@@ -120,8 +120,8 @@ func (s *segments) begin(ctx context.Context, st *segment.Stretch, w wish, by *a
 	return list, len(places), nil
 }
 
-// bar ends the started members to whom nothing was to be sent before their start was stored: their addresses are suppressed, or they are users
-// who do not want it.
+// bar ends the started members whose addresses are suppressed, and those who are users and do not want it. They are looked up after their start
+// was stored, so what was chosen before that holds.
 func (s *segments) bar(ctx context.Context, r *route, st *segment.Stretch, parts []*part) {
 	var addresses []string
 	for _, p := range parts {
@@ -211,8 +211,8 @@ func (s *segments) heldBack(r *route, reason string, v verdict, n int) {
 	}
 }
 
-// sift says who of some members may start: who is not left alone, and has a permit of each window that differs between members. It returns a
-// grant for each of them where there are such windows, and why those who start are not sent to whom a deadline or a cap ends.
+// sift returns the members who may start: nobody whom quiet hours hold, and with a grant each where windows differ between members. A member
+// whom a deadline or a cap ends starts too, and ends says why nothing is sent.
 func (s *segments) sift(ctx context.Context, r *route, account string, st *segment.Stretch, quiet *alone, places []int) (found segment.Sifted, with []limit.Grant, ends map[int]segment.Bar, err error) {
 	places, found.Held, ends, err = quiet.sift(ctx, st, places)
 	if err != nil {

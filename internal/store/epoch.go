@@ -237,7 +237,7 @@ func (s Epochs) holdNotifications(ctx context.Context, now time.Time) error {
 // holdMoments holds what is left of notifications that have a moment to come: they have ended, and people are to hear of it.
 func (s Epochs) holdMoments(ctx context.Context, now time.Time) error {
 	_, err := s.inOrder(ctx, now, "hold what is to come", func(t *tx, last string) (int, string, error) {
-		owing, err := sqldb.All(t.Query, readPlan, "SELECT "+planColumns+" FROM posthouse_plans WHERE next_at > 0 AND type = ? AND id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock,
+		owing, err := sqldb.All(t.Query, readPlanKey, "SELECT tenant, type, id, version FROM posthouse_plans WHERE next_at > 0 AND type = ? AND id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock,
 			string(work.PlanNotification), last, sqldb.BulkStep)
 		if err != nil || len(owing) == 0 {
 			return 0, "", err

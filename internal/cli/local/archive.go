@@ -167,14 +167,15 @@ func withNotifications(ctx context.Context, s *store.Store, some []archive.Store
 	asked := map[string][]string{} // by the tenant
 	for i := range some {
 		for _, d := range some[i].Deliveries {
-			if d.Notification != "" && !slices.Contains(asked[d.Tenant][max(0, len(asked[d.Tenant])-1):], d.Notification) {
+			if d.Notification != "" {
 				asked[d.Tenant] = append(asked[d.Tenant], d.Notification)
 			}
 		}
 	}
 	found := map[string]posthouse.Notification{}
 	for tenant, ids := range asked {
-		list, err := s.Plans.NotificationsOf(ctx, tenant, ids)
+		slices.Sort(ids)
+		list, err := s.Plans.NotificationsOf(ctx, tenant, slices.Compact(ids))
 		if err != nil {
 			return err
 		}

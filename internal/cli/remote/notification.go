@@ -168,12 +168,13 @@ func notificationShow(sh *shell.Shell) *cobra.Command {
 }
 
 func printNotification(sh *shell.Shell, n *posthouse.Notification) {
+	told := [2]string{"told", sh.At(n.ToldAt)}
+	if n.Reason == "escalated" {
+		told = [2]string{"told instead", n.ToldUser + ", " + sh.At(n.ToldAt)}
+	}
 	fields := [][2]string{
 		{"notification", n.ID}, {"whom", whom(sh, n.To)}, {"state", string(n.State)}, {"reason", n.Reason}, {"held", n.Held},
-		{"route", sh.Text("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, {"told", sh.At(n.ToldAt)}, {"resolved", sh.At(n.ResolvedAt)}, {"next step", sh.At(n.NextAt)},
-	}
-	if n.Reason == "escalated" {
-		fields[7] = [2]string{"told instead", n.ToldUser + ", " + sh.At(n.ToldAt)}
+		{"route", sh.Text("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, told, {"resolved", sh.At(n.ResolvedAt)}, {"next step", sh.At(n.NextAt)},
 	}
 	if a := n.Ack; a != nil {
 		fields = append(fields, [2]string{"acknowledged", sh.Text("by %s, %s, by %s", a.By, sh.At(a.At), a.Via)}, [2]string{"evidence", string(a.Evidence)})

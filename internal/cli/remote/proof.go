@@ -182,11 +182,12 @@ func showVerified(sh *shell.Shell, found proof.Checked, unlike error) error {
 		sh.Fields([][2]string{{"message", out.Message}, {"tenant", out.Tenant}, {"recipient", cmp.Or(out.Person, sh.Text("all"))}, {"title", s.Message.Content.Title}, {"text", s.Message.Content.Text}, {"stated at", out.MadeAt.Format(time.RFC3339)}, {"signed by", out.KeyID}, {"fingerprint", out.Fingerprint}}...)
 		printStated(sh, &out)
 		for _, one := range out.Chain {
-			of, id := "message", one.Message
+			stands := strings.TrimSpace(string(one.State) + " " + one.Link)
 			if one.Notification != "" {
-				of, id = "acknowledgement of", one.Notification
+				sh.Printf("acknowledgement of %s: %s\n", one.Notification, stands)
+			} else {
+				sh.Printf("message %s: %s\n", one.Message, stands)
 			}
-			sh.Printf("%s %s: %s\n", sh.Text(of), id, strings.TrimSpace(string(one.State)+" "+one.Link))
 		}
 		for _, n := range out.Notes {
 			sh.Printf("note: %s\n", sh.Says(n.Text))

@@ -97,7 +97,7 @@ func templates(s *posthouse.RouteStep) string {
 
 // examples are values of a route's fields, by what the field is called in a file without the numbers of lists.
 var examples = map[string]string{
-	"": `{"steps": [{"channels": ["oa"]}]}`, "note": `"who must know of a full disk"`, "kind": `"all"`, "for": `"any"`, "on_unknown": `"fall_back"`, "repeat": "2",
+	"": `{"steps": [{"channels": ["oa"]}]}`, "note": `"who must know of a full disk"`, "kind": `"all"`, "for": `"any"`, "on_unknown": `"fall_back"`, "repeat": "2", "calendar": `"workdays"`,
 	"steps": `[{"channels": ["oa"]}]`, "steps[]": `{"channels": ["oa"]}`, "steps[].channels": `["oa", "sms"]`, "steps[].channels[]": `"oa"`, "steps[].own": "true",
 	"steps[].to": `[{"user": "li.na"}]`, "steps[].to[]": `{"roster": "night"}`, "steps[].to[].user": `"li.na"`, "steps[].to[].address": `"13800138000"`, "steps[].to[].roster": `"night"`,
 	"steps[].to[].role": `"ops"`, "steps[].to[].manager": "1", "steps[].until": `"acknowledged"`, "steps[].within": `"10m"`, "steps[].when": `"hour >= 22"`,

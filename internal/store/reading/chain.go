@@ -128,13 +128,10 @@ func (s Chain) KeysWithin(ctx context.Context, after, last string) ([]work.Key, 
 	return append(list, dedup...), s.db.Coded(err, "read what keys stand for")
 }
 
-// mostPlanTenants bounds of how many tenants acknowledgements are read.
-const mostPlanTenants = 1000
-
 // AcksWithin reads the notifications that somebody has acknowledged and whose ids are above one and up to another. It looks at each tenant by
-// itself, of the first 1000: plans lie by the tenant.
+// itself, as plans lie by the tenant, and at all of them: what one look sealed and another left out would be taken for gone.
 func (s Chain) AcksWithin(ctx context.Context, after, last string) (list []posthouse.Notification, err error) {
-	for tenant, looks := "", 0; looks < mostPlanTenants; looks++ {
+	for tenant := ""; ; {
 		next, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
 		if err != nil || !found {
 			return list, s.db.Coded(err, "read acknowledgements")
@@ -147,7 +144,6 @@ func (s Chain) AcksWithin(ctx context.Context, after, last string) (list []posth
 		}
 		list = append(list, part...)
 	}
-	return list, nil
 }
 
 // readAck reads who has acknowledged a notification: of one whose document cannot be read, nobody.
