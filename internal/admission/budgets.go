@@ -11,7 +11,8 @@ import (
 
 // budgets are those of a channel and its accounts. They are counted by the limiter as windows are, in the same call: a reservation asks it
 // for them, and notes here what is spent. What is spent stays so until its period ends, or until the next look: permits that come back wake
-// nobody.
+// nobody. What another process, or the channel as it was before a change, has reserved and does not use is back in a moment: so the first
+// looks follow soon, and nothing moves before the last of them.
 //
 // What is kept for high priority is left out of what everything else may use. A claim that is not of high priority alone asks for no more
 // than that rest, so that none of the reserve is ever used by what is below it.
@@ -28,9 +29,35 @@ type outlay struct {
 }
 
 // holding says until when something is spent, and when to ask again.
-type holding struct{ until, look time.Time }
+type holding struct {
+	until, look time.Time
+	refusals    int // in a row
+}
 
 func (h holding) holds(now time.Time) bool { return now.Before(h.look) }
+
+// The looks after a refusal are firstLook apart, then twice as long each, until longestHeld. What was refused sureAfter times in a row is
+// spent, and not just reserved by somebody who gives it back.
+const (
+	firstLook = time.Second
+	sureAfter = 3
+)
+
+// again is what holds after one more refusal. Those of one moment are one.
+func (h holding) again(now, until time.Time) holding {
+	switch {
+	case !h.until.Equal(until):
+		h = holding{until: until}
+	case h.holds(now):
+		return h
+	}
+	h.refusals++
+	h.look = now.Add(min(firstLook<<min(h.refusals-1, 4), longestHeld))
+	if h.look.After(until) {
+		h.look = until
+	}
+	return h
+}
 
 // of is what holds a priority: what holds all of them holds what may be of any.
 func (o *outlay) of(p posthouse.Priority) holding {
@@ -66,15 +93,13 @@ func (s *budgets) refused(now time.Time, asked []state.Tier, a *Account, p posth
 		if t.Key != key {
 			continue
 		}
-		o, h := &s.spent[a.place], holding{until: t.Spends.To, look: now.Add(longestHeld)}
+		o := &s.spent[a.place]
 		if t.Spends.Whole {
 			o = &s.spent[0]
 		}
-		if h.look.After(h.until) {
-			h.look = h.until
-		}
-		if o.rest = h; p == posthouse.High || t.Spends.Reserved() == 0 {
-			o.all = h
+		o.rest = o.rest.again(now, t.Spends.To)
+		if p == posthouse.High || t.Spends.Reserved() == 0 {
+			o.all = o.all.again(now, t.Spends.To)
 		}
 		o.moves = t.Spends.WhenSpent == posthouse.SpentNextAccount
 		return true
@@ -82,10 +107,20 @@ func (s *budgets) refused(now time.Time, asked []state.Tier, a *Account, p posth
 	return false
 }
 
+// granted notes that the limiter had something left of the budgets of an account for a priority.
+func (s *budgets) granted(a *Account, p posthouse.Priority) {
+	for _, place := range []int{0, a.place} {
+		o := &s.spent[place]
+		if o.all = (holding{}); p != posthouse.High {
+			o.rest = holding{}
+		}
+	}
+}
+
 // moved reports whether what is pinned to an account goes by another one, since its budget is spent.
 func (s *budgets) moved(now time.Time, a *Account) bool {
 	o := &s.spent[a.place]
-	return o.moves && o.all.holds(now)
+	return o.moves && o.all.holds(now) && o.all.refusals >= sureAfter
 }
 
 // Why is Stage's: the budgets of all accounts that may send a delivery are spent, by the one that begins anew first.

@@ -143,12 +143,53 @@ func TestASpentBudgetMovesWhatIsPinned(t *testing.T) {
 			if got := drain(t, c, limiter, pinned); got["a/normal"] != 3 {
 				t.Errorf("%s: %v are sent of a budget of three", when, got)
 			}
+			for range 2 { // it is spent when it was refused at a few looks in a row
+				if got := c.Stranded(time.Now(), 5*time.Second); c.Moves() && len(got) > 0 {
+					t.Errorf("%s: %v are to move, and may come back", when, got)
+				}
+				time.Sleep(2 * time.Second)
+				drain(t, c, limiter, pinned)
+			}
 			if got := c.Stranded(time.Now(), 5*time.Second); c.Moves() && len(got) != want || !c.Moves() && want > 0 {
 				t.Errorf("%s: %v are to move", when, got)
 			}
 			if to := c.Refuge(time.Now()); to != "b" {
 				t.Errorf("%s: they would move to %q", when, to)
 			}
+		}
+	})
+}
+
+// What somebody else has reserved of a budget and gives back is not spent: nothing moves meanwhile, and it is found again in a moment.
+func TestWhatOthersReserveOfABudgetIsNotSpent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limiter := limit.NewMemory()
+		open := func() *Channel {
+			return New(channelOf(func(ch *state.Channel) {
+				ch.Opened.Accounts[0].Budget = &posthouse.Budget{Max: 2, Per: posthouse.PerDay, WhenSpent: posthouse.SpentNextAccount}
+			}, "a", "b"), Options{})
+		}
+		c, other, pinned := open(), open(), Lane{work.ByAccount("a"), posthouse.Normal}
+		held := other.ReserveIn(time.Now(), pinned, 2)
+		grants, err := limiter.Each(t.Context(), held.Asks())
+		if err != nil || grants[0].N != 2 {
+			t.Fatalf("the other has %+v, %v", grants, err)
+		}
+		held.Grant(time.Now(), grants)
+		if got := drain(t, c, limiter, pinned); len(got) > 0 {
+			t.Errorf("%v are sent of what the other has", got)
+		}
+		if moved := c.Stranded(time.Now(), 5*time.Second); len(moved) > 0 {
+			t.Errorf("%v are to move, and nothing was sent", moved)
+		}
+		back, _ := held.Close()
+		if err := limiter.RefundEach(t.Context(), back); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := drain(t, c, limiter, pinned); got["a/normal"] != 2 {
+			t.Errorf("a moment later %v are sent of two", got)
 		}
 	})
 }

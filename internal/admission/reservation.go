@@ -131,6 +131,7 @@ func (r *Reservation) Grant(now time.Time, grants []limit.Grant) (wait time.Dura
 	for i, g := range grants {
 		p := &r.parts[i]
 		if p.grant = g; g.N > 0 {
+			c.budgets.granted(p.account, r.priority())
 			none = false
 			continue
 		}
