@@ -85,12 +85,7 @@ func TestErrorsShowNoSecretAndKeepTheirCause(t *testing.T) {
 func TestDatabaseThatIsGoneIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"postgres", "mysql"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		_, err = Open(t.Context(), Options{DSN: scheme + "://u:secret@" + l.Addr().String() + "/db"})
+		_, err := Open(t.Context(), Options{DSN: scheme + "://u:secret@127.0.0.1:1/db"})
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", scheme, err)
 		}
