@@ -22,6 +22,7 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/wire"
@@ -49,7 +50,7 @@ var keyring = "test:" + base64.StdEncoding.EncodeToString([]byte("the 32 bytes o
 var databases = []struct {
 	name string
 	dsn  func(testing.TB) string
-}{{"sqlite", dbtest.SQLite}, {"postgres", dbtest.Postgres}, {"mariadb", dbtest.MariaDB}}
+}{{"sqlite", sqltest.Ready.SQLite}, {"postgres", sqltest.Ready.Postgres}, {"mariadb", sqltest.Ready.MariaDB}}
 
 // onEachDatabase runs a test in a house of its own on each database.
 func onEachDatabase(t *testing.T, test func(h *house)) {

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -78,7 +79,7 @@ func (p *provider) driver() channel.Type {
 func open(tb testing.TB, change ...func(*server.Options)) *house {
 	tb.Helper()
 	h := &house{TB: tb, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, provider: &provider{release: make(chan struct{}), began: make(chan string, 100)}, keys: map[string]string{}}
-	dsn := "sqlite:" + tb.TempDir() + "/posthouse.db"
+	dsn := sqltest.Ready.SQLite(tb)
 	h.dsn = dsn
 	h.prepareKeys(dsn)
 	o := server.Options{StateDir: tb.TempDir(),

@@ -22,6 +22,7 @@ import (
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/campaigns"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -29,9 +30,9 @@ var databases = []struct {
 	name string
 	dsn  func(testing.TB) string
 }{
-	{"sqlite", dbtest.SQLite},
-	{"postgres", dbtest.Postgres},
-	{"mariadb", dbtest.MariaDB},
+	{"sqlite", sqltest.Ready.SQLite},
+	{"postgres", sqltest.Ready.Postgres},
+	{"mariadb", sqltest.Ready.MariaDB},
 }
 
 // eachDB runs a test on an empty, migrated database of each kind.

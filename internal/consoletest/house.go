@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/server"
 )
@@ -38,7 +39,7 @@ func Open(tb testing.TB, nobody bool, change ...func(*server.Options)) *House {
 	tb.Helper()
 	h := &House{TB: tb}
 	o := server.Options{
-		DSN: "sqlite:" + tb.TempDir() + "/posthouse.db", NoListen: true, Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3", StateDir: tb.TempDir(),
+		DSN: sqltest.Ready.SQLite(tb), NoListen: true, Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3", StateDir: tb.TempDir(),
 		CreateKeyring: true, KeyringFile: tb.TempDir() + "/posthouse.keys", AnnounceLink: func(path string) { h.Link = path },
 	}
 	for _, f := range change {

@@ -37,7 +37,12 @@ func SQLite(t testing.TB) string {
 // with fsync=off.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	dsn := database(t, sharedPostgres)
+	return pooled(t, database(t, sharedPostgres, (*Server).Database))
+}
+
+// pooled is the way to a database of the shared server by the pooler, where the tests go by one.
+func pooled(t testing.TB, dsn string) string {
+	t.Helper()
 	if os.Getenv(pooler) == "" {
 		return dsn
 	}
@@ -57,7 +62,7 @@ const pooler = "DBTEST_POOLER"
 // innodb_flush_log_at_trx_commit=0.
 func MariaDB(t testing.TB) string {
 	t.Helper()
-	return database(t, sharedMariaDB)
+	return database(t, sharedMariaDB, (*Server).Database)
 }
 
 // Durable is the same as Postgres or MariaDB, whichever the kind says, on a server that syncs each commit, as in
@@ -65,9 +70,9 @@ func MariaDB(t testing.TB) string {
 func Durable(t testing.TB, kind Kind) string {
 	t.Helper()
 	if kind == KindMariaDB {
-		return database(t, durableMariaDB)
+		return database(t, durableMariaDB, (*Server).Database)
 	}
-	return database(t, durablePostgres)
+	return database(t, durablePostgres, (*Server).Database)
 }
 
 // Redis is the address, "127.0.0.1:port", of an empty server that only this test
@@ -90,11 +95,12 @@ func Own(t testing.TB, o Options) *Server {
 	return s
 }
 
-func database(t testing.TB, server func() (*Server, error)) string {
+// database is one that is made on a server, and dropped with the test.
+func database(t testing.TB, server func() (*Server, error), made func(*Server) (dsn string, drop func() error, err error)) string {
 	t.Helper()
 	s, err := server()
 	require(t, err)
-	dsn, drop, err := s.Database()
+	dsn, drop, err := made(s)
 	require(t, err)
 	t.Cleanup(func() {
 		if err := drop(); err != nil {

@@ -3,17 +3,20 @@ package dbtest_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/posthouse/posthouse/internal/dbtest"
 )
@@ -76,6 +79,27 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 				t.Errorf("rows in the other database = %d, want 0", got)
 			}
 		})
+	}
+}
+
+func TestACopyBeginsWithWhatWasFilled(t *testing.T) {
+	t.Parallel()
+	var filled atomic.Int32
+	copies := dbtest.Copies{Fill: func(ctx context.Context, dsn string) error {
+		filled.Add(1)
+		db := dbtest.SQL(t, dsn)
+		_, err := db.ExecContext(ctx, "CREATE TABLE marks (n int)")
+		return errors.Join(err, db.Close())
+	}}
+	for name, database := range map[string]func(testing.TB) string{"sqlite": copies.SQLite, "postgres": copies.Postgres, "mariadb": copies.MariaDB} {
+		one, other := dbtest.SQL(t, database(t)), dbtest.SQL(t, database(t))
+		do(t, one, "INSERT INTO marks VALUES (7)")
+		if a, b := number(t, one, "SELECT count(*) FROM marks"), number(t, other, "SELECT count(*) FROM marks"); a != 1 || b != 0 {
+			t.Errorf("%s: %d rows in the first and %d in the other, want 1 and 0", name, a, b)
+		}
+	}
+	if n := filled.Load(); n != 4 { // MariaDB each time
+		t.Errorf("filled %d times, want 4", n)
 	}
 }
 

@@ -12,6 +12,8 @@
 // needs commits to be synced, takes a whole one with Own; a program does so
 // with Start.
 //
+// Many tests that want the same tables take their databases from Copies, which makes them once.
+//
 // StartPatroni starts a cluster of PostgreSQL servers that Patroni rules, Galera one of MariaDB.
 //
 // No TestMain is needed. Each server has a watch, a small shell that waits for

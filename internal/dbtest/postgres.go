@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
@@ -24,15 +25,23 @@ var postgresRecipe = recipe{
 	args:   postgresArgs,
 	dsn:    postgresDSN,
 	ask:    postgresAsk,
-	create: func(s *Server, name string) error {
-		return execute("pgx", postgresDSN(s, "postgres"), "CREATE DATABASE "+name+" TEMPLATE template0")
-	},
+	create: func(s *Server, name string) error { return postgresCreate(s, name, "template0") },
 	drop: func(s *Server, name string) error {
 		return execute("pgx", postgresDSN(s, "postgres"), "DROP DATABASE "+name+" WITH (FORCE)")
 	},
 
 	shutDown: syscall.SIGINT, // "fast": does not wait for clients
 	abandon:  syscall.SIGQUIT,
+}
+
+// postgresCreate makes a database that holds what another one does. To copy its files takes half as long as to log each page, where
+// nothing is synced; before version 15 nothing else is done.
+func postgresCreate(s *Server, name, from string) error {
+	how := ""
+	if s.version >= 15_00_00 && !s.options.Durable {
+		how = " STRATEGY FILE_COPY"
+	}
+	return execute("pgx", postgresDSN(s, "postgres"), "CREATE DATABASE "+name+" TEMPLATE "+from+how)
 }
 
 func postgresLayOut(s *Server) error {
@@ -68,8 +77,12 @@ func postgresDSN(s *Server, database string) string {
 }
 
 func postgresAsk(ctx context.Context, s *Server) error {
-	dir, err := value(ctx, "pgx", postgresDSN(s, "postgres"), "SHOW data_directory")
+	text, err := value(ctx, "pgx", postgresDSN(s, "postgres"), "SELECT current_setting('server_version_num') || ' ' || current_setting('data_directory')")
 	if err != nil {
+		return err
+	}
+	version, dir, _ := strings.Cut(text, " ")
+	if s.version, err = strconv.Atoi(version); err != nil {
 		return err
 	}
 	if dir != s.dataDir() {

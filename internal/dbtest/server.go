@@ -49,6 +49,7 @@ type Server struct {
 	owner    owner
 	process  process
 	watch    *watch
+	version  int  // of a PostgreSQL, as in 150003
 	copied   bool // the first node of a Galera cluster, whose users all nodes have
 }
 
@@ -314,8 +315,18 @@ func (s *Server) Database() (dsn string, drop func() error, err error) {
 	if s.recipe.create == nil {
 		return "", nil, fmt.Errorf("%s has no databases to create", s.options.Kind)
 	}
+	return s.made(func(name string) error { return s.recipe.create(s, name) })
+}
+
+// copyOf makes a database that holds what another one of a PostgreSQL does, to which nobody is connected.
+func (s *Server) copyOf(dsn string) (string, func() error, error) {
+	from, _, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?")
+	return s.made(func(name string) error { return postgresCreate(s, name, from) })
+}
+
+func (s *Server) made(create func(name string) error) (dsn string, drop func() error, err error) {
 	name := "t_" + strings.ToLower(rand.Text())
-	if err := s.recipe.create(s, name); err != nil {
+	if err := create(name); err != nil {
 		return "", nil, fmt.Errorf("create database %s: %w", name, err)
 	}
 	return s.recipe.dsn(s, name), func() error { return s.recipe.drop(s, name) }, nil

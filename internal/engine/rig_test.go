@@ -24,6 +24,7 @@ import (
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/transition"
 	"github.com/posthouse/posthouse/internal/work"
@@ -116,7 +117,7 @@ func hours(t *testing.T) {
 // virtual runs a test in virtual time on an engine that has started.
 func virtual(t *testing.T, test func(r *rig)) {
 	t.Parallel()
-	dsn := "sqlite:" + t.TempDir() + "/posthouse.db"
+	dsn := sqltest.Ready.SQLite(t)
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.NewTextHandler(io.Discard, nil))
 		st, err := store.Open(context.Background(), store.Options{DSN: dsn, Log: log})
@@ -124,9 +125,6 @@ func virtual(t *testing.T, test func(r *rig)) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		if _, err := st.Schema.Migrate(context.Background()); err != nil {
-			t.Fatal(err)
-		}
 		ring, err := secret.New(secret.GenerateKey())
 		if err != nil {
 			t.Fatal(err)

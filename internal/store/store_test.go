@@ -9,24 +9,26 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// databases is what the whole suite runs on.
-var databases = []struct {
+// databases is what the whole suite runs on; ready is the same with the tables.
+var (
+	databases = []database{{"sqlite", dbtest.SQLite}, {"postgres", dbtest.Postgres}, {"mariadb", dbtest.MariaDB}}
+	ready     = []database{{"sqlite", sqltest.Ready.SQLite}, {"postgres", sqltest.Ready.Postgres}, {"mariadb", sqltest.Ready.MariaDB}}
+)
+
+type database struct {
 	name string
 	dsn  func(testing.TB) string
-}{
-	{"sqlite", dbtest.SQLite},
-	{"postgres", dbtest.Postgres},
-	{"mariadb", dbtest.MariaDB},
 }
 
 // eachDB runs a test on an empty, migrated database of each kind.
 func eachDB(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Helper()
 	t.Parallel()
-	for _, db := range databases {
+	for _, db := range ready {
 		t.Run(db.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, openTest(t, db.dsn(t)))

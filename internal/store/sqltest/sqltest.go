@@ -3,6 +3,8 @@
 package sqltest
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -12,17 +14,31 @@ import (
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
+// Ready are databases that have their tables. Who opens one may still migrate it: there is nothing to do.
+var Ready = dbtest.Copies{Fill: func(ctx context.Context, dsn string) error {
+	db, err := sqldb.Open(ctx, sqldb.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	_, err = schema.Of(db).Migrate(ctx)
+	return errors.Join(err, db.Close())
+}}
+
 // EachDSN runs a test for an empty database of each kind.
 func EachDSN(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Helper()
+	each(t, kinds{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres, "mariadb": dbtest.MariaDB}, test)
+}
+
+type kinds map[string]func(testing.TB) string
+
+func each(t *testing.T, of kinds, test func(t *testing.T, dsn string)) {
+	t.Helper()
 	t.Parallel()
-	for _, db := range []struct {
-		name string
-		dsn  func(testing.TB) string
-	}{{"sqlite", dbtest.SQLite}, {"postgres", dbtest.Postgres}, {"mariadb", dbtest.MariaDB}} {
-		t.Run(db.name, func(t *testing.T) {
+	for name, dsn := range of {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, db.dsn(t))
+			test(t, dsn(t))
 		})
 	}
 }
@@ -30,7 +46,7 @@ func EachDSN(t *testing.T, test func(t *testing.T, dsn string)) {
 // Each runs a test on an empty, migrated database of each kind.
 func Each(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
 	t.Helper()
-	EachDSN(t, func(t *testing.T, dsn string) { test(t, Open(t, dsn)) })
+	each(t, kinds{"sqlite": Ready.SQLite, "postgres": Ready.Postgres, "mariadb": Ready.MariaDB}, func(t *testing.T, dsn string) { test(t, Open(t, dsn)) })
 }
 
 // Open opens and migrates a database and closes it with the test.
