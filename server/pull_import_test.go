@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/foreign"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 )
 
 // formerTasks are what the old server leaves: one that was sent, one that waits, two that app1 holds, one of a number that looks like ours.
@@ -65,48 +66,44 @@ func swapped(t *testing.T, dsn string) string {
 // PULL-11: an existing deployment swaps the server and keeps its database. Tasks are found by the numbers they
 // had, what waits is sent, and the app that held a task when the old server stopped may still report on it.
 func TestPULL_AnExistingDeploymentSwapsTheServer(t *testing.T) {
-	t.Parallel()
-	for _, d := range databases {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			h := open(t, swapped(t, d.dsn(t)), withSMS())
-			sent := h.story("task_1").Task
-			if sent.Status != 2 || sent.Phone != "13800138000" || sent.Content != "您的验证码是123456" || sent.Source != "system_a" || sent.RetryCount != 1 || sent.SentAt == nil {
-				h.Errorf("the task that was sent is %+v", sent)
-			}
-			held := h.story("task_3").Task
-			if held.Status != 1 || held.App != "app1" || held.RetryCount != 1 {
-				h.Errorf("the task that app1 holds is %+v", held)
-			}
-			got := h.fetch("app2", 10)
-			if len(got) != 1 || got[0].Content != "等待" {
-				h.Fatalf("app2 is handed %+v, want the task that waits", got)
-			}
-			h.says(200, "app2", got[0].ID, wentOut)
-			h.says(200, "app2", "task_2", wentOut) // by the number it had
-			h.says(409, "app2", "task_3", wentOut)
-			h.says(200, "app1", "task_3", wentOut)
-			ulid := "01HGZ3NDEKTSV4RRFFQ69G5FAV"
-			h.says(409, "app2", ulid, wentOut)
-			h.says(200, "app1", ulid, wentOut)
-			for _, task := range []string{"task_2", "task_3", ulid} {
-				h.becomes(task, 2, h.story(task).Task.RetryCount)
-			}
-			for _, task := range []string{"task_3", ulid} {
-				for _, l := range h.log3("send", "?task_id="+task) {
-					if l.Task != task || !strings.Contains(string(l.Response), `"task_id":"`+task+`"`) {
-						h.Errorf("a hand-out of %s is logged as %+v", task, l)
-					}
-				}
-				if n := len(h.log3("report", "?task_id="+task)); n != 2 {
-					h.Errorf("there are %d reports of %s, want the refused one too", n, task)
+	sqltest.EachDSN(t, func(t *testing.T, dsn string) { // its tables were there before ours
+		h := open(t, swapped(t, dsn), withSMS())
+		sent := h.story("task_1").Task
+		if sent.Status != 2 || sent.Phone != "13800138000" || sent.Content != "您的验证码是123456" || sent.Source != "system_a" || sent.RetryCount != 1 || sent.SentAt == nil {
+			h.Errorf("the task that was sent is %+v", sent)
+		}
+		held := h.story("task_3").Task
+		if held.Status != 1 || held.App != "app1" || held.RetryCount != 1 {
+			h.Errorf("the task that app1 holds is %+v", held)
+		}
+		got := h.fetch("app2", 10)
+		if len(got) != 1 || got[0].Content != "等待" {
+			h.Fatalf("app2 is handed %+v, want the task that waits", got)
+		}
+		h.says(200, "app2", got[0].ID, wentOut)
+		h.says(200, "app2", "task_2", wentOut) // by the number it had
+		h.says(409, "app2", "task_3", wentOut)
+		h.says(200, "app1", "task_3", wentOut)
+		ulid := "01HGZ3NDEKTSV4RRFFQ69G5FAV"
+		h.says(409, "app2", ulid, wentOut)
+		h.says(200, "app1", ulid, wentOut)
+		for _, task := range []string{"task_2", "task_3", ulid} {
+			h.becomes(task, 2, h.story(task).Task.RetryCount)
+		}
+		for _, task := range []string{"task_3", ulid} {
+			for _, l := range h.log3("send", "?task_id="+task) {
+				if l.Task != task || !strings.Contains(string(l.Response), `"task_id":"`+task+`"`) {
+					h.Errorf("a hand-out of %s is logged as %+v", task, l)
 				}
 			}
-			counts := dataOf[map[string]int](h, h.want(200, "GET", "/api/v1/admin/task-statistics", ""))
-			want := map[string]int{"pending_new_tasks": 0, "pending_retry_tasks": 0, "processing_tasks": 0, "success_tasks": 4, "failed_tasks": 0}
-			if diff := cmp.Diff(want, counts); diff != "" {
-				h.Errorf("statistics (-want +got):\n%s", diff)
+			if n := len(h.log3("report", "?task_id="+task)); n != 2 {
+				h.Errorf("there are %d reports of %s, want the refused one too", n, task)
 			}
-		})
-	}
+		}
+		counts := dataOf[map[string]int](h, h.want(200, "GET", "/api/v1/admin/task-statistics", ""))
+		want := map[string]int{"pending_new_tasks": 0, "pending_retry_tasks": 0, "processing_tasks": 0, "success_tasks": 4, "failed_tasks": 0}
+		if diff := cmp.Diff(want, counts); diff != "" {
+			h.Errorf("statistics (-want +got):\n%s", diff)
+		}
+	})
 }

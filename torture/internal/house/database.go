@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/dbtest"
-	"github.com/posthouse/posthouse/internal/store/sqltest"
 )
 
 // Database is one of the three a test runs on.
@@ -28,20 +27,20 @@ func EachDatabase(t *testing.T, test func(t *testing.T, db Database)) {
 	}
 }
 
-// DSN is a new database, with its tables and nothing in them, on a server that the tests of this binary share; it goes with the
+// DSN is a new, empty database on a server that the tests of this binary share; it goes with the
 // test. In the full form the server syncs each commit, since figures are read off it; in the short one a commit survives
 // the death of a client, not that of the server: Own is for those.
 func (db Database) DSN(t testing.TB) string {
 	t.Helper()
 	switch {
 	case db == SQLite:
-		return sqltest.Ready.SQLite(t)
+		return dbtest.SQLite(t)
 	case Full():
 		return dbtest.Durable(t, db.kind())
 	case db == MariaDB:
-		return sqltest.Ready.MariaDB(t)
+		return dbtest.MariaDB(t)
 	}
-	return sqltest.Ready.Postgres(t)
+	return dbtest.Postgres(t)
 }
 
 func (db Database) kind() dbtest.Kind {
