@@ -26,8 +26,8 @@ type Waker struct {
 // wakePage is how many segments are judged at once.
 const wakePage = 1000
 
-// Whom stands for a whole segment where quiet hours are asked for. The segment has one moment within the spread of the hours, so it is claimed
-// once and not for each member.
+// Whom stands for a whole segment when its quiet hours are judged. All its members get the same moment within the spread: one claim then sends to
+// all of them.
 func Whom(segment, kind string, deadline time.Time, local *time.Location) quiet.Whom {
 	return quiet.Whom{Kind: kind, Moment: segment, Local: local, Deadline: deadline}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
-// Ready are databases that have their tables. Who opens one may still migrate it: there is nothing to do.
+// Ready makes databases that have their tables. To migrate one does nothing more.
 var Ready = dbtest.Copies{Fill: func(ctx context.Context, dsn string) error {
 	db, err := sqldb.Open(ctx, sqldb.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
