@@ -42,7 +42,9 @@ func TestAMessageIsComposedAndSentOnce(t *testing.T) {
 	if got := h.ask("sender", at, long); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="kind"`) || strings.Contains(got.body, "Send it") {
 		t.Errorf("a preview of what the API refuses: %d\n%s", got.status, got.body)
 	}
-	if got := h.ask("operator", at, form); got.status != http.StatusForbidden {
-		t.Errorf("an operator sends: %d", got.status)
+	got := h.ask("operator", at, form)
+	if got.status != http.StatusForbidden || strings.Contains(got.body, "scope") {
+		t.Errorf("an operator sends: %d\n%s", got.status, got.body)
 	}
+	h.shows(got.body, "Takes the role: sender · Your role: operator") // words of people, none of keys
 }

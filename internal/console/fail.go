@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/people"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // trouble is what the page of an error shows.
@@ -15,6 +17,26 @@ type trouble struct {
 	Again   bool   // the page loads itself again
 	Back    string
 	Details []posthouse.Problem
+	// Needs is the least role that may do it, and Has that of the visitor; both empty where it is not about a role.
+	Needs, Has posthouse.Role
+}
+
+// lacksRole is the error of a visitor whose role in the tenant does not reach a page.
+type lacksRole struct{ needs, has posthouse.Role }
+
+func (e lacksRole) Error() string {
+	return "the role " + string(e.has) + " does not reach this: it takes " + string(e.needs)
+}
+
+// leastFor is the least role that may use a page.
+func leastFor(use web.Use) posthouse.Role {
+	for _, role := range posthouse.Roles() {
+		key, _ := people.KeyOf(posthouse.Person{Roles: map[string]posthouse.Role{"": role}}, "")
+		if web.Permit(key, use) == nil {
+			return role
+		}
+	}
+	return posthouse.RoleAdmin
 }
 
 // problemAt is a problem of a field.
@@ -63,6 +85,10 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 	}
 	if errors.Is(err, errLong) {
 		return http.StatusRequestEntityTooLarge, trouble{Word: "form_long"}
+	}
+	var role lacksRole
+	if errors.As(err, &role) {
+		return http.StatusForbidden, trouble{Word: "forbidden", Needs: role.needs, Has: role.has}
 	}
 	var coded *posthouse.Error
 	if !errors.As(err, &coded) {

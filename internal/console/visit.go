@@ -80,8 +80,8 @@ func (c *console) closed(r route) http.Handler {
 			return nowhere(v)
 		}
 		v.tenant, v.key = tenant, key
-		if err := web.Permit(key, r.use); err != nil {
-			return err
+		if web.Permit(key, r.use) != nil {
+			return lacksRole{needs: leastFor(r.use), has: v.person.Roles[tenant]}
 		}
 		if err := readForm(v.r); err != nil {
 			return err

@@ -314,6 +314,8 @@ func troubleWords() map[string]Word {
 	return map[string]Word{
 		"trouble":      {"Something is in the way", "无法完成"},
 		"not_found":    {"There is nothing here: it does not exist, or is not yours to see.", "这里没有内容：它不存在，或你无权查看。"},
+		"role_needed":  {"Takes the role:", "需要的角色："},
+		"role_yours":   {"Your role:", "你的角色："},
 		"forbidden":    {"Your role does not reach this.", "你的角色不能执行此操作。"},
 		"away":         {"The database does not answer now. Nothing that was accepted is lost; this page comes back by itself.", "数据库暂时没有应答。已受理的内容不会丢失，本页会自动恢复。"},
 		"conflict":     {"It has changed meanwhile, and nothing was done. Look again:", "情况已发生变化，本次没有执行任何操作，请重新查看："},
