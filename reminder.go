@@ -34,9 +34,9 @@ type Reminder struct {
 	Epoch int64 `json:"epoch,omitempty"`
 
 	State     ReminderState `json:"state"`
-	Reason    string        `json:"reason,omitempty"` // why it has ended or is paused, a stable word
+	Reason    string        `json:"reason,omitempty"` // why it has ended or is paused, a stable word: epoch_hold where a new epoch holds it
 	Error     string        `json:"last_error,omitempty"`
-	NextAt    time.Time     `json:"next_at,omitzero"` // the next slot
+	NextAt    time.Time     `json:"next_at,omitzero"` // the next slot; of one that a new epoch holds, the slot that may have been sent
 	Slots     int           `json:"slots"`            // how many have come, the missed ones too
 	Fired     int           `json:"fired"`            // how many of them have become messages
 	Message   string        `json:"last_message,omitempty"`

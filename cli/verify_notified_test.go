@@ -15,7 +15,10 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/secret"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -181,11 +184,12 @@ func notifying(t *testing.T, key, dsn string) *server.Server {
 	return s
 }
 
-// posthouse migrate new-epoch says how many notifications it holds, which a person lets go on.
-func TestANewEpochNamesNotificationsThatItHolds(t *testing.T) {
+// posthouse migrate new-epoch says how many notifications and reminders it holds, which a person lets go on.
+func TestANewEpochNamesWhatItHolds(t *testing.T) {
 	t.Parallel()
 	at := dbtest.SQLite(t)
 	waits := notifies(t, at)["waiting"]
+	comes(t, at, "daily-report")
 	run := func(want string, environ []string, args ...string) {
 		t.Helper()
 		if out, code := ran(t, environ, args...); code != 0 || !strings.Contains(out, want) {
@@ -193,7 +197,7 @@ func TestANewEpochNamesNotificationsThatItHolds(t *testing.T) {
 		}
 	}
 	offline := []string{"POSTHOUSE_DSN=" + at}
-	run("1 notification is held", offline, "migrate", "new-epoch", "--yes")
+	run("1 reminder is held: look at posthouse remind list --held", offline, "migrate", "new-epoch", "--yes")
 	run("", offline, "verify", "--sometimes", "none")
 	key := secret.FormatKey(secret.NewKey())
 	s := notifying(t, key, at)
@@ -208,4 +212,27 @@ func TestANewEpochNamesNotificationsThatItHolds(t *testing.T) {
 	run(waits+": goes on", online, "notification", "resume", "--all")
 	run("", online, "notification", "resume", "--all")
 	run("next step", online, "notification", "show", waits)
+	run("epoch_hold", online, "remind", "list", "--held")
+	run("may have been sent", online, "remind", "show", "daily-report")
+	run("0 of 1 that came", online, "remind", "resume", "--all")
+	run("", online, "remind", "resume", "--all")
+}
+
+// comes stores a reminder whose slot has come, and which nobody has sent.
+func comes(t *testing.T, at, id string) {
+	t.Helper()
+	now := time.Now()
+	r, problems := remind.New(posthouse.Reminder{
+		ID: id, Tenant: posthouse.DefaultTenant, Repeat: &posthouse.Repeat{From: now, Every: posthouse.Duration(24 * time.Hour)},
+		Draft: posthouse.Draft{Channel: "out", To: []posthouse.Recipient{{User: "li"}}, Content: &posthouse.Content{Text: "x"}},
+	}, now, time.UTC)
+	s, err := store.Open(t.Context(), store.Options{DSN: at})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	defer s.Close()
+	out, err := s.Submissions.Accept(t.Context(), now, []*work.Submission{{Tenant: r.Tenant, ID: posthouse.NewID(), Plans: []work.Plan{remind.Plan(r)}}})
+	if err != nil || out[0].Err != nil {
+		t.Fatal(err, out[0].Err)
+	}
 }

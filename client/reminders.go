@@ -55,7 +55,7 @@ func (c Reminders) Pause(ctx context.Context, id string) (wire.Reminder, error) 
 	return send[wire.Reminder](ctx, c.api, http.MethodPost, path("reminders", id, "pause"), nil)
 }
 
-// Resume has a reminder go on with its first slot from now.
+// Resume has a reminder go on with its first slot from now. The slot of one that a new epoch holds is passed over.
 func (c Reminders) Resume(ctx context.Context, id string) (wire.Reminder, error) {
 	return send[wire.Reminder](ctx, c.api, http.MethodPost, path("reminders", id, "resume"), nil)
 }
@@ -65,9 +65,9 @@ func (c Reminders) Get(ctx context.Context, id string) (wire.Reminder, error) {
 	return get[wire.Reminder](ctx, c.api, path("reminders", id), nil)
 }
 
-// List lists reminders by id. Of the filter, Kind and Ref together, or Cursor and Limit, are used.
+// List lists reminders by id. Of the filter, Held, and Kind and Ref together, or Cursor and Limit, are used.
 func (c Reminders) List(ctx context.Context, f Filter) (wire.Page[wire.Reminder], error) {
-	return get[wire.Page[wire.Reminder]](ctx, c.api, path("reminders"), Filter{Kind: f.Kind, Ref: f.Ref, Cursor: f.Cursor, Limit: f.Limit}.query())
+	return get[wire.Page[wire.Reminder]](ctx, c.api, path("reminders"), Filter{Kind: f.Kind, Ref: f.Ref, Held: f.Held, Cursor: f.Cursor, Limit: f.Limit}.query())
 }
 
 // End ends a reminder and cancels what has not started of its last message.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -29,6 +30,7 @@ type Plans interface {
 	Plan(ctx context.Context, tenant string, kind work.PlanType, id string) (p work.Plan, found bool, err error)
 	Plans(ctx context.Context, tenant string, kind work.PlanType, cursor string, limit int) (list []work.Plan, next string, err error)
 	PlansByRef(ctx context.Context, tenant string, kind work.PlanType, about, ref string) ([]work.Plan, error)
+	PlansIn(ctx context.Context, tenant string, kind work.PlanType, f work.PlanFilter, cursor string, limit int) (list []work.Plan, next string, err error)
 }
 
 // reminders is the resource of what is told at several moments.
@@ -45,7 +47,7 @@ var (
 func (r reminders) routes() []web.Route {
 	return web.Tagged("reminders",
 		web.Post("/v1/reminders", sends, "Send a message at several moments: in a countdown, or again and again.", remindBody, r.add).Query("dry_run").Answers(http.StatusAccepted, http.StatusOK).Sighted(),
-		web.Get("/v1/reminders", reads, "List reminders by id, or those of a kind and ref.", r.list).Query("kind", "ref").Paged().Sighted(),
+		web.Get("/v1/reminders", reads, "List reminders by id, or those of a kind and ref.", r.list).Query("kind", "ref", "held").Paged().Sighted(),
 		web.Get("/v1/reminders/{id}", reads, "One reminder, with its next slots.", r.get).Sighted(),
 		web.Put("/v1/reminders/{id}", sends, "Open it, or replace what it says while it is open: what has come of it stays.", replaceBody, r.replace).Answers(http.StatusOK, http.StatusCreated).Audited().Sighted(),
 		web.Act("/v1/reminders/{id}/pause", sends, "Have nothing more come of it until it is resumed.", r.pause).Audited().Sighted(),
@@ -153,9 +155,9 @@ func (r reminders) get(c *web.Call) (wire.Reminder, error) {
 	return view, err
 }
 
-// list lists all, or those of a kind and ref.
+// list lists all, or those of a kind and ref; of them, those that a new epoch holds.
 func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
-	kind, ref := c.Query.Get("kind"), c.Query.Get("ref")
+	kind, ref, held := c.Query.Get("kind"), c.Query.Get("ref"), c.Truth("held")
 	if (kind == "") != (ref == "") {
 		c.Refuse("query", "names one of kind and ref: reminders are found by both")
 	}
@@ -166,9 +168,13 @@ func (r reminders) list(c *web.Call) (out wire.Page[wire.Reminder], err error) {
 	var list []work.Plan
 	if ref != "" {
 		list, err = r.plans.PlansByRef(c.Context(), c.Tenant(), work.PlanReminder, kind, ref)
+		list = slices.DeleteFunc(list, func(p work.Plan) bool { return held && p.Held == "" })
 	} else {
 		weight := func(p *work.Plan) int { return len(p.Doc) }
 		list, out.Next, err = read.Gather(cursor, limit, weight, func(cursor string, limit int) ([]work.Plan, string, error) {
+			if held {
+				return r.plans.PlansIn(c.Context(), c.Tenant(), work.PlanReminder, work.PlanFilter{Held: work.ReasonEpochHold}, cursor, limit)
+			}
 			return r.plans.Plans(c.Context(), c.Tenant(), work.PlanReminder, cursor, limit)
 		})
 	}

@@ -23,7 +23,7 @@ func labels() []Sentence {
 		{"keys", "密钥"}, {"kind", "类别"}, {"kinds", "类别"}, {"language", "语言"}, {"last error", "最近错误"}, {"last message", "最近消息"},
 		{"last received", "最近收到"}, {"last seen", "最近出现"}, {"last used", "最近使用"}, {"lease ends", "租约到期"}, {"leaves", "发出时间"}, {"leaves out", "排除"},
 		{"left", "剩余"}, {"left alone", "未处理"}, {"left out", "略过"}, {"length", "长度"}, {"limits", "限流"}, {"line", "行"},
-		{"list", "名单"}, {"load", "负载"}, {"made", "创建时间"}, {"manager", "上级"}, {"mandatory kinds", "必收类别"}, {"max", "上限"},
+		{"list", "名单"}, {"load", "负载"}, {"made", "创建时间"}, {"manager", "上级"}, {"mandatory kinds", "必收类别"}, {"max", "上限"}, {"may have been sent", "可能已发"},
 		{"member", "成员"}, {"members", "成员"}, {"message", "消息"}, {"messages", "消息"}, {"missed", "错过时"}, {"Missed", "错过"},
 		{"missing because", "缺失原因"}, {"missing ones", "缺少的值"}, {"name", "名称"}, {"new", "新增"}, {"new delivery", "新投递"}, {"next", "接下来"},
 		{"Next", "下次"}, {"next run", "下次运行"}, {"next step", "下一步"}, {"next try", "下次重试"}, {"no", "序号"}, {"node", "节点"},

@@ -69,6 +69,8 @@ func printedList() []Sentence {
 		{"1 notification is held: look at posthouse notification list --held, then posthouse notification resume has it go on", "已挂起 1 条通知：先用 posthouse notification list --held 查看，再用 posthouse notification resume 让它继续"},
 		{"%d notifications are held: look at posthouse notification list --held, then posthouse notification resume has each go on, or all with --all", "已挂起 {1} 条通知：先用 posthouse notification list --held 查看，再用 posthouse notification resume 逐条继续，全部继续加 --all"},
 		{"goes on", "继续"},
+		{"1 reminder is held: look at posthouse remind list --held, then posthouse remind resume has it go on with its next moment", "已挂起 1 个提醒：先用 posthouse remind list --held 查看，再用 posthouse remind resume 让它从下一个时点继续"},
+		{"%d reminders are held: look at posthouse remind list --held, then posthouse remind resume has each go on with its next moment, or all with --all", "已挂起 {1} 个提醒：先用 posthouse remind list --held 查看，再用 posthouse remind resume 让它们从下一个时点继续，全部继续加 --all"},
 		{"epoch %d begins; %d deliveries are held as unknown", "纪元 {1} 开始；{2} 条投递标为未知并挂起"},
 		{"the views are left out", "没有建视图"},
 		{"removed everything of Posthouse from the %s database", "已从 {1} 数据库删除驿站的全部内容"},

@@ -9,6 +9,30 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// A reminder that a new epoch holds stands on the list, its page says which slot may have been sent, and an operator lets it go on, also a task's.
+func TestAHeldReminderIsResumed(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.waiting("hello")
+	at := "/console/t/default/"
+	one := at + "reminders/r"
+	h.api("PUT", "/v1/reminders/r", `{"draft":{"channel":"later","to":[{"user":"u1"}],"content":{"text":"x"}},"repeat":{"from":"2031-01-01T09:00:00+08:00","every":"1h"}}`, nil)
+	if got := h.page("operator", at+"reminders"); strings.Contains(got, "held=true") {
+		t.Error("the list speaks of a restore that was none")
+	}
+	h.exec("UPDATE posthouse_plans SET held = 'epoch_hold', next_at = 0, version = version + 1, doc = replace(doc, '\"state\":\"open\"', '\"task_id\":\"1001\",\"state\":\"open\"') WHERE type = 'reminder'")
+	h.shows(h.page("viewer", at+"reminders"), "The database was restored", `reminders?held=true"`, "paused")
+	h.shows(h.page("viewer", at+"reminders?held=true"), one)
+	h.shows(h.page("operator", one, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "这个提醒已挂起", "可能已发的时点", "2031-01-01 09:00", "epoch_hold", "恢复")
+	if got := h.ask("operator", one+"/resume", url.Values{"state": {"paused"}}); got.to() != one+"?said=reminder_resumed_said" {
+		t.Fatalf("an operator lets it go on: %d\n%s", got.status, got.body)
+	}
+	if got := h.page("operator", one); strings.Contains(got, "is held") || strings.Contains(got, "/pause\"") {
+		t.Error("it is held still, or a task's can be paused")
+	}
+	h.shows(h.page("viewer", at+"reminders?held=true"), "Nothing")
+}
+
 // A schedule is described in a form, shown with its next ten moments, stored, changed, paused and resumed.
 func TestAScheduleIsStoredAndPaused(t *testing.T) {
 	t.Parallel()

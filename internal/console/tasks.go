@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -34,15 +35,22 @@ func showTask(v *visit) error {
 type reminders struct {
 	wire.Page[wire.Reminder]
 	Kind, Ref string
-	Older     string // the query of the next page
+	// Held says that those alone are listed that a new epoch holds, AnyHeld that there are some.
+	Held, AnyHeld bool
+	Older         string // the query of the next page
 }
 
 func showReminders(v *visit) error {
-	r := reminders{Kind: v.query("kind"), Ref: v.query("ref")}
+	r := reminders{Kind: v.query("kind"), Ref: v.query("ref"), Held: v.query("held") == "true"}
 	var err error
-	if r.Page, err = v.call().Reminders.List(v.ctx(), client.Filter{Kind: r.Kind, Ref: r.Ref, Cursor: v.query("cursor"), Limit: pageLength}); err != nil {
+	if r.Page, err = v.call().Reminders.List(v.ctx(), client.Filter{Kind: r.Kind, Ref: r.Ref, Held: r.Held, Cursor: v.query("cursor"), Limit: pageLength}); err != nil {
 		return err
 	}
+	held, err := v.call().Reminders.List(v.ctx(), client.Filter{Held: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	r.AnyHeld = len(held.Items) > 0 || r.Held
 	r.Older = v.onward(r.Next)
 	return v.show("reminders", "reminders", r)
 }
@@ -105,8 +113,13 @@ func (r recalled) Standing() string { return standing(r.Reminder) }
 // Scheduled says that the form of schedules shows it.
 func (r recalled) Scheduled() bool { return r.Pausable() && r.Repeat != nil && r.Repeat.Cron != "" }
 
-// Pausable says that it is paused and resumed: a task's is the workflow's.
-func (r recalled) Pausable() bool { return r.State == posthouse.ReminderOpen && r.Task == "" }
+// Pausable says that it is paused and resumed: a task's is the workflow's, but for one that a new epoch holds.
+func (r recalled) Pausable() bool {
+	return r.State == posthouse.ReminderOpen && (r.Task == "" || r.Held())
+}
+
+// Held says that a new epoch holds it.
+func (r recalled) Held() bool { return remind.Held(r.Reminder.Reminder) }
 
 // Ahead are the slots that are still to come.
 func (r recalled) Ahead() []time.Time {

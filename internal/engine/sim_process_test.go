@@ -368,11 +368,12 @@ func (p *process) Reject(ctx context.Context, _ time.Time, list []work.Rejection
 	return held, err
 }
 
-// OutboxDepth, WaitingNotifications, HeldNotifications, Depths, Turn and Prune are for figures, channels that change and old rows: no part of what is simulated.
+// OutboxDepth, WaitingNotifications, HeldNotifications, HeldReminders, Depths, Turn and Prune are for figures, channels that change and old rows: no part of what is simulated.
 func (p *process) OutboxDepth(context.Context) (int, int, error) { return 0, 0, nil }
 
 func (p *process) WaitingNotifications(context.Context) (map[string]int, error) { return nil, nil }
 func (p *process) HeldNotifications(context.Context) (map[string]int, error)    { return nil, nil }
+func (p *process) HeldReminders(context.Context) (map[string]int, error)        { return nil, nil }
 
 func (p *process) Depths(context.Context) ([]work.Depth, error) { return nil, nil }
 

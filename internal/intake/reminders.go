@@ -160,7 +160,7 @@ func (rem *Reminders) PauseReminder(ctx context.Context, v work.Viewer, id strin
 	var r, before posthouse.Reminder
 	_, err := rem.amend(ctx, v, id, func(old posthouse.Reminder) (_ posthouse.Reminder, write bool, err error) {
 		r, before = old, old
-		if err := ofWorkflow(r); err != nil || r.Paused == paused {
+		if err := ofWorkflow(r); err != nil && (paused || !remind.Held(r)) || r.Paused == paused {
 			return r, false, err
 		}
 		switch {

@@ -34,6 +34,7 @@ type Metrics struct {
 	Outbox        *prometheus.GaugeVec
 	Untold        *prometheus.GaugeVec
 	Held          *prometheus.GaugeVec
+	HeldReminders *prometheus.GaugeVec
 	Receipts      *prometheus.CounterVec
 	Plans         *prometheus.CounterVec
 	Handouts      *prometheus.CounterVec
@@ -79,6 +80,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		Oldest:        gauge("oldest_wait_seconds", "How long the oldest due delivery of a lane has waited. Every process says the same: take the max.", "tenant", "channel", "priority"),
 		Outbox:        gauge("outbox_rows", "Rows of the outbox that wait to be accepted, or could not be. Every process counts all of them: take the max.", "state"),
 		Untold:        gauge("notifications_waiting", "Notifications of routes that wait: a step is under way or to come. At most 10000 of a tenant are counted. Every process counts all of them: take the max.", "tenant"),
+		HeldReminders: gauge("reminders_held", "Reminders that a new epoch holds until a person resumes them. At most 10000 of a tenant are counted. Every process counts all of them: take the max.", "tenant"),
 		Held:          gauge("notifications_held", "Notifications of routes that a new epoch holds until a person lets them go on. At most 10000 of a tenant are counted. Every process counts all of them: take the max.", "tenant"),
 	}
 	m.Group = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "posthouse", Name: "group_commit_size", Help: "Submissions that shared one commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)})

@@ -18,7 +18,7 @@ const (
 	ReasonCondition = "condition_over" // what it was about no longer is
 )
 
-// ReasonEpoch is why a reminder is paused whose campaigns may have begun in another copy of the database.
+// ReasonEpoch is why a reminder is paused whose slot may have come in another copy of the database.
 const ReasonEpoch = work.ReasonEpochHold
 
 // grace is how old a slot may be when its reminder is made: it was on its way. Older ones are left out.
@@ -63,7 +63,10 @@ func Replace(old, r posthouse.Reminder, now time.Time, zone *time.Location) (pos
 	if len(problems) > 0 {
 		return next, problems
 	}
-	next.CreatedAt, next.Slots, next.Fired, next.Message, next.Last, next.Paused = old.CreatedAt, old.Slots, old.Fired, old.Message, old.Last, old.Paused
+	next.CreatedAt, next.Slots, next.Fired, next.Message, next.Last = old.CreatedAt, old.Slots, old.Fired, old.Message, old.Last
+	if next.Paused = old.Paused; next.Paused {
+		next.Reason = old.Reason
+	}
 	if reflect.DeepEqual(next.Countdown, old.Countdown) && reflect.DeepEqual(next.Repeat, old.Repeat) {
 		next.NextAt = old.NextAt
 		if reflect.DeepEqual(next.Campaign, old.Campaign) {
@@ -96,14 +99,30 @@ func Pause(r posthouse.Reminder) posthouse.Reminder {
 	return r
 }
 
-// Resume is a paused reminder that goes on with its first slot after now, or has ended if there is none.
+// Resume is a paused reminder that goes on with its first slot after now, or has ended if there is none. The slots of one that is held have
+// come, and this copy of the database has no message of them.
 func Resume(r posthouse.Reminder, now time.Time) posthouse.Reminder {
-	r.Paused, r.Reason = false, ""
-	if r.NextAt = after(r, micros(now)); r.NextAt.IsZero() {
+	now = micros(now)
+	doubtful := Held(r) && !r.NextAt.IsZero() && !r.NextAt.After(now)
+	made := r.Preparing
+	r.Paused, r.Reason, r.Preparing = false, "", nil
+	if slots, err := calendarOf(&r); doubtful && err == nil {
+		come := r.Slots
+		last := posthouse.Slot{At: slots.pass(&r, now)}
+		if last.Missed = r.Slots - come; made != nil {
+			last.Campaign = made.Campaign
+		}
+		return came(r, last)
+	}
+	if r.NextAt = after(r, now); r.NextAt.IsZero() {
 		r = End(r, ReasonDone)
 	}
 	return r
 }
+
+// Held reports whether a reminder waits for a person because its slot may have come in another copy of the database. NextAt is that slot, if
+// it was due when the epoch began.
+func Held(r posthouse.Reminder) bool { return r.Paused && r.Reason == ReasonEpoch }
 
 // fill puts in the defaults, and makes times such that every database keeps them.
 func fill(r *posthouse.Reminder, now time.Time, zone *time.Location) {
@@ -150,7 +169,10 @@ func Plan(r posthouse.Reminder) work.Plan {
 	if r.State == posthouse.ReminderOpen {
 		p.NextAt = r.NextAt
 		if r.Paused {
-			p.State = work.PlanPaused
+			p.State, p.NextAt = work.PlanPaused, time.Time{}
+		}
+		if Held(r) {
+			p.Held = work.ReasonEpochHold
 		}
 	}
 	return p
@@ -163,6 +185,9 @@ func Read(p work.Plan) (posthouse.Reminder, error) {
 		return r, fmt.Errorf("read the reminder %q: %w", p.ID, err)
 	}
 	r.ID, r.Tenant, r.Version, r.Error, r.UpdatedAt = p.ID, p.Tenant, p.Version, p.Error, p.UpdatedAt
+	if p.Held != "" && r.State == posthouse.ReminderOpen { // the epoch that holds it reads no document
+		r.Paused, r.Reason = true, p.Held
+	}
 	return r, nil
 }
 

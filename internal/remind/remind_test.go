@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 const minute = posthouse.Duration(time.Minute)
@@ -383,6 +384,73 @@ func TestATasksReminderAsksWhoIsToldAtEachSlot(t *testing.T) {
 	}
 	if _, _, err := (Composer{}).Compose(t.Context(), Plan(r), noon); err == nil {
 		t.Error("it fires without anybody who knows the assignees")
+	}
+}
+
+// held is a reminder as it is read after an epoch has held it: only its row says so.
+func held(t *testing.T, r posthouse.Reminder) posthouse.Reminder {
+	t.Helper()
+	p := Plan(r)
+	p.Held, p.NextAt = work.ReasonEpochHold, time.Time{}
+	r, err := Read(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What a new epoch holds sends nothing until it is resumed; then the slot that may have been sent is passed, and counts.
+func TestWhatIsHeldGoesOnAfterItsSlot(t *testing.T) {
+	every := posthouse.Repeat{Every: 15 * minute}
+	r := held(t, open(t, reminder(func(r *posthouse.Reminder) { r.Repeat = &every }), noon))
+	if !Held(r) || !r.NextAt.Equal(noon) || Next(r, 3) != nil {
+		t.Fatalf("held: %+v", r)
+	}
+	if drafts, still, err := (Composer{}).Compose(t.Context(), Plan(r), noon.Add(time.Minute)); len(drafts) > 0 || still.Held == "" || !still.NextAt.IsZero() || err != nil {
+		t.Errorf("it goes on by itself: %d drafts, %+v, %v", len(drafts), still, err)
+	}
+	if p := Plan(r); p.Held != work.ReasonEpochHold || !p.NextAt.IsZero() || p.State != work.PlanPaused {
+		t.Errorf("stored again: %+v", p)
+	}
+	on := Resume(r, noon.Add(20*time.Minute))
+	want := []posthouse.Slot{{At: noon.Add(15 * time.Minute), Missed: 2}}
+	if on.Paused || on.Reason != "" || !on.NextAt.Equal(noon.Add(30*time.Minute)) || on.Slots != 2 || on.Fired != 0 || Plan(on).Held != "" {
+		t.Errorf("resumed: %+v", on)
+	}
+	if diff := cmp.Diff(want, on.Last); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	once := every
+	once.Max = 1
+	if over := Resume(held(t, open(t, reminder(func(r *posthouse.Reminder) { r.Repeat = &once }), noon)), noon.Add(time.Minute)); over.State != posthouse.ReminderEnded || over.Reason != ReasonDone || over.Slots != 1 {
+		t.Errorf("with one slot alone: %+v", over)
+	}
+	if over := End(r, ReasonEnded); Plan(over).Held != "" || over.Paused || over.Reason != ReasonEnded {
+		t.Errorf("ended: %+v", over)
+	}
+}
+
+// What is replaced while it is held stays so: what a program stores at each of its starts sends no slot again.
+func TestWhatIsHeldStaysSoWhenItIsReplaced(t *testing.T) {
+	r := held(t, open(t, reminder(func(r *posthouse.Reminder) { r.Repeat = &posthouse.Repeat{Every: 15 * minute} }), noon))
+	for _, every := range []posthouse.Duration{15 * minute, 30 * minute} {
+		next, problems := Replace(r, reminder(func(r *posthouse.Reminder) { r.Repeat = &posthouse.Repeat{Every: every} }), noon.Add(5*time.Minute), time.UTC)
+		if p := Plan(next); len(problems) > 0 || !Held(next) || p.Held != work.ReasonEpochHold || !p.NextAt.IsZero() {
+			t.Errorf("every %s: %v, %+v", every, problems, next)
+		}
+		if on := Resume(next, noon.Add(20*time.Minute)); on.NextAt.Before(noon.Add(20 * time.Minute)) {
+			t.Errorf("every %s: it goes on at %s", every, on.NextAt)
+		}
+	}
+}
+
+// A campaign that was being made when its schedule was held is a person's: the schedule goes on without it.
+func TestAScheduleThatIsHeldLeavesItsCampaign(t *testing.T) {
+	r := campaigns(t, nil)
+	r.Preparing = &posthouse.Slot{At: noon, Campaign: "bills-1"}
+	on := Resume(held(t, r), noon.Add(time.Minute))
+	if diff := cmp.Diff([]posthouse.Slot{{At: noon, Campaign: "bills-1", Missed: 1}}, on.Last); diff != "" || on.Preparing != nil || !on.NextAt.Equal(noon.Add(60*time.Minute)) {
+		t.Errorf("%+v (-want +got):\n%s", on, diff)
 	}
 }
 

@@ -43,8 +43,9 @@ func readEpoch(from sqldb.Lookup) (int64, error) {
 // BumpEpoch is for a database that is a copy: restored, promoted or cloned. Whatever may have
 // been sent since the copy was taken is held as unknown, so that nothing leaves twice: what
 // was tried before, and what was due. It returns how many deliveries it held. What was in the
-// outbox waits there for a person, and so do campaigns that ran, and notifications that wait
-// for anything or still owe an end: somebody may have acknowledged since. The rest stays as it is.
+// outbox waits there for a person, and so do campaigns that ran, notifications that wait
+// for anything or still owe an end (somebody may have acknowledged since), and reminders with a
+// slot that has come. The rest stays as it is.
 //
 // While it works the epoch is negative, which no process has: nobody claims. An interrupted
 // bump is finished by the next.
@@ -68,10 +69,10 @@ func (s Epochs) BumpEpoch(ctx context.Context, now time.Time) (held int, err err
 	if err != nil {
 		return 0, err
 	}
-	// The outbox and the notifications first: what a process makes of them before they are held, stands in the queue since before this began.
+	// The outbox, the notifications and the reminders first: what a process makes of them before they are held, stands in the queue since before this began.
 	err = Outbox{s.shared}.holdOutbox(ctx, now)
 	if err == nil {
-		err = s.holdNotifications(ctx, now)
+		err = s.holdTold(ctx, now)
 	}
 	if err == nil {
 		err = s.change(ctx, now, "look at the clock", func(t *tx) (err error) {
@@ -208,30 +209,42 @@ func (t raising) holdEpoch(list []posthouse.Delivery, epoch int64, reason string
 	return t.count(tally)
 }
 
-// holdNotifications leaves to a person all notifications that wait or owe an end: what of them came next may have come in the other copy, or may
-// have been ended by an acknowledgement there.
-func (s Epochs) holdNotifications(ctx context.Context, now time.Time) error {
-	for tenant := ""; ; {
-		next, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
-		if err != nil || !found {
-			if err == nil {
-				err = s.holdMoments(ctx, now)
-			}
-			return s.db.Coded(err, "hold the notifications")
+// holdTold leaves to a person, of each tenant, what people may have been told of in the other copy: notifications, and reminders whose slot had come.
+func (s Epochs) holdTold(ctx context.Context, now time.Time) error {
+	var began int64
+	err := s.change(ctx, now, "look at the clock", func(t *tx) (err error) {
+		began, err = t.Now()
+		return err
+	})
+	for tenant := ""; err == nil; {
+		next, found, failed := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
+		if failed != nil || !found {
+			err = failed
+			break
 		}
 		tenant = next
-		_, err = s.inOrder(ctx, now, "hold what waits", func(t *tx, last string) (int, string, error) {
-			ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_plans WHERE tenant = ? AND type = ? AND state = ? AND state <> '' AND id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock,
-				tenant, string(work.PlanNotification), string(posthouse.NotificationWaiting), last, sqldb.BulkStep)
-			if err != nil || len(ids) == 0 {
-				return 0, "", err
-			}
-			return len(ids), ids[len(ids)-1], raising{t}.holdPlans(tenant, ids)
-		})
-		if err != nil {
-			return err
+		if err = s.holdNotifications(ctx, now, tenant); err == nil {
+			err = s.holdReminders(ctx, now, tenant, began)
 		}
 	}
+	if err == nil {
+		err = s.holdMoments(ctx, now)
+	}
+	return s.db.Coded(err, "hold what people may have been told of")
+}
+
+// holdNotifications leaves to a person all notifications of a tenant that wait: what of them came next may have come in the other copy, or may
+// have been ended by an acknowledgement there.
+func (s Epochs) holdNotifications(ctx context.Context, now time.Time, tenant string) error {
+	_, err := s.inOrder(ctx, now, "hold what waits", func(t *tx, last string) (int, string, error) {
+		ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_plans WHERE tenant = ? AND type = ? AND state = ? AND state <> '' AND id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock,
+			tenant, string(work.PlanNotification), string(posthouse.NotificationWaiting), last, sqldb.BulkStep)
+		if err != nil || len(ids) == 0 {
+			return 0, "", err
+		}
+		return len(ids), ids[len(ids)-1], raising{t}.holdPlans(tenant, work.PlanNotification, ids)
+	})
+	return err
 }
 
 // holdMoments holds what is left of notifications that have a moment to come: they have ended, and people are to hear of it.
@@ -243,7 +256,7 @@ func (s Epochs) holdMoments(ctx context.Context, now time.Time) error {
 			return 0, "", err
 		}
 		for i := range owing {
-			if err := (raising{t}).holdPlans(owing[i].Tenant, []string{owing[i].ID}); err != nil {
+			if err := (raising{t}).holdPlans(owing[i].Tenant, work.PlanNotification, []string{owing[i].ID}); err != nil {
 				return 0, "", err
 			}
 		}
@@ -252,15 +265,29 @@ func (s Epochs) holdMoments(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// holdPlans takes the moments of a tenant's notifications away until a person lets them go. Who has read one of them before cannot write it any more.
-func (t raising) holdPlans(tenant string, ids []string) error {
+// holdReminders leaves to a person the reminders of a tenant with a slot that had come when the epoch began, also where nothing could be made of
+// it yet: the other copy may have sent it. A slot that is to come belongs to this one.
+func (s Epochs) holdReminders(ctx context.Context, now time.Time, tenant string, began int64) error {
+	_, err := s.inOrder(ctx, now, "hold the reminders", func(t *tx, last string) (int, string, error) {
+		ids, err := sqldb.All(t.Query, sqldb.Word, "SELECT id FROM posthouse_plans WHERE tenant = ? AND type = ? AND next_at > 0 AND (next_at <= ? OR failures > 0) AND id > ? ORDER BY id LIMIT ?"+t.DB.Dialect.Lock,
+			tenant, string(work.PlanReminder), began, last, sqldb.BulkStep)
+		if err != nil || len(ids) == 0 {
+			return 0, "", err
+		}
+		return len(ids), ids[len(ids)-1], raising{t}.holdPlans(tenant, work.PlanReminder, ids)
+	})
+	return err
+}
+
+// holdPlans takes the moments of a tenant's plans of a type away until a person lets them go. Who has read one of them before cannot write it any more.
+func (t raising) holdPlans(tenant string, of work.PlanType, ids []string) error {
 	at, err := t.Now()
 	if err != nil {
 		return err
 	}
 	clause, args := t.Among("id", ids)
 	_, err = t.Exec("UPDATE posthouse_plans SET held = ?, next_at = 0, version = version + 1, updated_at = ? WHERE tenant = ? AND type = ? AND held = '' AND "+clause,
-		append([]any{work.ReasonEpochHold, at, tenant, string(work.PlanNotification)}, args...)...)
+		append([]any{work.ReasonEpochHold, at, tenant, string(of)}, args...)...)
 	return err
 }
 

@@ -223,27 +223,32 @@ const (
 // WaitingNotifications counts the notifications that wait by tenant, at most 10,000 of each of the first 1000 tenants: it passes over what has
 // ended, and over all but the first plan of a tenant.
 func (s Plans) WaitingNotifications(ctx context.Context) (map[string]int, error) {
-	return s.countNotifications(ctx, "state = ? AND state <> ''", string(posthouse.NotificationWaiting))
+	return s.countPlans(ctx, work.PlanNotification, "state = ? AND state <> ''", string(posthouse.NotificationWaiting))
 }
 
 // HeldNotifications counts the notifications that a person has to let go, as WaitingNotifications counts.
 func (s Plans) HeldNotifications(ctx context.Context) (map[string]int, error) {
-	return s.countNotifications(ctx, "held = ? AND held <> ''", work.ReasonEpochHold)
+	return s.countPlans(ctx, work.PlanNotification, "held = ? AND held <> ''", work.ReasonEpochHold)
 }
 
-// countNotifications counts those that a condition of one value leaves, by tenant.
-func (s Plans) countNotifications(ctx context.Context, condition, value string) (map[string]int, error) {
+// HeldReminders counts the reminders that a person has to let go, as WaitingNotifications counts.
+func (s Plans) HeldReminders(ctx context.Context) (map[string]int, error) {
+	return s.countPlans(ctx, work.PlanReminder, "held = ? AND held <> ''", work.ReasonEpochHold)
+}
+
+// countPlans counts those of a type that a condition of one value leaves, by tenant.
+func (s Plans) countPlans(ctx context.Context, of work.PlanType, condition, value string) (map[string]int, error) {
 	waiting := map[string]int{}
 	for tenant, looks := "", 0; looks < mostWaitingTenants; looks++ {
 		next, found, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT tenant FROM posthouse_plans WHERE tenant > ? ORDER BY tenant LIMIT 1", tenant)
 		if err != nil || !found {
-			return waiting, s.db.Coded(err, "count the notifications")
+			return waiting, s.db.Coded(err, "count the plans")
 		}
 		tenant = next
 		n, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Number, "SELECT COUNT(*) FROM (SELECT 1 FROM posthouse_plans WHERE tenant = ? AND type = ? AND "+condition+" LIMIT ?) waits",
-			tenant, string(work.PlanNotification), value, mostWaiting)
+			tenant, string(of), value, mostWaiting)
 		if err != nil {
-			return nil, s.db.Coded(err, "count the notifications")
+			return nil, s.db.Coded(err, "count the plans")
 		}
 		waiting[tenant] = int(n)
 	}

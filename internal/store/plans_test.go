@@ -422,6 +422,51 @@ func TestNotificationsThatWaitAreCountedByTenant(t *testing.T) {
 	})
 }
 
+// A new epoch holds reminders whose slot had come, also where it could not be sent, and none whose slot is to come.
+func TestBumpEpochHoldsRemindersThatWereDue(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		now := time.Now()
+		var plans []work.Plan
+		for _, tenant := range []string{"t1", "t2"} {
+			for id, next := range map[string]time.Time{"due": now.Add(-time.Minute), "fails": now.Add(-time.Minute), "later": now.Add(time.Hour), "over": {}} {
+				p := plan(id, next)
+				p.Tenant, p.Type = tenant, work.PlanReminder
+				plans = append(plans, p)
+			}
+		}
+		put(t, s, planned(plans...))
+		for _, tenant := range []string{"t1", "t2"} {
+			p, _, err := s.Plans.Plan(t.Context(), tenant, work.PlanReminder, "fails")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok, err := s.Plans.PutOffPlan(t.Context(), at(), p, "no channel", time.Hour); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+		for range 2 { // the second bump finds them held
+			if _, err := s.Epochs.BumpEpoch(t.Context(), at()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, tenant := range []string{"t1", "t2"} {
+			for id, want := range map[string]struct {
+				held    string
+				version int64
+			}{"due": {"epoch_hold", 2}, "fails": {"epoch_hold", 2}, "later": {"", 1}, "over": {"", 1}} {
+				p, _, err := s.Plans.Plan(t.Context(), tenant, work.PlanReminder, id)
+				if p.Held != want.held || p.Version != want.version || p.NextAt.IsZero() != (id != "later") || err != nil {
+					t.Errorf("%s of %s: held %q, version %d, next %v, %v", id, tenant, p.Held, p.Version, p.NextAt, err)
+				}
+			}
+		}
+		count, err := s.Plans.HeldReminders(t.Context())
+		if diff := cmp.Diff(map[string]int{"t1": 2, "t2": 2}, count); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
 // A new epoch holds notifications of all tenants that wait or owe an end, once; other plans and what has ended stay as they are.
 func TestBumpEpochHoldsNotifications(t *testing.T) {
 	eachDB(t, func(t *testing.T, s *Store) {

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/work"
@@ -17,6 +19,7 @@ type Depths interface {
 	OutboxDepth(ctx context.Context) (waiting, rejected int, err error)
 	WaitingNotifications(ctx context.Context) (byTenant map[string]int, err error)
 	HeldNotifications(ctx context.Context) (byTenant map[string]int, err error)
+	HeldReminders(ctx context.Context) (byTenant map[string]int, err error)
 }
 
 // Measurer counts what waits.
@@ -95,24 +98,20 @@ func (m *Measurer) countOutbox(ctx context.Context) {
 	m.Metrics.Outbox.WithLabelValues("rejected").Set(float64(rejected))
 }
 
-// countNotifications counts the notifications that wait, and those that a new epoch holds.
+// countNotifications counts the notifications that wait, and those and the reminders that a new epoch holds.
 func (m *Measurer) countNotifications(ctx context.Context) {
-	waiting, err := m.Store.WaitingNotifications(ctx)
-	if err != nil {
-		m.Log.Warn("the notifications cannot be counted", "error", err)
-		return
-	}
-	m.Metrics.Untold.Reset()
-	for tenant, n := range waiting {
-		m.Metrics.Untold.WithLabelValues(tenant).Set(float64(n))
-	}
-	held, err := m.Store.HeldNotifications(ctx)
-	if err != nil {
-		m.Log.Warn("the notifications cannot be counted", "error", err)
-		return
-	}
-	m.Metrics.Held.Reset()
-	for tenant, n := range held {
-		m.Metrics.Held.WithLabelValues(tenant).Set(float64(n))
+	for _, of := range []struct {
+		count func(ctx context.Context) (byTenant map[string]int, err error)
+		gauge *prometheus.GaugeVec
+	}{{m.Store.WaitingNotifications, m.Metrics.Untold}, {m.Store.HeldNotifications, m.Metrics.Held}, {m.Store.HeldReminders, m.Metrics.HeldReminders}} {
+		counted, err := of.count(ctx)
+		if err != nil {
+			m.Log.Warn("the notifications cannot be counted", "error", err)
+			return
+		}
+		of.gauge.Reset()
+		for tenant, n := range counted {
+			of.gauge.WithLabelValues(tenant).Set(float64(n))
+		}
 	}
 }

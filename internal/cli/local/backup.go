@@ -38,9 +38,8 @@ type restored struct {
 	kept
 	Epoch int64 `json:"epoch"`
 	Held  int   `json:"held"`
-	// Notifications are held too: no step of them begins.
-	Notifications int    `json:"held_notifications"`
-	Aside         string `json:"aside,omitempty"`
+	heldToo
+	Aside string `json:"aside,omitempty"`
 }
 
 func backupCommand(sh *shell.Shell) *cobra.Command {
@@ -246,29 +245,50 @@ func runRestore(ctx context.Context, sh *shell.Shell, c config.Config, from stri
 		if done.Held > 0 {
 			sh.Printf("  → posthouse status --state unknown lists them, posthouse resolve closes each\n")
 		}
-		sayHeld(sh, done.Notifications)
+		done.say(sh)
 		if done.Aside != "" {
 			sh.Printf("  → what stood there is now %s\n", done.Aside)
 		}
 	})
 }
 
-// heldNotifications counts those of all tenants that wait for a person to let them go on.
-func heldNotifications(ctx context.Context, s *store.Store) (n int, err error) {
-	tenants, err := s.Plans.HeldNotifications(ctx)
-	for _, held := range tenants {
-		n += held
-	}
-	return n, err
+// heldToo is what a new epoch holds beside deliveries: since the copy was taken people may have been told by it, and may have acknowledged.
+type heldToo struct {
+	// Notifications are held: no step of them begins.
+	Notifications int `json:"held_notifications"`
+	// Reminders are held whose slot had come.
+	Reminders int `json:"held_reminders"`
 }
 
-// sayHeld says how many notifications a new epoch holds: since the copy was taken their people may have been told, and may have acknowledged.
-func sayHeld(sh *shell.Shell, n int) {
-	switch {
+// count counts those of all tenants that wait for a person to let them go on.
+func (h *heldToo) count(ctx context.Context, s *store.Store) error {
+	for _, of := range []struct {
+		count func(ctx context.Context) (byTenant map[string]int, err error)
+		into  *int
+	}{{s.Plans.HeldNotifications, &h.Notifications}, {s.Plans.HeldReminders, &h.Reminders}} {
+		tenants, err := of.count(ctx)
+		if err != nil {
+			return err
+		}
+		for _, n := range tenants {
+			*of.into += n
+		}
+	}
+	return nil
+}
+
+func (h *heldToo) say(sh *shell.Shell) {
+	switch n := h.Notifications; {
 	case n == 1:
 		sh.Printf("  → 1 notification is held: look at posthouse notification list --held, then posthouse notification resume has it go on\n")
 	case n > 1:
 		sh.Printf("  → %d notifications are held: look at posthouse notification list --held, then posthouse notification resume has each go on, or all with --all\n", n)
+	}
+	switch n := h.Reminders; {
+	case n == 1:
+		sh.Printf("  → 1 reminder is held: look at posthouse remind list --held, then posthouse remind resume has it go on with its next moment\n")
+	case n > 1:
+		sh.Printf("  → %d reminders are held: look at posthouse remind list --held, then posthouse remind resume has each go on with its next moment, or all with --all\n", n)
 	}
 }
 
@@ -316,7 +336,7 @@ func begin(ctx context.Context, s *store.Store, done *restored) (err error) {
 	if done.Epoch, err = s.Epochs.Epoch(ctx); err != nil {
 		return err
 	}
-	if done.Notifications, err = heldNotifications(ctx, s); err != nil {
+	if err := done.count(ctx, s); err != nil {
 		return err
 	}
 	return noted(ctx, s, posthouse.DefaultTenant, "deliveries.new_epoch", strconv.FormatInt(done.Epoch, 10), done.Held)

@@ -181,15 +181,15 @@ func runNewEpoch(ctx context.Context, sh *shell.Shell, s *store.Store) error {
 	if err := noted(ctx, s, posthouse.DefaultTenant, "deliveries.new_epoch", strconv.FormatInt(epoch, 10), held); err != nil {
 		return err
 	}
-	notifications, err := heldNotifications(ctx, s)
-	if err != nil {
+	done := restored{Epoch: epoch, Held: held}
+	if err := done.count(ctx, s); err != nil {
 		return err
 	}
-	return sh.Show(map[string]any{"epoch": epoch, "held": held, "held_notifications": notifications}, func() {
+	return sh.Show(map[string]any{"epoch": epoch, "held": held, "held_notifications": done.Notifications, "held_reminders": done.Reminders}, func() {
 		sh.Printf("epoch %d begins; %d deliveries are held as unknown\n", epoch, held)
 		if held > 0 {
 			sh.Printf("  → posthouse status --state unknown lists them, posthouse resolve closes each\n")
 		}
-		sayHeld(sh, notifications)
+		done.say(sh)
 	})
 }

@@ -213,6 +213,7 @@ func remindList(sh *shell.Shell) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.Kind, "kind", "", "only of the `KIND`; goes with --ref")
 	cmd.Flags().StringVar(&f.Ref, "ref", "", "only with the `REF`; goes with --kind")
+	cmd.Flags().BoolVar(&f.Held, "held", false, "only those that a new epoch holds until somebody resumes them")
 	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most, a `NUMBER` from 1 to 1000")
 	return cmd
 }
@@ -285,26 +286,60 @@ func printSlots(sh *shell.Shell, r wire.Reminder) {
 }
 
 func remindPause(sh *shell.Shell) *cobra.Command {
-	return remindAct(sh, "pause", "Have nothing more come of a reminder until it is resumed", func(c *client.Client) actOnReminder { return c.Reminders.Pause })
-}
-
-func remindResume(sh *shell.Shell) *cobra.Command {
-	return remindAct(sh, "resume", "Have a paused reminder go on with its next message", func(c *client.Client) actOnReminder { return c.Reminders.Resume })
-}
-
-type actOnReminder func(ctx context.Context, id string) (wire.Reminder, error)
-
-func remindAct(sh *shell.Shell, verb, short string, act func(c *client.Client) actOnReminder) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " ID", Short: short, Args: shell.Takes("ID"),
+		Use: "pause ID", Short: "Have nothing more come of a reminder until it is resumed", Args: shell.Takes("ID"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			r, err := act(c)(ctx, args[0])
+			r, err := c.Reminders.Pause(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			return sh.Show(r, func() { printReminder(sh, r) })
 		}),
 	}
+}
+
+func remindResume(sh *shell.Shell) *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use: "resume (ID... | --all)", Short: "Have reminders that are paused or held go on with their next message",
+		Example: `  posthouse remind list --held
+  posthouse remind resume daily-report
+  posthouse remind resume --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if all {
+				return shell.Takes()(cmd, args)
+			}
+			return shell.Some("ID")(cmd, args)
+		},
+		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			resume := func(id string) error {
+				r, err := c.Reminders.Resume(ctx, id)
+				if err != nil {
+					return err
+				}
+				return sh.Show(r, func() { printReminder(sh, r) })
+			}
+			for _, id := range args {
+				if err := resume(id); err != nil {
+					return err
+				}
+			}
+			for all {
+				page, err := c.Reminders.List(ctx, client.Filter{Held: true}) // what was resumed is on no page any more
+				if err != nil || len(page.Items) == 0 {
+					return err
+				}
+				for _, r := range page.Items {
+					if err := resume(r.ID); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all of the tenant that a new epoch holds")
+	return cmd
 }
 
 func printReminder(sh *shell.Shell, r wire.Reminder) {
@@ -323,7 +358,7 @@ func printReminder(sh *shell.Shell, r wire.Reminder) {
 }
 
 func factsOf(sh *shell.Shell, r wire.Reminder) [][2]string {
-	var people, preparing string
+	var people, preparing, doubtful string
 	if c := r.Campaign; c != nil {
 		people = cmp.Or(c.Audience, sh.Text("those of %s", c.Like))
 		if c.Query != nil {
@@ -333,8 +368,11 @@ func factsOf(sh *shell.Shell, r wire.Reminder) [][2]string {
 	if r.Preparing != nil {
 		preparing = r.Preparing.Campaign
 	}
+	if r.Paused { // a slot of its own has what a new epoch holds alone
+		doubtful = sh.At(r.NextAt)
+	}
 	return [][2]string{
-		{"reminder", r.ID}, {"state", reminderState(r)}, {"reason", r.Reason}, {"last error", r.Error},
+		{"reminder", r.ID}, {"state", reminderState(r)}, {"reason", r.Reason}, {"may have been sent", doubtful}, {"last error", r.Error},
 		{"channel", r.Draft.Channel}, {"route", r.Draft.Route}, {"campaign", like(r)}, {"people", people}, {"preparing", preparing}, {"kind", r.Draft.Kind}, {"ref", r.Draft.Ref}, {"template", r.Draft.Template},
 		{"when", whenever(sh, r.Reminder)}, {"missed", string(r.Missed)},
 		{"sent", sh.Text("%d of %d that came", r.Fired, r.Reminder.Slots)}, {"last message", r.Message},
