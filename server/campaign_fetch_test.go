@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -25,7 +26,7 @@ func withCRM(t *testing.T, test func(h *house)) {
 			t.Parallel()
 			dsn := d.dsn(t)
 			h := open(t, dsn, func(o *server.Options) {
-				o.Databases = map[string]string{"default/crm": dsn, "acme/crm": "sqlite:" + t.TempDir() + "/of-acme.db"}
+				o.Databases = map[string]string{"default/crm": dbtest.ForOthers(dsn), "acme/crm": "sqlite:" + t.TempDir() + "/of-acme.db"}
 			})
 			h.mp("mp", nil)
 			test(h)

@@ -159,6 +159,7 @@ func findings() []Sentence {
 		{"the DSN sets %s for a session, and the pooler before the database keeps none: use ALTER ROLE … IN DATABASE … SET instead, as in SET search_path = mail", "DSN 为会话设置了 {1}，而数据库前的连接池不保持会话：请改用 ALTER ROLE … IN DATABASE … SET，例如 SET search_path = mail"},
 		{"the DSN's parameter %q is not known: tls is allowed (true, skip-verify, preferred)", "DSN 的参数 {1} 不认识：只能用 tls（true、skip-verify、preferred）"},
 		{"the DSN's parameter options does not pass a pooler: give each setting by its name, as in search_path=mail", "DSN 的参数 options 过不了连接池：请逐项写设置名，例如 search_path=mail"},
+		{"the DSN's parameter pool_max_conns is %d: want at least %d", "DSN 的参数 pool_max_conns 为 {1}：至少要 {2}"},
 		{"the DSN's parameter pool is %q: want session or transaction, as the pooler before the database is set; or none, and it is found out", "DSN 的参数 pool 为 {1}：应与连接池一致，为 session 或 transaction；不写则自动识别"},
 		{"the SMS front door needs a user name and a password: set BASIC_AUTH_USERNAME and BASIC_AUTH_PASSWORD, or neither", "短信接口需要用户名和密码：BASIC_AUTH_USERNAME 和 BASIC_AUTH_PASSWORD 要么都设，要么都不设"},
 		{"the SQLite file %s %s, and %s beside it says that a server has worked on it: nothing is begun anew in its place. Put the file back, or restore a backup; to begin a new installation, move %s away too", "SQLite 文件 {1} {2}，而旁边的 {3} 表明曾有服务使用：不会在原处新建。请放回文件或恢复备份；要全新安装，请把 {4} 也移走"},

@@ -27,7 +27,7 @@ var postgresRecipe = recipe{
 	ask:    postgresAsk,
 	create: func(s *Server, name string) error { return postgresCreate(s, name, "template0") },
 	drop: func(s *Server, name string) error {
-		return execute("pgx", postgresDSN(s, "postgres"), "DROP DATABASE "+name+" WITH (FORCE)")
+		return s.own.execute("pgx", postgresDSN(s, "postgres"), "DROP DATABASE "+name+" WITH (FORCE)")
 	},
 
 	shutDown: syscall.SIGINT, // "fast": does not wait for clients
@@ -41,7 +41,7 @@ func postgresCreate(s *Server, name, from string) error {
 	if s.version >= 15_00_00 && !s.options.Durable {
 		how = " STRATEGY FILE_COPY"
 	}
-	return execute("pgx", postgresDSN(s, "postgres"), "CREATE DATABASE "+name+" TEMPLATE "+from+how)
+	return s.own.execute("pgx", postgresDSN(s, "postgres"), "CREATE DATABASE "+name+" TEMPLATE "+from+how)
 }
 
 func postgresLayOut(s *Server) error {

@@ -48,6 +48,7 @@ type Server struct {
 	port     int
 	owner    owner
 	process  process
+	own      connection
 	watch    *watch
 	version  int  // of a PostgreSQL, as in 150003
 	copied   bool // the first node of a Galera cluster, whose users all nodes have
@@ -294,7 +295,7 @@ func (s *Server) Stop() error {
 	if s.watch == nil {
 		return nil
 	}
-	err := s.shutDown()
+	err := errors.Join(s.own.close(), s.shutDown())
 	s.watch.end()
 	s.watch = nil
 	return err

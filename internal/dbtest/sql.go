@@ -10,7 +10,7 @@ import (
 // what the store would never do. The driver of SQLite is the one that the test links. It goes with the test.
 func SQL(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	driver, source := "pgx", dsn
+	driver, source := "pgx", ForOthers(dsn)
 	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
 		login, place, _ := strings.Cut(rest, "@")
 		addr, name, _ := strings.Cut(place, "/")
@@ -25,3 +25,6 @@ func SQL(t testing.TB, dsn string) *sql.DB {
 	t.Cleanup(func() { db.Close() })
 	return db
 }
+
+// ForOthers is a DSN of ours as programs that know nothing of our pools take it.
+func ForOthers(dsn string) string { return strings.ReplaceAll(dsn, few, "") }

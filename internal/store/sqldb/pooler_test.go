@@ -88,6 +88,21 @@ func TestARouterPlansEachStatement(t *testing.T) {
 	}
 }
 
+// A pool has as many connections as the DSN says, and never too few to work with.
+func TestADSNSaysHowManyConnectionsAPoolHas(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.Postgres(t)
+	for most, want := range map[string]int{"4": 9, "20": 41} {
+		room, err := openQuietly(t, dsn+"&pool_max_conns="+most).Room(t.Context())
+		if err != nil || room.Own != want {
+			t.Errorf("%s: at most %d connections (%v), want %d", most, room.Own, err, want)
+		}
+	}
+	if _, err := sqldb.Open(t.Context(), sqldb.Options{DSN: dsn + "&pool_max_conns=3", Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "pool_max_conns is 3: want at least 4") {
+		t.Errorf("three connections: %v", err)
+	}
+}
+
 // One process makes an index beside those who write while another one waits for its turn: neither waits for the other.
 func TestAnIndexIsMadeWhileAnotherProcessWaitsToMigrate(t *testing.T) {
 	t.Parallel()

@@ -161,13 +161,24 @@ const spare = 20 * time.Second
 // pgbouncer from 1.21 on, bears cache_statement.
 const ownMode = "default_query_exec_mode="
 
+// ownMost is pgx's parameter of a DSN for how many connections a pool has at most. With fewer than leastConns what waits for a lock would
+// leave too few for those who hold it.
+const (
+	ownMost    = "pool_max_conns="
+	leastConns = 4
+)
+
 // postgresPool is a pool of pgx whose connections are of a way. guard says to which servers they may be.
 func postgresPool(ctx context.Context, dsn string, way Way, guard func(*pgxpool.Config), settings map[string]string) (*pgxpool.Pool, error) {
 	config, err := postgresConfig(dsn)
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = max(config.MaxConns, 8)
+	if most := int32(8); !strings.Contains(dsn, ownMost) {
+		config.MaxConns = max(config.MaxConns, most)
+	} else if config.MaxConns < leastConns {
+		return nil, fmt.Errorf("the DSN's parameter pool_max_conns is %d: want at least %d", config.MaxConns, leastConns)
+	}
 	config.MaxConnIdleTime, config.HealthCheckPeriod = spare, spare
 	config.PingTimeout = cmp.Or(config.PingTimeout, 5*time.Second) // a connection that nobody knows any more must not hold up those behind it
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
