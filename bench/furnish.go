@@ -103,7 +103,7 @@ func (f furnisher) config(context.Context) error {
 	errs := []error{
 		f.call("PUT", "/v1/channels/fleet", doc{"driver": "discard", "accounts": true}), f.call("PUT", "/v1/channels/fleet/accounts", doc{"accounts": accounts}),
 		f.call("PUT", "/v1/channels/mass", doc{"driver": "discard"}), f.call("PUT", "/v1/channels/pulled", doc{"driver": "discard", "pull": true}),
-		f.call("PUT", "/v1/tenants/default", doc{"quiet_hours": []doc{{"from": "22:00", "to": "08:00", "except_kinds": []string{"otp"}}}}),
+		f.call("PUT", "/v1/tenants/default", doc{"quiet_hours": []doc{{"from": "22:00", "to": "08:00", "except_kinds": []string{"otp", "spring"}}}}),
 		f.call("PUT", "/v1/routes/way", doc{"steps": []doc{{"channels": []string{"sms"}, "until": "acknowledged", "within": "720h"}, {"channels": []string{"push"}, "to": []doc{{"roster": "duty0"}}}}}),
 		f.call("PUT", "/v1/digests/evening", doc{"window": "720h"}),
 	}
@@ -254,7 +254,7 @@ func (f furnisher) campaign(ctx context.Context, people int) error {
 	if _, err := f.api.Audiences.Import(ctx, "everybody", client.Part{Final: true}, list); err != nil {
 		return err
 	}
-	errs := []error{f.call("POST", "/v1/campaigns", doc{"name": "spring", "channel": "mass", "template": "duty0", "audience": "everybody"}), f.call("POST", "/v1/campaigns", doc{"name": "draft", "channel": "mass", "own_text": doc{"text": "${name}"}, "audience": "everybody"})}
+	errs := []error{f.call("POST", "/v1/campaigns", doc{"name": "spring", "kind": "spring", "channel": "mass", "template": "duty0", "audience": "everybody"}), f.call("POST", "/v1/campaigns", doc{"name": "draft", "channel": "mass", "own_text": doc{"text": "${name}"}, "audience": "everybody"})}
 	for i := range 60 {
 		errs = append(errs, f.call("POST", "/v1/campaigns", doc{"name": fmt.Sprint("small-", i), "channel": "mass", "own_text": doc{"text": "${name}"}}))
 	}
