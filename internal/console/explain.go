@@ -3,7 +3,9 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
@@ -43,6 +45,20 @@ func (f frame) CheckName(name string) string {
 	return cmp.Or(map[string]string{"database": "数据库", "schema": "数据库结构", "epoch": "数据库纪元", "queue": "队列", "channels": "渠道"}[name], name)
 }
 
+// InZone is a sentence of the server with its times as the reader's clock shows them.
+func (f frame) InZone(text string) string {
+	return instant.ReplaceAllStringFunc(text, func(at string) string {
+		t, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return at
+		}
+		return f.Clock(t)
+	})
+}
+
+// instant is a time as sentences of the server have it.
+var instant = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z`)
+
 // With is the frame together with what a part of a page shows.
 func (f frame) With(list any) part { return part{f, list} }
 
@@ -69,6 +85,7 @@ func causes() map[string]string {
 // are.
 func (f frame) Cause(w wire.Wait) string {
 	detail, known := f.v.says(w.Detail)
+	detail = f.InZone(detail)
 	if zh := causes()[w.Cause]; f.v.zh && zh != "" && !known {
 		return zh + "（" + f.Short(detail) + "）"
 	}
