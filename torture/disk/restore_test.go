@@ -100,6 +100,70 @@ func gather(t *testing.T, h *house.House) (leaves string) {
 	return page.Items[0].ID
 }
 
+// The messages of a route whose first step has told its person, and what its second step says.
+const (
+	asked       = 10
+	askedWithin = 30 * time.Second // far longer than the copy takes
+	secondStep  = "nobody has acknowledged"
+)
+
+// ask sends messages by a route that turns to its second step unless somebody acknowledges in time, and returns them when the first step has
+// told everybody.
+func ask(t *testing.T, h *house.House) map[int]string {
+	t.Helper()
+	second := h.Channel("calls")
+	second.Config["body"] = `{"id":"${idempotency_key}","to":"${user}","text":"` + secondStep + `"}`
+	h.PutChannel(t, house.Patient(h.Channel("asks")))
+	h.PutChannel(t, house.Patient(second))
+	c := h.Members[0].Client(t, 3)
+	until := func(name string) posthouse.RouteStep {
+		return posthouse.RouteStep{Channels: []string{name}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(askedWithin)}
+	}
+	if _, err := c.Routes.Put(t.Context(), posthouse.Route{Name: "asked", Steps: []posthouse.RouteStep{until("asks"), until("calls")}}); err != nil {
+		t.Fatal(err)
+	}
+	ids := h.Produce(t, house.Load{Messages: asked, Prefix: "asked", Draft: func(n int) posthouse.Draft {
+		d := house.Text("", n)
+		d.Channel, d.Route = "", "asked"
+		return d
+	}})
+	for _, id := range ids {
+		house.Until(t, "the first step of "+id+" to have told", func() bool {
+			list, err := c.Notifications.Of(t.Context(), id)
+			return err == nil && len(list) == 1 && len(list[0].Deliveries) == 1 && list[0].Deliveries[0].State == posthouse.Sent
+		})
+	}
+	return ids
+}
+
+// acknowledge has somebody take note of messages.
+func acknowledge(t *testing.T, h *house.House, ids map[int]string) {
+	t.Helper()
+	for _, id := range ids {
+		if _, err := h.Members[0].Client(t, 3).Notifications.AcknowledgeMessage(t.Context(), id, wire.Ack{By: "li"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stillHeld waits until the time of all first steps is over, and fails the test unless the new epoch holds them: their people acknowledged
+// since the copy was made, and are not called.
+func stillHeld(t *testing.T, h *house.House) {
+	t.Helper()
+	page, err := h.Members[0].Client(t, 3).Notifications.List(t.Context(), posthouse.NotificationWaiting, client.Filter{Held: true, Limit: 100})
+	if err != nil || len(page.Items) != asked {
+		t.Errorf("%d notifications are held, %v; want %d", len(page.Items), err, asked)
+	}
+	for _, n := range page.Items {
+		house.Until(t, "the time of the first step of "+n.ID+" to be over", func() bool { return time.Since(n.Steps[0].At) > askedWithin+time.Second })
+	}
+	for _, a := range h.Provider.Arrivals(t) {
+		if a.Text == secondStep {
+			t.Errorf("%s was called by the second step after a restore, and had acknowledged: %+v", a.User, a)
+		}
+	}
+}
+
 // texts are how often each member of a digest has arrived, in whatever text.
 func texts(t *testing.T, h *house.House) map[string]int {
 	t.Helper()
@@ -129,13 +193,15 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 		return d
 	}})
 	leaves := gather(t, h)
+	told := ask(t, h)
 	at := time.Now()
 	s.keep(t)
+	acknowledge(t, h, told)
 	if _, err := h.Members[0].Client(t, 3).Collections.Leave(t.Context(), leaves); err != nil {
 		t.Fatal(err)
 	}
 	h.Produce(t, house.Load{Messages: after, Prefix: "after"})
-	house.Until(t, "all that is due to arrive", func() bool { return len(byKey(h.Provider.Arrivals(t))) == backlog+after+1 })
+	house.Until(t, "all that is due to arrive", func() bool { return len(byKey(h.Provider.Arrivals(t))) == backlog+after+1+asked })
 
 	h.Members[0].Term(t)
 	goOn := func() {}
@@ -160,6 +226,8 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 	h.Produce(t, house.Load{Messages: after, Prefix: "new"}) // to any server: one that starts nothing still accepts
 	out.sent, out.resent = arrivedAgain(t, h, before, bump)
 	if bump {
+		stillHeld(t, h)
+		acknowledge(t, h, told)
 		settleByHand(t, h)
 		out.twice = arrivedTwice(before, h.Provider.Arrivals(t))
 		said := texts(t, h)
