@@ -112,7 +112,7 @@ E2E ?=
 
 .PHONY: e2e
 e2e: e2e-deps ## drive the console in a real browser
-	cd e2e && $(GO) test -count=1 -timeout=10m . $(E2E)
+	cd e2e && $(GO) test -count=1 -timeout=15m . $(E2E)
 
 .PHONY: e2e-short
 e2e-short: e2e-deps ## the same in less than a minute: in by the link, search, a delivery
@@ -123,6 +123,10 @@ pictures: e2e-deps ## write pictures of the console's main pages below bin/pages
 	@mkdir -p bin/pages
 	cd e2e && $(GO) test -count=1 -timeout=30m -run TestPicturesOfPages -pictures $(CURDIR)/bin/pages . $(E2E)
 	@echo "look at bin/pages/index.html"
+
+.PHONY: snapshots
+snapshots: e2e-deps ## take the pictures anew with which make e2e compares the pages, after a change of the style that is meant
+	cd e2e && $(GO) test -count=1 -timeout=10m -run TestPagesLookAsBefore -anew . $(E2E)
 
 .PHONY: images
 images: e2e-deps ## take the pictures of the documentation anew, into docs/images

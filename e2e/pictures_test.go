@@ -21,15 +21,14 @@ import (
 // pictures is where make pictures writes what each page looks like, empty for nowhere.
 var pictures = flag.String("pictures", "", "write a picture of the main pages, in both languages, light and dark, wide and narrow, into this `folder`")
 
-// mainPages are those that an operator sees most. A person looks at their pictures: nothing compares them.
+// mainPages are those that an operator sees most. A person looks at their pictures.
 var mainPages = []string{
 	"", "search", "search?q=li.na", "attention", "channels", "channels/desk", "channels/desk/edit", "channels/fleet", "compose", "campaigns", "campaigns/summer", "campaigns/summer/plan",
 	"templates", "rosters", "rosters/night", "rosters/night?view=week", "rosters/workdays", "directory", "directory/li.na", "phones", "reminders", "decisions", "routes", "routes/night", "digests",
 	"notifications", "fronts", "subscriptions", "audit", "keys", "people", "system", "settings", "doctor", "presets", "start", "../../me/totp",
 }
 
-// What the main pages look like is written for a person to look at. A comparison of pixels would fail at each font of each machine;
-// what can be said in words (nothing beyond the edge, nothing that axe finds, no complaint of the browser) the other tests say.
+// What the main pages look like is written for a person to look at: more pages, languages and widths than TestPagesLookAsBefore compares.
 func TestPicturesOfPages(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("make pictures does this")
@@ -90,7 +89,7 @@ func fileOf(page string) string {
 	if kind, id, found := strings.Cut(page, "/"); found && posthouse.ValidID(id) {
 		page = kind + "-" + id[len(id)-4:]
 	}
-	return strings.Trim(strings.NewReplacer("../", "", "/", "-", "?", "-", "=", "-").Replace(cmp.Or(page, "overview")), "-")
+	return strings.Trim(strings.NewReplacer("../", "", "/", "-", "?", "-", "=", "-", "&", "-").Replace(cmp.Or(page, "overview")), "-")
 }
 
 // prefers has the system of the reader light or dark.
