@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -281,7 +282,11 @@ type Template struct {
 	Version int    `json:"version"`
 	Title   string `json:"title,omitempty"`
 	Text    string `json:"text"`
-	Lenient bool   `json:"lenient,omitempty"` // a missing variable stays visible instead of being refused
+	// Type is that of the content that the template makes, one without files. Defaults to the channel's own, which is text with most.
+	Type ContentType `json:"type,omitempty"`
+	// Extra is a JSON object of what only the provider knows, such as a card with its buttons. Its strings have placeholders as Text has.
+	Extra   json.RawMessage `json:"extra,omitempty"`
+	Lenient bool            `json:"lenient,omitempty"` // a missing variable stays visible instead of being refused
 	// ExternalID is what the provider calls the template, if it has templates of its own.
 	ExternalID string `json:"external_id,omitempty"`
 	// Parameters are those of the provider's template, each a text with placeholders. They are all that leaves of a payload then;
@@ -302,6 +307,8 @@ type Template struct {
 type TemplateText struct {
 	Title string `json:"title,omitempty"`
 	Text  string `json:"text"`
+	// Extra is the template's Extra in the language. Defaults to that of the template.
+	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
 // Roster says who is on duty: by day of the week, with overrides by date.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -30,16 +31,18 @@ func (c Templates) Get(ctx context.Context, name string, version int) (posthouse
 // Put stores a new version of a template.
 func (c Templates) Put(ctx context.Context, t posthouse.Template) (posthouse.Template, error) {
 	return send[posthouse.Template](ctx, c.api, http.MethodPut, path("templates", t.Name), struct {
-		Title      string            `json:"title,omitempty"`
-		Text       string            `json:"text"`
-		Lenient    bool              `json:"lenient,omitempty"`
-		ExternalID string            `json:"external_id,omitempty"`
-		Parameters map[string]string `json:"parameters,omitempty"`
-		Disabled   bool              `json:"disabled,omitempty"`
-		Language   string            `json:"language,omitempty"`
+		Title      string                `json:"title,omitempty"`
+		Text       string                `json:"text"`
+		Type       posthouse.ContentType `json:"type,omitempty"`
+		Extra      json.RawMessage       `json:"extra,omitempty"`
+		Lenient    bool                  `json:"lenient,omitempty"`
+		ExternalID string                `json:"external_id,omitempty"`
+		Parameters map[string]string     `json:"parameters,omitempty"`
+		Disabled   bool                  `json:"disabled,omitempty"`
+		Language   string                `json:"language,omitempty"`
 
 		Texts map[string]posthouse.TemplateText `json:"texts,omitempty"`
-	}{t.Title, t.Text, t.Lenient, t.ExternalID, t.Parameters, t.Disabled, t.Language, t.Texts})
+	}{t.Title, t.Text, t.Type, t.Extra, t.Lenient, t.ExternalID, t.Parameters, t.Disabled, t.Language, t.Texts})
 }
 
 // Delete deletes all versions of a template.

@@ -13,7 +13,10 @@ type Preview struct {
 	Channel string           `json:"channel,omitempty" doc:"A channel whose provider's bounds are looked at."`
 	Title   string           `json:"title,omitempty" doc:"A title to try in place of the stored one."`
 	Text    string           `json:"text,omitempty" doc:"A text to try in place of the stored one. With it the template need not exist."`
-	Lenient bool             `json:"lenient,omitempty" doc:"With a text to try: leave what is missing as it is written."`
+	// Type and Extra are those of the text to try.
+	Type    posthouse.ContentType `json:"type,omitempty" doc:"With a text to try: the type of the content."`
+	Extra   json.RawMessage       `json:"extra,omitempty" doc:"With a text to try: what only the provider knows, such as a card with its buttons, an object whose strings have placeholders."`
+	Lenient bool                  `json:"lenient,omitempty" doc:"With a text to try: leave what is missing as it is written."`
 	// Language previews what its readers get.
 	Language string `json:"language,omitempty" doc:"Shows what a recipient gets who reads this language, a tag such as en; without a text to try."`
 }

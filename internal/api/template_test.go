@@ -145,3 +145,51 @@ func TestATemplateIsTestedByReallySendingIt(t *testing.T) {
 		t.Errorf("%d sends, want the one", len(n.sent))
 	}
 }
+
+// A template carries what only the provider knows, with placeholders in its strings; what is wrong with it is said when it is stored.
+func TestATemplateCarriesACard(t *testing.T) {
+	t.Parallel()
+	h, n := narrowly(t)
+	stored := read[posthouse.Template](t, h.must(200, "PUT", "/v1/templates/card", `{"text":"x","type":"template","extra":{ "main_title": {"title": "${of.name}"}, "${n}": [1.50, "{n}"] },"texts":{"en":{"text":"y","extra":{"a":"${en}"}}}}`))
+	if string(stored.Extra) != `{"main_title":{"title":"${of.name}"},"${n}":[1.50,"{n}"]}` || string(stored.Texts["en"].Extra) != `{"a":"${en}"}` {
+		t.Errorf("stored %+v", stored)
+	}
+	if diff := cmp.Diff([]string{"of.name", "n", "en"}, stored.Variables); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+	got := h.must(200, "POST", "/v1/templates/card/preview", `{"payload":{"of":{"name":"a\"b"},"n":7,"en":"e"}}`).body
+	if !strings.Contains(got, `"content":{"type":"template","text":"x","extra":{"main_title":{"title":"a\"b"},"${n}":[1.50,"7"]}}`) {
+		t.Errorf("preview %s", got)
+	}
+	if got := h.must(200, "POST", "/v1/templates/none/preview", `{"text":"x","type":"card","extra":{"url":"${u}"}}`).body; !strings.Contains(got, `"extra":{"url":"${u}"}`) || !strings.Contains(got, `"path":"payload.u"`) {
+		t.Errorf("preview of what is not stored: %s", got)
+	}
+	h.must(200, "POST", "/v1/templates/card/test", `{"channel":"thin","to":{"user":"u1","address":"a"},"payload":{"of":{"name":"li"},"n":7,"en":"e"}}`)
+	if len(n.sent) != 1 || string(n.sent[0].Content.Extra) != `{"main_title":{"title":"li"},"${n}":[1.50,"7"]}` {
+		t.Errorf("sent %+v", n.sent)
+	}
+	for body, want := range map[string]string{
+		`{"text":"x","type":"image"}`:                                      `"path":"type"`,
+		`{"type":"card","extra":{"url":"x"}}`:                              `"path":"text"`,
+		`{"text":"x","type":"letter"}`:                                     `"path":"type"`,
+		`{"text":"x","type":"template"}`:                                   `"path":"extra"`,
+		`{"text":"x","type":"news","extra":null}`:                          `"path":"extra"`,
+		`{"text":"x","extra":[1]}`:                                         `"path":"extra"`,
+		`{"text":"x","extra":{"a":"${ b"}}`:                                `"path":"extra"`,
+		`{"text":"x","extra":{"b":"\u0000"}}`:                              `"path":"extra.b"`,
+		`{"text":"x","extra":{"a":"` + strings.Repeat("a", 64<<10) + `"}}`: `"path":"extra"`,
+		`{"text":"x","texts":{"en":{"text":"x","extra":{"a":"${ b"}}}}`:    `"path":"texts.en.extra"`,
+		`{"text":"x","texts":{"en":{"text":"x","extra":"${b}"}}}`:          `"path":"texts.en.extra"`,
+	} {
+		if got := h.must(422, "PUT", "/v1/templates/wrong", body).body; !strings.Contains(got, want) {
+			t.Errorf("%.80s: %s", body, got)
+		}
+	}
+	h.must(200, "PUT", "/v1/templates/wordless", `{"type":"template","extra":{"a":"b"},"texts":{"en":{"text":"","extra":{"a":"c"}}}}`)
+	// What a payload makes of it is bounded as a content's own is.
+	h.must(200, "PUT", "/v1/templates/long", `{"text":"x","type":"card","extra":{"a":"${a}${a}"}}`)
+	long := h.must(422, "POST", "/v1/messages", `{"channel":"thin","template":"long","to":[{"user":"u1","address":"a"}],"payload":{"a":"`+strings.Repeat("a", 40<<10)+`"}}`).body
+	if !strings.Contains(long, `"path":"template"`) || !strings.Contains(long, "at most 65536 are allowed") {
+		t.Errorf("a card of 80 KiB: %s", long)
+	}
+}

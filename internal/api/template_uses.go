@@ -9,7 +9,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/digest"
-	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -86,7 +85,7 @@ func unmet(t posthouse.Template) string {
 	if t.Lenient {
 		return "" // what it does not get stays as it is written
 	}
-	for _, name := range read.Variables(t) {
+	for _, name := range content.Variables(t) {
 		if name != content.FieldPlatform && !slices.Contains(digest.Names(), name) {
 			return name
 		}

@@ -62,7 +62,7 @@ func (t templates) list(c *web.Call) (wire.Page[posthouse.Template], error) {
 	return paged(c, func(cursor string, limit int) ([]posthouse.Template, string, error) {
 		list, next, err := t.store.Templates(c.Context(), c.Tenant(), cursor, limit)
 		for i := range list {
-			list[i].Variables = read.Variables(list[i])
+			list[i].Variables = content.Variables(list[i])
 		}
 		return list, next, err
 	})
@@ -81,7 +81,7 @@ func (t templates) get(c *web.Call) (posthouse.Template, error) {
 // version reads a version of the template that the path names, the latest for 0.
 func (t templates) version(c *web.Call, version int) (posthouse.Template, error) {
 	found, err := t.store.Template(c.Context(), c.Tenant(), c.PathValue("name"), version)
-	found.Variables = read.Variables(found)
+	found.Variables = content.Variables(found)
 	return found, err
 }
 
@@ -89,7 +89,7 @@ func (t templates) version(c *web.Call, version int) (posthouse.Template, error)
 func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, error) {
 	c.NameIn(&in.Name, in.Tenant)
 	c.CheckName("name", in.Name)
-	checkTemplate(c, in.Title, in.Text)
+	checkTemplate(c, &in)
 	c.CheckWord("external_id", in.ExternalID, maxExternal)
 	checkParameters(c, in.Parameters)
 	checkTexts(c, &in)
@@ -102,22 +102,52 @@ func (t templates) put(c *web.Call, in posthouse.Template) (posthouse.Template, 
 	}
 	before, missing := t.store.Template(c.Context(), c.Tenant(), in.Name, 0)
 	stored, err := t.store.PutTemplate(c.Context(), time.Now(), in)
-	stored.Variables = read.Variables(stored)
+	stored.Variables = content.Variables(stored)
 	puts(c, missing == nil, before, stored)
 	c.Tag(stored.Tag())
 	return stored, err
 }
 
-func checkTemplate(c *web.Call, title, text string) {
-	if text == "" {
+// checkTemplate checks what a template says in its own language.
+func checkTemplate(c *web.Call, t *posthouse.Template) {
+	if t.Text == "" && !wordless(t.Type) {
 		c.RefuseNew("text", "is required")
 	}
-	c.CheckWord("title", title, maxTitle)
-	c.CheckText("text", text, maxText)
-	for _, part := range []struct{ path, text string }{{"title", title}, {"text", text}} {
+	c.CheckWord("title", t.Title, maxTitle)
+	c.CheckText("text", t.Text, maxText)
+	for _, part := range []struct{ path, text string }{{"title", t.Title}, {"text", t.Text}} {
 		if _, err := render.Parse(part.text); err != nil {
 			c.RefuseNew(part.path, "%s", err)
 		}
+	}
+	checkExtra(c, "extra", &t.Extra)
+	switch {
+	case t.Type != "" && (!t.Type.Valid() || t.Type.HasMedia()):
+		c.RefuseNew("type", "is %.40q: want text, markdown, news, card or template", t.Type)
+	case wordless(t.Type) && len(t.Extra) == 0:
+		c.RefuseNew("extra", "is required for a content of type %s: an object in the provider's own form", t.Type)
+	}
+}
+
+// wordless reports whether a content of a type says everything in what only the provider knows.
+func wordless(t posthouse.ContentType) bool {
+	return t == posthouse.NewsContent || t == posthouse.TemplateContent
+}
+
+// checkExtra checks what only the provider knows, and writes it without spaces.
+func checkExtra(c *web.Call, path string, extra *json.RawMessage) {
+	var p draft.Problems
+	p.Object(path, *extra, draft.MaxExtra)
+	if c.Add(p.List); len(p.List) > 0 || len(*extra) == 0 {
+		return
+	}
+	parsed, err := render.ParseJSON(*extra)
+	if err != nil {
+		c.RefuseNew(path, "%s", err)
+		return
+	}
+	if *extra = parsed.Text(); string(*extra) == "null" {
+		*extra = nil
 	}
 }
 
@@ -141,8 +171,9 @@ func checkTexts(c *web.Call, t *posthouse.Template) {
 		if _, twice := texts[tag]; twice || tag != "" && tag == t.Language {
 			c.RefuseNew(path, "is %.80q, which stands there twice", tag)
 		}
+		checkExtra(c, path+".extra", &one.Extra)
 		texts[tag] = one
-		if one.Text == "" {
+		if one.Text == "" && !wordless(t.Type) {
 			c.RefuseNew(path+".text", "is required")
 		}
 		c.CheckWord(path+".title", one.Title, maxTitle)
@@ -202,13 +233,13 @@ func (t templates) remove(c *web.Call) error {
 }
 
 func (t templates) preview(c *web.Call, in wire.Preview) (out wire.Previewed, err error) {
-	of := posthouse.Template{Name: c.PathValue("name"), Title: in.Title, Text: in.Text, Lenient: in.Lenient}
-	if in.Text == "" && in.Title == "" {
+	of := posthouse.Template{Name: c.PathValue("name"), Title: in.Title, Text: in.Text, Type: in.Type, Extra: in.Extra, Lenient: in.Lenient}
+	if in.Text == "" && in.Title == "" && len(in.Extra) == 0 {
 		if of, err = t.version(c, 0); err != nil {
 			return out, err
 		}
 	}
-	checkTemplate(c, of.Title, of.Text)
+	checkTemplate(c, &of)
 	c.CheckLanguage("language", &in.Language)
 	checkPayload(c, in.Payload)
 	if err := c.Wrong(); err != nil {

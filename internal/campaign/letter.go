@@ -74,7 +74,7 @@ func forAll(c *posthouse.Content, payload json.RawMessage, t *posthouse.Template
 		out.Content = *c
 	}
 	if t != nil {
-		out.Content = posthouse.Content{Title: t.Title, Text: t.Text}
+		out.Content = posthouse.Content{Type: t.Type, Title: t.Title, Text: t.Text, Extra: t.Extra}
 	}
 	return out
 }

@@ -131,20 +131,10 @@ func missing(t *posthouse.Template, payload json.RawMessage, a *work.Audience) m
 	if err != nil {
 		return out // the samples say so
 	}
-	texts := slices.Collect(maps.Values(t.Parameters))
-	for _, in := range content.Texts(*t) { // whoever reads what
-		texts = append(texts, in.Title, in.Text)
-	}
-	for _, text := range texts {
-		parsed, err := render.Parse(text)
-		if err != nil {
-			continue
-		}
-		for _, variable := range parsed.Variables() {
-			name, _, _ := strings.Cut(variable, ".")
-			if n := a.Last - max(a.Fields[variable], a.Fields[name]); n > 0 && given[name] == nil && given[variable] == nil {
-				out[variable] = n
-			}
+	for _, variable := range content.Variables(*t) { // whoever reads what
+		name, _, _ := strings.Cut(variable, ".")
+		if n := a.Last - max(a.Fields[variable], a.Fields[name]); n > 0 && given[name] == nil && given[variable] == nil {
+			out[variable] = n
 		}
 	}
 	return out

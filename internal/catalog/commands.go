@@ -104,6 +104,7 @@ func typed() []Sentence {
 		{"--ref stands beside the ID %s: give one of them", "--ref 和编号 {1} 只能写一个"},
 		{"--schema is empty: name a schema, or say --here", "--schema 为空：请写模式名，或用 --here"},
 		{"--secret and --field want NAME=VALUE", "--secret 和 --field 应为 NAME=VALUE（名称=值）"},
+		{"--extra-in %s has no --text-in %s", "有 --extra-in {1}，没有 --text-in {2}"},
 		{"--title-in %s has no --text-in %s", "有 --title-in {1}，没有 --text-in {2}"},
 		{"--to is missing: name the file to write, such as --to 2026-q3.ndjson.gz", "缺少 --to：要写入的文件，例如 --to 2026-q3.ndjson.gz"},
 		{"--to is missing: name the file to write, such as --to posthouse-2026-10-01.db", "缺少 --to：要写入的文件，例如 --to posthouse-2026-10-01.db"},

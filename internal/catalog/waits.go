@@ -32,7 +32,7 @@ func waits() []Sentence {
 		{"means nobody now: the step is passed over, as long as that is so", "目前没有对应的人：在此期间跳过这一步"},
 		{"mean nobody now: a message that follows the route tells nobody", "目前都没有对应的人：走此路由的消息谁也通知不到"},
 		{"is delivered, and no channel of the step is ever told that: the next step begins after within for everybody. Want sent, or a channel with receipts", "是 delivered，但这一步的渠道都收不到送达回执：过了 within，每个人都会进入下一步。应改为 sent，或换用有回执的渠道"},
-		{"is acknowledged, and nobody can do that by what the steps send. Want ${ack_url} in a template, or a channel that takes answers; else the API, the command and the console alone acknowledge", "要求 acknowledged，但各步骤发出的内容都无法用来确认：请在模板里加上 ${ack_url}，或使用能接收回复的渠道；否则只能通过 API、命令或控制台确认"},
+		{"is acknowledged, and nobody can do that by what the steps send. Want ${ack_url} in a template, ${ack_key} in the button of its card, or a channel that takes answers; else the API, the command and the console alone acknowledge", "要求 acknowledged，但各步骤发出的内容都无法用来确认：请在模板里加上 ${ack_url}，或在模板卡片的按钮里填 ${ack_key}，或使用能接收回复的渠道；否则只能通过 API、命令或控制台确认"},
 		{"there is no channel %.80q: nothing is sent by it, as long as that is so", "没有渠道 {1}：在此期间不会通过它发送"},
 		{"%s: the step is taken", "{1}，照常执行这一步"},
 		{"is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins", "永远不成立：hour 为 0 至 23，weekday 为 1 至 7，例如 hour >= 22 or hour < 7。这一步不会开始"},

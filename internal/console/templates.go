@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"github.com/posthouse/posthouse/internal/console/difference"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -40,13 +42,17 @@ func showNewTemplate(v *visit) error { return v.show("new-template", "new_templa
 
 // makeTemplate stores the first version of a template, where there is none of its name.
 func makeTemplate(v *visit) error {
-	b := blank{Template: posthouse.Template{Name: v.form("name"), Title: v.form("title"), Text: strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n")}}
+	t, wrong := typed(v, posthouse.Template{Name: v.form("name")})
+	b := blank{Template: t}
 	refuse := func(problems []posthouse.Problem) error {
 		b.Problems = problems
 		return v.draw(http.StatusUnprocessableEntity, "new-template", "new_template", b)
 	}
 	if b.Name == "" {
 		return refuse(problemAt("name", say("name_missing", v.zh)))
+	}
+	if wrong != nil {
+		return refuse(wrong)
 	}
 	_, err := v.call().Templates.Put(withNote(client.IfNew(v.ctx()), v.form("note")), b.Template)
 	switch {
@@ -61,10 +67,65 @@ func makeTemplate(v *visit) error {
 	return err
 }
 
+// typed is a template as its form says it, and what is wrong with that before the server is asked. A form without fields for the type and the extra
+// leaves them as they are.
+func typed(v *visit, t posthouse.Template) (posthouse.Template, []posthouse.Problem) {
+	t.Title, t.Text = v.form("title"), strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n")
+	if !v.r.PostForm.Has("extra") {
+		return t, nil
+	}
+	t.Type, t.Extra = posthouse.ContentType(v.form("type")), nil
+	if extra := v.form("extra"); extra != "" {
+		t.Extra = json.RawMessage(extra)
+	}
+	if len(t.Extra) > 0 && !json.Valid(t.Extra) {
+		return t, problemAt("extra", say("want_json", v.zh))
+	}
+	return t, nil
+}
+
+// Types are the types of content that a template may make, the channel's own first.
+func (blank) Types() []posthouse.ContentType { return templateTypes() }
+
+// Types are the types of content that a template may make, the channel's own first.
+func (*sheet) Types() []posthouse.ContentType { return templateTypes() }
+
+func templateTypes() []posthouse.ContentType {
+	return append([]posthouse.ContentType{""}, slices.DeleteFunc(posthouse.ContentTypes(), posthouse.ContentType.HasMedia)...)
+}
+
+// Lines is a JSON as somebody reads and types it: a member a line. What is no JSON is as it was typed.
+func (blank) Lines(text json.RawMessage) string { return lines(text) }
+
+// Lines is a JSON as somebody reads and types it: a member a line. What is no JSON is as it was typed.
+func (*sheet) Lines(text json.RawMessage) string { return lines(text) }
+
+func lines(text json.RawMessage) string {
+	var b bytes.Buffer
+	if parsed, err := render.ParseJSON(text); err != nil || json.Indent(&b, parsed.Text(), "", "  ") != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
 // texts is how one version differs from another.
 type texts struct {
-	Version     int
-	Title, Text []difference.Change
+	Version            int
+	Title, Text, Extra []difference.Change
+}
+
+// differing is how a version came to say what another one says.
+func differing(version int, from, to *posthouse.Template) *texts {
+	return &texts{version, difference.Lines(from.Title, to.Title), difference.Lines(from.Text, to.Text), difference.Lines(special(from), special(to))}
+}
+
+// special is the type of a template's content and what only the provider knows, as text.
+func special(t *posthouse.Template) string {
+	text := lines(t.Extra)
+	if t.Type != "" && text != "" {
+		return string(t.Type) + "\n" + text
+	}
+	return string(t.Type) + text
 }
 
 func showTemplate(v *visit) error {
@@ -102,7 +163,7 @@ func (s *sheet) read(v *visit, version, with int) (err error) {
 		if err != nil {
 			return err
 		}
-		s.Other = &texts{with, difference.Lines(other.Title, s.Title), difference.Lines(other.Text, s.Text)}
+		s.Other = differing(with, &other, &s.Template)
 	}
 	if s.Uses, err = usesOf(v, name); err != nil {
 		return err
@@ -174,17 +235,19 @@ func tryTemplate(v *visit) error {
 	if err := s.read(v, atoi(v.form("version")), atoi(v.form("with"))); err != nil {
 		return err
 	}
-	ask := wire.Preview{Payload: json.RawMessage(s.Payload), Channel: s.Channel, Title: s.Title, Text: s.Text, Lenient: s.Lenient}
-	if text := v.r.PostFormValue("text"); text != "" {
-		d := s.Template
-		d.Title, d.Text = v.form("title"), strings.ReplaceAll(text, "\r\n", "\n")
-		s.Draft, ask.Title, ask.Text = &d, d.Title, d.Text
+	ask := wire.Preview{Payload: json.RawMessage(s.Payload), Channel: s.Channel, Title: s.Title, Text: s.Text, Type: s.Type, Extra: s.Extra, Lenient: s.Lenient}
+	if v.r.PostFormValue("text")+v.form("extra") != "" {
+		var d posthouse.Template
+		d, s.Problems = typed(v, s.Template)
+		s.Draft, ask.Title, ask.Text, ask.Type, ask.Extra = &d, d.Title, d.Text, d.Type, d.Extra
 	}
 	if s.Reads != "" {
-		ask.Title, ask.Text, ask.Lenient, ask.Language = "", "", false, s.Reads
+		ask = wire.Preview{Payload: ask.Payload, Channel: s.Channel, Language: s.Reads}
 	}
 	if !json.Valid(ask.Payload) {
-		s.Problems = problemAt("payload", say("want_json", v.zh))
+		s.Problems = append(s.Problems, problemAt("payload", say("want_json", v.zh))...)
+	}
+	if s.Problems != nil {
 		return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
 	}
 	made, err := v.call().Templates.Preview(v.ctx(), s.Name, ask)
@@ -204,9 +267,11 @@ func storeTemplate(v *visit) error {
 	if err := s.read(v, 0, 0); err != nil {
 		return err
 	}
-	t := s.Template
-	t.Title, t.Text = v.form("title"), strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n")
+	t, wrong := typed(v, s.Template)
 	s.Draft = &t
+	if s.Problems = wrong; wrong != nil {
+		return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
+	}
 	if v.form("newest") != strconv.Itoa(s.Newest) {
 		return s.both(v)
 	}
@@ -232,7 +297,7 @@ func (s *sheet) Undecided() bool { return true }
 // both shows how the version that somebody else has stored meanwhile differs from what was typed.
 func (s *sheet) both(v *visit) error {
 	s.Moved = true
-	s.Other = &texts{s.Version, difference.Lines(s.Title, s.Draft.Title), difference.Lines(s.Text, s.Draft.Text)}
+	s.Other = differing(s.Version, &s.Template, s.Draft)
 	return v.draw(http.StatusConflict, "template", "templates", s)
 }
 
@@ -256,7 +321,7 @@ func (s *sheet) Typed() posthouse.Template {
 
 // Changed reports whether anything differs.
 func (t *texts) Changed() bool {
-	for _, list := range [][]difference.Change{t.Title, t.Text} {
+	for _, list := range [][]difference.Change{t.Title, t.Text, t.Extra} {
 		for _, c := range list {
 			if c.Mark != "" {
 				return true

@@ -71,3 +71,31 @@ func TestATemplateIsMadeByAForm(t *testing.T) {
 	h.shows(h.page("viewer", "/console/t/default/templates/together"), "Digest <a", "evening")
 	h.shows(h.page("admin", "/console/t/default/templates"), "Duty: ${name}", `href="`+at+`"`)
 }
+
+// A card is typed, tried, compared and stored beside the text; what is no JSON stays as it was typed.
+func TestATemplatesCardIsTyped(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	form := url.Values{"name": {"alert"}, "text": {""}, "type": {"template"}, "extra": {`{"key": "${ack_key}"`}}
+	wrong := h.ask("admin", "/console/t/default/new-template", form)
+	if wrong.status != http.StatusUnprocessableEntity {
+		t.Errorf("what is no JSON: %d", wrong.status)
+	}
+	h.shows(wrong.body, `data-problem="extra"`, `&#34;key&#34;: &#34;${ack_key}&#34;</textarea>`)
+	form.Set("extra", `{"key": "${ack_key}"}`)
+	const at = "/console/t/default/templates/alert"
+	if got := h.ask("admin", "/console/t/default/new-template", form); got.to() != at+"?said=stored" {
+		t.Fatalf("it is made: %d %s", got.status, got.body)
+	}
+	h.shows(h.page("viewer", at), `<option value="template" selected>`, "&#34;key&#34;: &#34;${ack_key}&#34;", "<code>ack_key</code>")
+	form = url.Values{"version": {"1"}, "newest": {"1"}, "text": {""}, "type": {"template"}, "extra": {`{"key":"${ack_key}","title":"<${title}>"}`}, "payload": {`{"ack_key":"k1","title":"Disk"}`}}
+	h.shows(h.ask("viewer", at+"/preview", form).body, "&#34;key&#34;: &#34;k1&#34;", "&#34;title&#34;: &#34;&lt;Disk&gt;&#34;")
+	if got := h.ask("admin", at, form); got.to() != at+"?said=stored" {
+		t.Errorf("storing: %d, to %q\n%s", got.status, got.to(), got.body)
+	}
+	h.shows(h.page("viewer", at), "+   &#34;title&#34;: &#34;&lt;${title}&gt;&#34;")
+	if got := h.ask("admin", at, url.Values{"newest": {"2"}, "text": {"a text"}}); got.to() != at+"?said=stored" {
+		t.Errorf("storing by a form without a card: %d\n%s", got.status, got.body)
+	}
+	h.shows(h.page("viewer", at), "a text", "&#34;title&#34;: &#34;&lt;${title}&gt;&#34;")
+}

@@ -18,10 +18,13 @@ type Languages interface {
 	Languages(ctx context.Context, tenant string, users []string) (own map[string]string, general string, err error)
 }
 
-// In is a template with the title and text of a language that it has: its own for the empty one, and for one that is gone.
+// In is a template with what it says in a language that it has: its own for the empty one, and for one that is gone.
 func In(t posthouse.Template, tag string) posthouse.Template {
 	if text, has := t.Texts[tag]; has {
 		t.Title, t.Text, t.Language = text.Title, text.Text, tag
+		if len(text.Extra) > 0 {
+			t.Extra = text.Extra
+		}
 	}
 	return t
 }

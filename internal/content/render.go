@@ -22,7 +22,9 @@ func Render(t posthouse.Template, payload json.RawMessage) (posthouse.Content, [
 type Prepared struct {
 	name        string
 	mode        render.Mode
+	kind        posthouse.ContentType
 	title, text *render.Template
+	extra       *render.JSON // nil for none
 	params      []parameter
 	names       []string            // of the members of a payload that title and text name
 	problems    []posthouse.Problem // why it cannot be read
@@ -36,7 +38,7 @@ type parameter struct {
 
 // Prepare reads a template.
 func Prepare(t posthouse.Template) Prepared {
-	p := Prepared{name: t.Name, mode: render.Strict}
+	p := Prepared{name: t.Name, mode: render.Strict, kind: t.Type}
 	if t.Lenient {
 		p.mode = render.Lenient
 	}
@@ -48,6 +50,12 @@ func Prepare(t posthouse.Template) Prepared {
 		return parsed
 	}
 	p.title, p.text = read(t.Title), read(t.Text)
+	if len(t.Extra) > 0 {
+		var err error
+		if p.extra, err = render.ParseJSON(t.Extra); err != nil {
+			p.problems = append(p.problems, posthouse.Problem{Path: "template", Message: fmt.Sprintf("%s: its extra %v", t.Name, err)})
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
 		p.params = append(p.params, parameter{name, read(t.Parameters[name])})
 	}
@@ -137,6 +145,11 @@ func (p Prepared) Fill(payload json.RawMessage) (posthouse.Content, []posthouse.
 			problems = append(problems, renderProblems(p.name, err)...)
 		}
 	}
+	if content.Type = p.kind; p.extra != nil {
+		if content.Extra, err = p.extra.Execute(values, p.mode); err != nil {
+			problems = append(problems, renderProblems(p.name, err)...)
+		}
+	}
 	for _, param := range p.params {
 		if _, err := param.text.Execute(values, p.mode); err != nil {
 			problems = append(problems, renderProblems(p.name, err)...)
@@ -154,6 +167,35 @@ func dedupe(list []posthouse.Problem) []posthouse.Problem {
 		}
 	}
 	return out
+}
+
+// Variables lists the names that a template is filled with in any of its languages, in the order in which they first appear: those of title and
+// text, of what only the provider knows, and then of the parameters. What cannot be read has none.
+func Variables(t posthouse.Template) []string {
+	names := []string{}
+	add := func(more []string) {
+		for _, name := range more {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	read := func(text string) {
+		if parsed, err := render.Parse(text); err == nil {
+			add(parsed.Variables())
+		}
+	}
+	for _, one := range Texts(t) {
+		read(one.Title)
+		read(one.Text)
+		if parsed, err := render.ParseJSON(one.Extra); err == nil {
+			add(parsed.Variables())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		read(t.Parameters[name])
+	}
+	return names
 }
 
 // renderProblems names what a template could not insert.

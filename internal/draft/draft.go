@@ -37,6 +37,7 @@ const (
 	maxAddress = 512
 	MaxTitle   = 1024
 	MaxText    = 64 << 10
+	MaxExtra   = 64 << 10
 	MaxPayload = 256 << 10
 	maxAhead   = 366 * 24 * time.Hour // of not_before
 	// MaxForgetAfter is the longest that the content of a sensitive message is kept.
@@ -280,7 +281,6 @@ func (p *Problems) marks(d *posthouse.Draft) {
 // The bounds of a content beside its text, before the driver has its own.
 const (
 	maxMentions = 1000
-	maxExtra    = 64 << 10
 	maxURL      = 2048
 )
 
@@ -306,7 +306,7 @@ func (p *Problems) content(c *posthouse.Content) {
 		p.media(fmt.Sprintf("content.media[%d]", i), &c.Media[i])
 	}
 	p.mentions(c.Mentions)
-	p.Object("content.extra", c.Extra, maxExtra)
+	p.Object("content.extra", c.Extra, MaxExtra)
 }
 
 func types() string {

@@ -53,6 +53,7 @@ func (in *Intake) fill(ctx context.Context, r *state.Channel, d *posthouse.Draft
 func (in *Intake) fits(r *state.Channel, content posthouse.Content, p *draft.Problems) {
 	p.Word("template", content.Title, draft.MaxTitle)
 	p.Text("template", content.Text, draft.MaxText)
+	p.Object("template", content.Extra, draft.MaxExtra)
 	for _, problem := range sendable(r, content) {
 		p.Add("template", "makes a content whose %s %s", strings.TrimPrefix(problem.Path, "content."), problem.Message)
 	}

@@ -2,8 +2,6 @@ package read
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,7 +18,7 @@ type Filler interface {
 // Preview fills a template twice: as it is for the problems, and leniently for what can be shown.
 func Preview(f Filler, t posthouse.Template, payload json.RawMessage, clock *posthouse.Clock) wire.Previewed {
 	now := time.Time{}
-	v := wire.Previewed{Variables: Variables(t), Language: t.Language, ExternalID: t.ExternalID, Disabled: t.Disabled, Warnings: []posthouse.Problem{}}
+	v := wire.Previewed{Variables: content.Variables(t), Language: t.Language, ExternalID: t.ExternalID, Disabled: t.Disabled, Warnings: []posthouse.Problem{}}
 	v.Content, v.Payload, v.Problems = f.Fill(t, payload, clock, now)
 	if len(v.Problems) > 0 {
 		t.Lenient = true
@@ -30,28 +28,4 @@ func Preview(f Filler, t posthouse.Template, payload json.RawMessage, clock *pos
 	v.Problems = notNil(v.Problems)
 	v.Title, v.Text = wire.Lengths(render.Length(v.Content.Title)), wire.Lengths(render.Length(v.Content.Text))
 	return v
-}
-
-// Variables lists the names a template is filled with, those of the title first.
-func Variables(t posthouse.Template) []string {
-	names := []string{}
-	texts := []string{}
-	for _, one := range content.Texts(t) {
-		texts = append(texts, one.Title, one.Text)
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
-		texts = append(texts, t.Parameters[name])
-	}
-	for _, text := range texts {
-		parsed, err := render.Parse(text)
-		if err != nil {
-			continue
-		}
-		for _, name := range parsed.Variables() {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }

@@ -796,6 +796,13 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 	if code != "" {
 		filled["ack_code"] = code
 	}
+	if r.Key != nil {
+		key, err := r.Key(n.Tenant, n.ID, cmp.Or(to.User, to.Address))
+		if err != nil {
+			return d, fmt.Errorf("make the key of an acknowledgement: %w", err)
+		}
+		filled["ack_key"] = key
+	}
 	filled["person"], filled["step"], filled["round"] = cmp.Or(to.User, to.Address), n.Step, n.Round
 	text, err := json.Marshal(filled)
 	d.Payload = text

@@ -74,7 +74,7 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 			return nil, err
 		}
 		if !able {
-			add(fmt.Sprintf("steps[%d].until", i), "is acknowledged, and nobody can do that by what the steps send. Want ${ack_url} in a template, or a channel that takes answers; else the API, the command and the console alone acknowledge")
+			add(fmt.Sprintf("steps[%d].until", i), "is acknowledged, and nobody can do that by what the steps send. Want ${ack_url} in a template, ${ack_key} in the button of its card, or a channel that takes answers; else the API, the command and the console alone acknowledge")
 		}
 	}
 	if idle > 0 && idle == len(way.Steps) {

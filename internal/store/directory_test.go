@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -239,11 +240,17 @@ func TestTemplateKeepsItsExternalIDAndCanBeDisabled(t *testing.T) {
 			func(t *posthouse.Template) { t.Disabled = true },
 			func(t *posthouse.Template) { t.ExternalID = "SE1002" },
 			func(t *posthouse.Template) { t.Disabled = false },
+			func(t *posthouse.Template) { t.Type = posthouse.CardContent },
+			func(t *posthouse.Template) { t.Extra = json.RawMessage(`{"url":"<${url}>"}`) },
+			func(t *posthouse.Template) { t.Extra = json.RawMessage(`{"url":"<${url}>"}`) },
+			func(t *posthouse.Template) { t.Texts = map[string]posthouse.TemplateText{"en": {Text: "b"}} },
+			func(t *posthouse.Template) { t.Texts["en"] = posthouse.TemplateText{Text: "b", Extra: t.Extra} },
+			func(t *posthouse.Template) { t.Type, t.Extra = "", nil },
 		} {
 			put(change)
 			versions = append(versions, tmpl.Version)
 		}
-		if diff := cmp.Diff([]int{1, 1, 2, 2}, versions); diff != "" {
+		if diff := cmp.Diff([]int{1, 1, 2, 2, 3, 4, 4, 5, 6, 7}, versions); diff != "" {
 			t.Errorf("versions (-want +got):\n%s", diff)
 		}
 		if tmpl.ExternalID != "SE1002" || tmpl.Disabled {

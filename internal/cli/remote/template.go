@@ -63,19 +63,21 @@ func printTemplate(sh *shell.Shell, t posthouse.Template) {
 	sh.Fields([][2]string{
 		{"template", t.Name}, {"version", fmt.Sprint(t.Version)}, {"provider's id", t.ExternalID}, {"disabled", yes(sh, t.Disabled)}, {"variables", shell.Words(t.Variables)},
 		{"missing ones", missing}, {"made", sh.At(t.CreatedAt)}, {"language", t.Language}, {"title", t.Title}, {"text", t.Text},
+		{"type", string(t.Type)}, {"extra", string(t.Extra)},
 	}...)
 	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
 		sh.Fields([2]string{"parameter " + name, t.Parameters[name]})
 	}
 	for _, tag := range slices.Sorted(maps.Keys(t.Texts)) {
-		sh.Fields([2]string{"title " + tag, t.Texts[tag].Title}, [2]string{"text " + tag, t.Texts[tag].Text})
+		sh.Fields([2]string{"title " + tag, t.Texts[tag].Title}, [2]string{"text " + tag, t.Texts[tag].Text}, [2]string{"extra " + tag, string(t.Texts[tag].Extra)})
 	}
 }
 
 func templateSet(sh *shell.Shell) *cobra.Command {
 	var t posthouse.Template
-	var text string
+	var text, extra string
 	var texts, titles map[string]string
+	var extras []string
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Store a template; a changed text makes a new version", Args: shell.Takes("NAME"),
 		Example: `  posthouse template set leave --title '请假审批' --text '${name} 申请请假 ${days} 天，请审批。'`,
@@ -96,6 +98,12 @@ func templateSet(sh *shell.Shell) *cobra.Command {
 				}
 				t.Texts[tag] = posthouse.TemplateText{Title: titles[tag], Text: text}
 			}
+			if t.Extra, err = sh.Object("--extra", extra); err != nil {
+				return err
+			}
+			if err := extrasIn(sh, &t, extras); err != nil {
+				return err
+			}
 			stored, err := c.Templates.Put(ctx, t)
 			if err != nil {
 				return err
@@ -107,6 +115,9 @@ func templateSet(sh *shell.Shell) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&t.Title, "title", "", "the `TITLE`")
 	cmd.Flags().StringVar(&text, "text", "", "the `TEXT` with ${name} or {name} for each value, @FILE, or -")
+	cmd.Flags().StringVar((*string)(&t.Type), "type", "", "the `TYPE` of what it makes: text, markdown, news, card or template (default the channel's own)")
+	cmd.Flags().StringVar(&extra, "extra", "", "what only the provider knows, such as a card with its buttons: a `JSON` object with ${name} in its strings, @FILE, or -")
+	cmd.Flags().StringArrayVar(&extras, "extra-in", nil, "the extra in another language, `LANGUAGE=JSON` or LANGUAGE=@FILE; repeat it for more")
 	cmd.Flags().StringVar(&t.ExternalID, "external-id", "", "what the provider calls the template, an `ID`")
 	cmd.Flags().StringToStringVar(&t.Parameters, "parameter", nil, "a parameter of the provider's template and what fills it, `NAME=TEXT` such as 'thing1=${name}'; repeat it for more")
 	cmd.Flags().StringVar(&t.Language, "language", "", "the `LANGUAGE` of title and text, a tag such as zh or en")
@@ -115,6 +126,23 @@ func templateSet(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().BoolVar(&t.Disabled, "disabled", false, "refuse new messages with it")
 	cmd.Flags().BoolVar(&t.Lenient, "lenient", false, "leave a missing value's placeholder visible instead of refusing the message")
 	return cmd
+}
+
+// extrasIn puts what only the provider knows into the texts of other languages.
+func extrasIn(sh *shell.Shell, t *posthouse.Template, extras []string) error {
+	for _, one := range extras {
+		tag, object, _ := strings.Cut(one, "=")
+		text, has := t.Texts[tag]
+		if !has {
+			return shell.Usagef("--extra-in %s has no --text-in %s", tag, tag)
+		}
+		var err error
+		if text.Extra, err = sh.Object("--extra-in", object); err != nil {
+			return err
+		}
+		t.Texts[tag] = text
+	}
+	return nil
 }
 
 func templateDelete(sh *shell.Shell) *cobra.Command {
@@ -130,7 +158,7 @@ func templateDelete(sh *shell.Shell) *cobra.Command {
 }
 
 func templatePreview(sh *shell.Shell) *cobra.Command {
-	var payload, text string
+	var payload, text, extra string
 	var ask wire.Preview
 	cmd := &cobra.Command{
 		Use: "preview NAME", Short: "Fill a template, or a text that is not stored, without sending it", Args: shell.Takes("NAME"),
@@ -144,6 +172,9 @@ func templatePreview(sh *shell.Shell) *cobra.Command {
 				return err
 			}
 			ask.Text = string(b)
+			if ask.Extra, err = sh.Object("--extra", extra); err != nil {
+				return err
+			}
 			out, err := c.Templates.Preview(ctx, args[0], ask)
 			if err != nil {
 				return err
@@ -155,6 +186,8 @@ func templatePreview(sh *shell.Shell) *cobra.Command {
 	cmd.Flags().StringVar(&ask.Channel, "channel", "", "warn of what the provider of this channel, `NAME`, would cut or refuse")
 	cmd.Flags().StringVar(&ask.Title, "title", "", "try this `TITLE`")
 	cmd.Flags().StringVar(&text, "text", "", "try this `TEXT`, @FILE, or -")
+	cmd.Flags().StringVar((*string)(&ask.Type), "type", "", "try the text as a content of this `TYPE`")
+	cmd.Flags().StringVar(&extra, "extra", "", "try the text with this `JSON` object of what only the provider knows, @FILE, or -")
 	cmd.Flags().StringVar(&ask.Language, "language", "", "what somebody gets who reads this `LANGUAGE`, such as en")
 	return cmd
 }
@@ -162,7 +195,7 @@ func templatePreview(sh *shell.Shell) *cobra.Command {
 func printPreview(sh *shell.Shell, out wire.Previewed) error {
 	err := sh.Show(out, func() {
 		sh.Fields([][2]string{
-			{"language", out.Language}, {"title", out.Content.Title}, {"text", out.Content.Text}, {"provider's id", out.ExternalID}, {"disabled", yes(sh, out.Disabled)},
+			{"language", out.Language}, {"title", out.Content.Title}, {"text", out.Content.Text}, {"type", string(out.Content.Type)}, {"extra", string(out.Content.Extra)}, {"provider's id", out.ExternalID}, {"disabled", yes(sh, out.Disabled)},
 			{"variables", shell.Words(out.Variables)},
 			{"length", sh.Text("%d characters as a reader counts, %d bytes", out.Text.Graphemes, out.Text.Bytes)},
 		}...)

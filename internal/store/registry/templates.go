@@ -1,9 +1,11 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -47,7 +49,7 @@ func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthous
 		if err != nil {
 			return err
 		}
-		texts, err := textsText(put.Texts)
+		texts, err := textsText(&put)
 		if err != nil {
 			return err
 		}
@@ -61,7 +63,10 @@ func (s Templates) PutTemplate(ctx context.Context, now time.Time, tmpl posthous
 
 // sameTemplate reports whether two templates make the same of a payload.
 func sameTemplate(a, b *posthouse.Template) bool {
-	return a.Title == b.Title && a.Text == b.Text && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID && maps.Equal(a.Parameters, b.Parameters) && a.Language == b.Language && maps.Equal(a.Texts, b.Texts)
+	return a.Title == b.Title && a.Text == b.Text && a.Type == b.Type && bytes.Equal(a.Extra, b.Extra) && a.Lenient == b.Lenient && a.ExternalID == b.ExternalID &&
+		maps.Equal(a.Parameters, b.Parameters) && a.Language == b.Language && maps.EqualFunc(a.Texts, b.Texts, func(a, b posthouse.TemplateText) bool {
+		return a.Title == b.Title && a.Text == b.Text && bytes.Equal(a.Extra, b.Extra)
+	})
 }
 
 // parametersText is how the parameters of a template are stored, empty for none.
@@ -73,13 +78,49 @@ func parametersText(p map[string]string) (string, error) {
 	return string(text), err
 }
 
-// textsText is how the texts in other languages are stored, empty for none.
-func textsText(texts map[string]posthouse.TemplateText) (string, error) {
+// said is how what a template says beside its title and text is stored: by language, and by the empty one its own type and extra.
+type said struct {
+	posthouse.TemplateText
+	Type posthouse.ContentType `json:"type,omitempty"`
+}
+
+// textsText is how the texts in other languages are stored, with what the template's own has more than title and text; empty for none.
+func textsText(t *posthouse.Template) (string, error) {
+	texts := map[string]said{}
+	for tag, text := range t.Texts {
+		texts[tag] = said{TemplateText: text}
+	}
+	if t.Type != "" || len(t.Extra) > 0 {
+		texts[""] = said{posthouse.TemplateText{Extra: t.Extra}, t.Type}
+	}
 	if len(texts) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(texts)
-	return string(text), err
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // what is read again equals what was stored
+	err := encoder.Encode(texts)
+	return strings.TrimSuffix(text.String(), "\n"), err
+}
+
+// readTexts is textsText the other way.
+func readTexts(text string, t *posthouse.Template) error {
+	var texts map[string]said
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &texts); err != nil {
+		return err
+	}
+	t.Type, t.Extra = texts[""].Type, texts[""].Extra
+	delete(texts, "")
+	for tag, one := range texts {
+		if t.Texts == nil {
+			t.Texts = map[string]posthouse.TemplateText{}
+		}
+		t.Texts[tag] = one.TemplateText
+	}
+	return nil
 }
 
 func latestTemplate(from sqldb.Lookup, tenant, name string) (posthouse.Template, bool, error) {
@@ -93,8 +134,8 @@ func readTemplate(scan sqldb.Scanner) (posthouse.Template, error) {
 	var lenient, disabled, created int64
 	var parameters, texts string
 	err := scan(&t.Tenant, &t.Name, &t.Version, &t.Title, &t.Text, &lenient, &t.ExternalID, &parameters, &disabled, &created, &t.Language, &texts)
-	if err == nil && texts != "" {
-		err = json.Unmarshal([]byte(texts), &t.Texts)
+	if err == nil {
+		err = readTexts(texts, &t)
 	}
 	if err == nil && parameters != "" {
 		err = json.Unmarshal([]byte(parameters), &t.Parameters)
