@@ -85,8 +85,8 @@ func TestAFileIsReadAsItShowsToBe(t *testing.T) {
 		{name: "an empty workbook", file: workbook(t), want: nil},
 		{name: "a workbook of old Excel", file: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", fault: "the file is a workbook of old Excel (.xls) or has a password"},
 		{name: "an archive that is no workbook", file: archive(t, "a.txt", "hello"), fault: "the workbook cannot be read"},
-		{name: "a workbook that was cut off", file: workbook(t, []any{"a"})[:2000], fault: "the workbook cannot be read"},
-		{name: "one that unpacks to far more than it is", file: archive(t, "xl/worksheets/sheet1.xml", strings.Repeat(" ", 40<<20)), fault: "the workbook cannot be read"},
+		{name: "a workbook that was cut off", file: workbook(t, []any{"a"})[:2000], fault: "the workbook cannot be read: it is damaged, or no Excel file (.xlsx). Save"},
+		{name: "one that unpacks to far more than it is", file: archive(t, "xl/worksheets/sheet1.xml", strings.Repeat(" ", 40<<20)), fault: "the workbook cannot be read: it unpacks to more than 23 MiB. Save"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

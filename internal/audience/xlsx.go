@@ -1,6 +1,7 @@
 package audience
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -51,7 +52,7 @@ func openBook(in *source, body io.Reader) (*book, error) {
 	most := min(int64(maxUnzipped), freely+mostTimes*int64(len(all)))
 	file, err := excelize.OpenReader(bytes.NewReader(all), excelize.Options{UnzipSizeLimit: most, UnzipXMLSizeLimit: min(inMemory, most), TmpDir: os.TempDir(), ShortDatePattern: "yyyy-mm-dd"})
 	if err != nil {
-		return nil, bookError(err)
+		return nil, bookError(err, most)
 	}
 	b := &book{file: file}
 	b.csv = csv.NewWriter(&b.out)
@@ -61,8 +62,16 @@ func openBook(in *source, body io.Reader) (*book, error) {
 	return b, nil
 }
 
-func bookError(err error) error {
-	return &FileError{fmt.Sprintf("the workbook cannot be read: %.200v. Save the sheet as CSV UTF-8", err)}
+// bookError says why a workbook cannot be read. What the library says of one that is too large or damaged is for programmers.
+func bookError(err error, most int64) error {
+	why := fmt.Sprintf("%.200v", err)
+	switch {
+	case strings.HasPrefix(why, "unzip size exceeds"): // the library has no value for it
+		why = fmt.Sprintf("it unpacks to more than %d MiB", most>>20)
+	case errors.Is(err, zip.ErrFormat), errors.Is(err, zip.ErrChecksum), errors.Is(err, io.ErrUnexpectedEOF):
+		why = "it is damaged, or no Excel file (.xlsx)"
+	}
+	return &FileError{"the workbook cannot be read: " + why + ". Save the sheet as CSV UTF-8"}
 }
 
 // begin finds the first sheet that is shown and has a row with something in it.
@@ -83,7 +92,7 @@ func (b *book) begin() error {
 			return nil
 		}
 		if err := rows.Close(); err != nil {
-			return bookError(err)
+			return bookError(err, maxUnzipped)
 		}
 		b.rows = nil
 	}
@@ -138,13 +147,13 @@ func filled(cells []string) (n int) {
 func (b *book) row() ([]string, error) {
 	if !b.rows.Next() {
 		if err := b.rows.Error(); err != nil {
-			return nil, bookError(err)
+			return nil, bookError(err, maxUnzipped)
 		}
 		return nil, io.EOF
 	}
 	cells, err := b.rows.Columns()
 	if err != nil {
-		return nil, bookError(err)
+		return nil, bookError(err, maxUnzipped)
 	}
 	for i, c := range cells {
 		cells[i] = strings.ReplaceAll(strings.TrimSpace(c), "\x00", "")

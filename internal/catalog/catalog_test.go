@@ -58,10 +58,12 @@ func TestErrorsInChinese(t *testing.T) {
 		"--file r.json: json: cannot unmarshal string into Go struct field Route.steps of type []posthouse.RouteStep": "--file r.json：字段 Route.steps 的值不能是 string",
 		"has no column id: want a header such as id,name,type,dingtalk":                                               "缺少列 id；表头例如 id,name,type,dingtalk",
 		"has the column \"id\" twice":                                                                                 "列 \"id\" 出现了两次",
-		"wrong number of fields":                                                                                      "单元格数与表头不一致",
-		`bare " in non-quoted-field`:                                                                                  "没有用引号括起的单元格里不能有引号",
-		`extraneous or missing " in quoted-field`:                                                                     "带引号的单元格里引号多余或缺失",
-		"read standard input: something of the system":                                                                "读取标准输入时出错：something of the system",
+		"the workbook cannot be read: it is damaged, or no Excel file (.xlsx). Save the sheet as CSV UTF-8":           "Excel 文件无法读取：文件已损坏，或不是 Excel（.xlsx）文件。请把工作表另存为 CSV UTF-8",
+		"the workbook cannot be read: it unpacks to more than 36 MiB. Save the sheet as CSV UTF-8":                    "Excel 文件无法读取：解压后超过 36 MiB。请把工作表另存为 CSV UTF-8",
+		"wrong number of fields":                       "单元格数与表头不一致",
+		`bare " in non-quoted-field`:                   "没有用引号括起的单元格里不能有引号",
+		`extraneous or missing " in quoted-field`:      "带引号的单元格里引号多余或缺失",
+		"read standard input: something of the system": "读取标准输入时出错：something of the system",
 	} {
 		if got, ok := catalog.Error(text); !ok || got != want {
 			t.Errorf("%s\nis %s\nwant %s", text, got, want)
