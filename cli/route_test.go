@@ -58,6 +58,13 @@ func TestARouteIsStoredShownPreviewedAndDeleted(t *testing.T) {
 	for language, want := range map[string]string{"en": "skipped: address_suppressed, has left", "zh": "跳过：地址在禁发名单中，has left"} {
 		run(0, want, "route", "preview", "duty", "--to", "=gone", "--kind", "news", "--text", "Hello", "--lang", language)
 	}
+	run(0, "", "channel", "set", "still", "--driver", "console", "--quiet-hours", `[{"from":"22:00","to":"07:00"}]`)
+	write(`{"steps": [{"channels": ["still"]}]}`)
+	run(0, "late: version 1", "route", "put", "late", "--file", file)
+	day := time.Now().Add(72 * time.Hour).Format(time.DateOnly)
+	for language, want := range map[string]string{"en": "quiet hours last until " + day + " 07:00:00 ", "zh": "免打扰时段到 " + day + " 07:00:00 "} {
+		run(0, want, "route", "preview", "late", "--to", "u1=u1", "--kind", "news", "--text", "Hello", "--not-before", day+" 03:04", "--deadline", day+" 05:00", "--lang", language)
+	}
 	sent, code := ran(t, environ, "send", "--json", "--messages", `{"route":"duty","to":[{"user":"u1"}],"content":{"text":"Hello"}}`)
 	message := regexp.MustCompile(`[0-9A-Z]{26}`).FindString(sent)
 	if code != 0 || message == "" {

@@ -3,9 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
@@ -47,17 +45,8 @@ func (f frame) CheckName(name string) string {
 
 // InZone is a sentence of the server with its times as the reader's clock shows them.
 func (f frame) InZone(text string) string {
-	return instant.ReplaceAllStringFunc(text, func(at string) string {
-		t, err := time.Parse(time.RFC3339, at)
-		if err != nil {
-			return at
-		}
-		return f.Clock(t)
-	})
+	return catalog.WithTimes(text, f.Clock)
 }
-
-// instant is a time as sentences of the server have it.
-var instant = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z`)
 
 // With is the frame together with what a part of a page shows.
 func (f frame) With(list any) part { return part{f, list} }

@@ -106,7 +106,7 @@ func explainNotifications(sh *shell.Shell, all []posthouse.Notification) error {
 		for _, x := range explained {
 			sh.Printf("%s  %s\n  %s\n", x.Notification, x.State, sh.Says(x.Summary))
 			for _, line := range x.Steps {
-				sh.Printf("  - %s\n", sh.Says(line))
+				sh.Printf("  - %s\n", sh.Tells(line))
 			}
 		}
 	})
@@ -118,16 +118,16 @@ func printExplained(sh *shell.Shell, all []wire.Explanation) {
 	}
 	for _, x := range all {
 		sh.Printf("%s  %s\n", x.Delivery, x.State)
-		sh.Printf("  %s\n", sh.Cut(x.Summary, 300))
+		sh.Printf("  %s\n", shell.Cut(sh.Tells(x.Summary), 300))
 		for _, note := range x.Notes {
-			sh.Printf("  %s\n", sh.Says(note))
+			sh.Printf("  %s\n", sh.Tells(note))
 		}
 		for _, w := range x.Waits {
 			until := "until a person or an event ends it"
 			if !w.Until.IsZero() {
 				until = sh.Text("until %s (%s)", sh.At(w.Until), away(sh, time.Until(w.Until)))
 			}
-			sh.Printf("  - %s: %s, %s\n", w.Cause, sh.Cut(w.Detail, 200), sh.Says(until))
+			sh.Printf("  - %s: %s, %s\n", w.Cause, shell.Cut(sh.Tells(w.Detail), 200), sh.Says(until))
 		}
 	}
 }

@@ -187,7 +187,7 @@ func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 			number += sh.Text(" (round %d)", s.Round)
 		}
 		if s.Skipped != "" {
-			rows = append(rows, []string{number, after, "", "", sh.Text("skipped: %s", s.Skipped), sh.Says(s.Detail)})
+			rows = append(rows, []string{number, after, "", "", sh.Text("skipped: %s", s.Skipped), sh.Tells(s.Detail)})
 		}
 		for _, d := range n.Deliveries {
 			if d.Step == s.Step && d.Round == s.Round {
@@ -200,7 +200,7 @@ func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 	for _, e := range n.Ends {
 		why := e.Skipped
 		if e.Detail != "" {
-			why = sh.Says(e.Detail)
+			why = sh.Tells(e.Detail)
 		}
 		rows = append(rows, []string{e.User, e.Channel, sh.At(e.At), why})
 	}

@@ -235,12 +235,12 @@ func printRoutePreview(sh *shell.Shell, out wire.RoutePreview) {
 // skipped says why a step or a message is passed over. Without a word for it, it is not, and there is more to say of it.
 func skipped(sh *shell.Shell, why, detail string) string {
 	if why == "" {
-		return sh.Says(detail)
+		return sh.Tells(detail)
 	}
 	if detail == "" {
 		return sh.Text("skipped: %s", why)
 	}
-	return sh.Text("skipped: %s, %s", why, detail)
+	return sh.Text("skipped: %s, %s", why, sh.Tells(detail))
 }
 
 // waits says until when a step or a message waits, and for what.
@@ -255,7 +255,7 @@ func waits(sh *shell.Shell, reason string, until time.Time) string {
 func heldBack(sh *shell.Shell, m *wire.PreviewedMessage) string {
 	switch {
 	case m.Problem != "":
-		return sh.Says(m.Problem)
+		return sh.Tells(m.Problem)
 	case m.Skipped != "":
 		return skipped(sh, m.Skipped, m.Detail)
 	case m.WaitsUntil != nil:

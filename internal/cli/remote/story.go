@@ -45,7 +45,7 @@ func printStory(sh *shell.Shell, s wire.Story) {
 	d := s.Delivery
 	sh.Fields([][2]string{
 		{"delivery", d.ID}, {"channel", d.Channel}, {"kind", s.Message.Kind}, {"ref", s.Message.Ref}, {"recipient", d.User}, {"address", d.Address},
-		{"title", s.Message.Content.Title}, {"text", text}, {"state", string(d.State)}, {"reason", d.Reason}, {"last error", d.Error}, {"provider ref", d.ProviderRef},
+		{"title", s.Message.Content.Title}, {"text", text}, {"state", string(d.State)}, {"reason", d.Reason}, {"last error", sh.Tells(d.Error)}, {"provider ref", d.ProviderRef},
 	}...)
 	sh.Printf("\n")
 	var rows [][]string

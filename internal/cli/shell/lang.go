@@ -62,6 +62,9 @@ func (sh *Shell) Says(text string) string {
 	return said
 }
 
+// Tells is a sentence about what happens in the person's language, with its times in the person's zone.
+func (sh *Shell) Tells(text string) string { return catalog.WithTimes(sh.Says(text), sh.At) }
+
 // Lasts is a length of time, to the second or the minute.
 func (sh *Shell) Lasts(d time.Duration) string { return catalog.Lasting(d, sh.chinese()) }
 

@@ -77,6 +77,11 @@ func TestAPreviewOfARouteIsLookedAt(t *testing.T) {
 	day := time.Now().Add(72 * time.Hour).Format(time.DateOnly)
 	form := url.Values{"to": {"zhang.san\n"}, "by": {"user"}, "kind": {"news"}, "priority": {"high"}, "not_before": {day + "T03:04"}, "text": {"x"}}
 	h.Shows(h.Ask("viewer", page, form).Body, "zhang.san", "li.na", day+" 03:04", day+" 03:14", "after 10m<", ">would be sent<", `value="`+day+`T03:04"`, `value="high" selected`)
+	h.API("PUT", "/v1/channels/later", `{"driver":"discard","quiet_hours":[{"from":"22:00","to":"07:00"}]}`, nil)
+	h.API("PUT", "/v1/routes/late", `{"steps":[{"channels":["later"]}]}`, nil)
+	tight := url.Values{"to": {"zhang.san\n"}, "by": {"user"}, "kind": {"news"}, "not_before": {day + "T03:04"}, "deadline": {day + "T05:00"}, "text": {"x"}}
+	h.Shows(h.Ask("viewer", at+"routes/late/preview", tight).Body, "quiet hours last until "+day+" 07:00:00, and its deadline comes before")
+	h.Shows(h.Ask("viewer", at+"routes/late/preview", tight, chinese).Body, "免打扰时段到 "+day+" 07:00:00 才结束，晚于它的截止时间")
 	gone := url.Values{"to": {"gone"}, "by": {"address"}, "text": {"x"}}
 	h.Shows(h.Ask("viewer", page, gone).Body, "would not be sent", "address_suppressed", "has left", "li.na")
 	h.Shows(h.Ask("viewer", page, gone, chinese).Body, "不会发送", "地址在禁发名单中")
