@@ -55,12 +55,8 @@ func (c *Copies) Postgres(t testing.TB) string {
 	t.Helper()
 	c.postgres.Do(func() { c.dsn, c.errs[1] = c.filledPostgres() })
 	require(t, c.errs[1])
-	return pooled(t, database(t, sharedPostgres, func(s *Server) (string, func() error, error) { return s.copyOf(c.dsn) })) + few
+	return Few(pooled(t, database(t, sharedPostgres, func(s *Server) (string, func() error, error) { return s.copyOf(c.dsn) })))
 }
-
-// few are the connections that a pool of Posthouse has to a copy. A server that begins fills its pools, and each connection takes
-// PostgreSQL a tenth of a second of the processor. Other programs do not know the parameter: see ForOthers.
-const few = "&pool_max_conns=4"
 
 // filledPostgres is a database that goes with its server.
 func (c *Copies) filledPostgres() (string, error) {

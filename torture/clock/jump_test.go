@@ -1,17 +1,12 @@
 package clock
 
 import (
-	"database/sql"
 	"fmt"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql"
-	_ "github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/simulator"
@@ -32,15 +27,7 @@ var jumpEdits = []overlay.Edit{
 // openJump makes the table and returns what sets the database's clock off by so much.
 func openJump(t *testing.T, dsn string) (jump func(d time.Duration)) {
 	t.Helper()
-	driver, source := "pgx", dsn
-	if u, err := url.Parse(dsn); err == nil && strings.HasPrefix(u.Scheme, "m") {
-		driver, source = "mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User, u.Host, u.Path)
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := dbtest.SQL(t, dsn)
 	do := func(query string) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), query); err != nil {
