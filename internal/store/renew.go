@@ -63,10 +63,17 @@ func (s Handouts) HeldPage(ctx context.Context, tenant, agent, cursor string, li
 		return nil, "", err
 	}
 	size := page.Size(limit)
-	list, err = sqldb.All(s.db.Reads(ctx), layout.ReadDelivery, "SELECT "+layout.Queue.List+
-		" FROM posthouse_queue WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? AND id > ? ORDER BY id LIMIT ?", tenant, work.Owner(agent), after, size+1)
+	list, err = sqldb.All(s.db.Reads(ctx), layout.ReadDelivery, heldPage(s.db.Dialect), tenant, work.Owner(agent), after, size+1)
 	list, next = page.Cut(list, size, "handouts", func(d posthouse.Delivery) string { return d.ID })
 	return list, next, s.db.Coded(err, "list what an agent holds")
+}
+
+// heldPage reads what an agent holds. Few deliveries are held and many wait, so that an id that no index has leaves the planner none but
+// that of the leases.
+func heldPage(d *sqldb.Dialect) string {
+	id := d.Concat("id", "''")
+	return "SELECT " + layout.Queue.List + " FROM posthouse_queue" + d.By("posthouse_queue_lease") +
+		" WHERE state = 'sending' AND lease_until > 0 AND tenant = ? AND lease_owner = ? AND " + id + " > ? ORDER BY " + id + " LIMIT ?"
 }
 
 // HeldBy lists what an agent holds, the oldest lease first.
