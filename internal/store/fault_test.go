@@ -223,7 +223,7 @@ func TestDoctorNamesWhatIsUnsafe(t *testing.T) {
 		}
 		room, err := s.DB.Room(t.Context())
 		file := s.DB.Database() == "sqlite"
-		if err != nil || file != (room == sqldb.Room{}) || !file && (room.Used < 1 || room.Own < 16 || room.Most < room.Used || room.Tight()) {
+		if err != nil || file != (room == sqldb.Room{}) || !file && (room.Used < 1 || room.Own < 9 || room.Most < room.Used || room.Tight()) {
 			t.Errorf("connections: got %+v, %v; want room for another process, and of a file nothing", room, err)
 		}
 	})
