@@ -15,7 +15,7 @@ func labels() []Sentence {
 		{"default", "默认"}, {"deleted", "已删除"}, {"delivered", "已送达"}, {"delivery", "投递"}, {"detail", "说明"}, {"did", "操作"},
 		{"digest", "汇总"}, {"disabled", "已停用"}, {"done", "完成"}, {"driver", "驱动"}, {"due", "到期时间"}, {"ended", "结束时间"},
 		{"ends", "到期时间"}, {"epoch", "纪元"}, {"error", "错误"}, {"event", "事件"}, {"evidence", "凭据"}, {"expired", "已过期"},
-		{"failed", "失败"}, {"failover", "故障切换"}, {"failures", "失败次数"}, {"field", "字段"}, {"finding", "结论"}, {"fingerprint", "指纹"},
+		{"extra", "专有内容"}, {"extra %s", "专有内容 "}, {"failed", "失败"}, {"failover", "故障切换"}, {"failures", "失败次数"}, {"field", "字段"}, {"finding", "结论"}, {"fingerprint", "指纹"},
 		{"finished", "完成时间"}, {"for", "面向"}, {"forecast", "预测"}, {"form", "形式"}, {"from", "来源"}, {"front", "接入端"},
 		{"front door", "短信接口"}, {"fronts", "接入端"}, {"galera", "Galera"}, {"gets", "收到内容"}, {"given up", "放弃时间"}, {"group", "分组"},
 		{"hand-over", "交接时间"}, {"handed in", "提交时间"}, {"handed over", "已移交"}, {"health", "健康"}, {"hears of the end", "恢复消息发给"}, {"held", "挂起原因"}, {"held by", "持有者"}, {"help", "说明"},
