@@ -55,7 +55,7 @@ func (c *Copies) Postgres(t testing.TB) string {
 	t.Helper()
 	c.postgres.Do(func() { c.dsn, c.errs[1] = c.filledPostgres() })
 	require(t, c.errs[1])
-	return Few(pooled(t, database(t, sharedPostgres, func(s *Server) (string, func() error, error) { return s.copyOf(c.dsn) })))
+	return pooled(t, database(t, sharedPostgres, func(s *Server) (string, func() error, error) { return s.copyOf(c.dsn) })) + few
 }
 
 // filledPostgres is a database that goes with its server.

@@ -26,11 +26,9 @@ func SQL(t testing.TB, dsn string) *sql.DB {
 	return db
 }
 
+// few is what a DSN of PostgreSQL says for pools of at most four connections. A server that begins fills its pools, and each connection
+// takes PostgreSQL a tenth of a second of the processor. Programs that are not Posthouse do not know it.
 const few = "&pool_max_conns=4"
-
-// Few is a DSN of PostgreSQL by which each pool of Posthouse has at most four connections. A server that begins fills its pools, and
-// each connection takes PostgreSQL a tenth of a second of the processor. Programs that are not Posthouse take it by ForOthers.
-func Few(dsn string) string { return dsn + few }
 
 // ForOthers is a DSN as programs that know nothing of our pools take it.
 func ForOthers(dsn string) string { return strings.ReplaceAll(dsn, few, "") }

@@ -40,7 +40,7 @@ func (db Database) DSN(t testing.TB) string {
 	case db == MariaDB:
 		return dbtest.MariaDB(t)
 	}
-	return dbtest.Few(dbtest.Postgres(t))
+	return dbtest.Postgres(t)
 }
 
 func (db Database) kind() dbtest.Kind {
