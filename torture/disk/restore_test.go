@@ -186,6 +186,7 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 	ch := h.Channel("generic")
 	ch.MaxInflight, ch.Timeout = 8, posthouse.Duration(3*time.Second) // a busy machine makes no answer late
 	h.PutChannel(t, ch)
+	told := ask(t, h) // first: the backlog waits for a second or two
 	h.Produce(t, house.Load{Messages: backlog})
 	h.Produce(t, house.Load{Messages: ahead, Prefix: "later", Draft: func(n int) posthouse.Draft {
 		d := house.Text("generic", n)
@@ -193,7 +194,6 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 		return d
 	}})
 	leaves := gather(t, h)
-	told := ask(t, h)
 	at := time.Now()
 	s.keep(t)
 	acknowledge(t, h, told)
