@@ -279,7 +279,8 @@ func (s Epochs) holdReminders(ctx context.Context, now time.Time, tenant string,
 	return err
 }
 
-// holdPlans takes the moments of a tenant's plans of a type away until a person lets them go. Who has read one of them before cannot write it any more.
+// holdPlans takes the moments of a tenant's plans of a type away until a person lets them go. It raises their versions,
+// so that a process that read one before cannot write it.
 func (t raising) holdPlans(tenant string, of work.PlanType, ids []string) error {
 	at, err := t.Now()
 	if err != nil {

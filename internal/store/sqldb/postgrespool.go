@@ -161,10 +161,12 @@ const spare = 20 * time.Second
 // pgbouncer from 1.21 on, bears cache_statement.
 const ownMode = "default_query_exec_mode="
 
-// ownMost is pgx's parameter of a DSN for how many connections a pool has at most. With fewer than leastConns what waits for a lock would
-// leave too few for those who hold it.
 const (
-	ownMost    = "pool_max_conns="
+	// ownMost is pgx's parameter of a DSN for how many connections a pool has at most.
+	ownMost = "pool_max_conns="
+	// usualConns is how many that are where the DSN does not say, on few processors.
+	usualConns = 8
+	// leastConns leaves some for the others where one listens and another waits for a lock.
 	leastConns = 4
 )
 
@@ -174,8 +176,8 @@ func postgresPool(ctx context.Context, dsn string, way Way, guard func(*pgxpool.
 	if err != nil {
 		return nil, err
 	}
-	if most := int32(8); !strings.Contains(dsn, ownMost) {
-		config.MaxConns = max(config.MaxConns, most)
+	if !strings.Contains(dsn, ownMost) {
+		config.MaxConns = max(config.MaxConns, usualConns)
 	} else if config.MaxConns < leastConns {
 		return nil, fmt.Errorf("the DSN's parameter pool_max_conns is %d: want at least %d", config.MaxConns, leastConns)
 	}
