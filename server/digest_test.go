@@ -182,7 +182,7 @@ func TestADigestHeedsItsReader(t *testing.T) {
 		mate := sends("u1", "N5", time.Time{})
 		h.eventually("what came in quiet hours is suppressed", func() bool {
 			d := h.delivery(sends("u1", "N6", soon))
-			h.eventually("it is looked at", func() bool { d = h.delivery(d.ID); return d.State != posthouse.Pending || d.Gathered })
+			h.eventually("it is looked at", func() bool { d = h.delivery(d.ID); return !d.State.Open() || d.Gathered })
 			return d.State == posthouse.Suppressed && d.Reason == "quiet_hours"
 		})
 		sends("u1", "N7", time.Time{})

@@ -18,8 +18,8 @@
 //
 // No TestMain is needed. Each server has a watch, a small shell that waits for
 // this process to end, however it ends, and then ends the server and removes its
-// directory. Servers start no goroutine, so goleak stays quiet; they cannot be
-// used inside a synctest bubble, because they live outside of it.
+// directory. No goroutine of a server outlives its last database by a second, so
+// goleak stays quiet; servers cannot be used inside a synctest bubble, because they live outside of it.
 //
 // The servers run in a time zone that is not UTC, so that code which trusts the
 // zone of its database fails here first. Run by root, they run as nobody.

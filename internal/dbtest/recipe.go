@@ -67,32 +67,57 @@ func execute(driver, source, statement string) error {
 	return err
 }
 
-// connection runs the statements by which a server's databases come and go. It keeps its connection for a moment: to begin one takes
-// PostgreSQL a tenth of a second of the processor.
+// connection runs the statements by which a server's databases come and go. It is kept for a moment after each, as to begin one takes
+// PostgreSQL a tenth of a second of the processor, and then closed with its goroutines.
 type connection struct {
-	open sync.Once
-	db   *sql.DB
-	err  error
+	mu    sync.Mutex
+	db    *sql.DB // nil while nobody needs it
+	users int
+	idle  *time.Timer // closes it
 }
 
+// keptFor is shorter than the two seconds for which goleak waits at the end of a package's tests.
+const keptFor = 300 * time.Millisecond
+
 func (c *connection) execute(driver, source, statement string) error {
-	c.open.Do(func() {
-		if c.db, c.err = sql.Open(driver, source); c.err == nil {
-			c.db.SetConnMaxIdleTime(time.Second)
-		}
-	})
-	if c.err != nil {
-		return c.err
+	db, err := c.take(driver, source)
+	if err != nil {
+		return err
 	}
-	_, err := c.db.Exec(statement)
+	defer c.leave()
+	_, err = db.Exec(statement)
 	return err
 }
 
-// close lets its connections go. It is not used again.
-func (c *connection) close() error {
-	c.open.Do(func() {})
-	if c.db == nil {
-		return nil
+func (c *connection) take(driver, source string) (_ *sql.DB, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.idle != nil {
+		c.idle.Stop()
 	}
-	return c.db.Close()
+	if c.db == nil {
+		if c.db, err = sql.Open(driver, source); err != nil {
+			return nil, err
+		}
+	}
+	c.users++
+	return c.db, nil
+}
+
+func (c *connection) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users--; c.users == 0 {
+		c.idle = time.AfterFunc(keptFor, func() { _ = c.close() })
+	}
+}
+
+// close lets its connections go, unless somebody is at work with them.
+func (c *connection) close() (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.db != nil && c.users == 0 {
+		err, c.db = c.db.Close(), nil
+	}
+	return err
 }

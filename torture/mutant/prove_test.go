@@ -186,7 +186,7 @@ var confirmedUnwritten = []overlay.Edit{{
 }}
 
 // notificationsUnheld lets notifications go on in a new epoch.
-var notificationsUnheld = []overlay.Edit{{File: "internal/store/epoch.go", Old: "err = s.holdNotifications(ctx, now)", New: "_ = s.holdNotifications"}}
+var notificationsUnheld = []overlay.Edit{{File: "internal/store/epoch.go", Old: "err = s.holdNotifications(ctx, now, tenant)", New: "err = nil"}}
 
 // heldUnnoticed holds a notification in the version that a planner may have read.
 var heldUnnoticed = []overlay.Edit{{File: "internal/store/epoch.go", Old: "SET held = ?, next_at = 0, version = version + 1, updated_at", New: "SET held = ?, next_at = 0, updated_at"}}
