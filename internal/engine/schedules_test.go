@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqltest"
 	"github.com/posthouse/posthouse/internal/store/storetest"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -167,6 +168,145 @@ func TestATasksReminderIsNeitherPausedNorReplaced(t *testing.T) {
 			r.Errorf("replaced: %v", err)
 		}
 	})
+}
+
+// What virtual time shows on SQLite holds on every database, with two processes that look at once: of a stop as its schedule says, of a pause
+// nothing, and of a replacement what is due, by its new text. The schedules are made in the past, so that nobody waits for their slots.
+func TestSchedulesOnEachDatabase(t *testing.T) {
+	t.Parallel()
+	for _, db := range []struct {
+		name string
+		dsn  func(testing.TB) string
+	}{{"sqlite", sqltest.Ready.SQLite}, {"postgres", sqltest.Ready.Postgres}, {"mariadb", sqltest.Ready.MariaDB}} {
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			late := tardyOn(t, db.dsn(t))
+			for id, missed := range map[string]posthouse.Missed{"collapse": posthouse.MissedCollapse, "expire": posthouse.MissedExpire, "paused": "", "replaced": ""} {
+				late.made(id, missed, late.thrice())
+			}
+			late.made("in time", posthouse.MissedExpire, posthouse.Repeat{From: time.Now().Add(-30 * time.Minute), Every: min15})
+			viewer := work.Viewer{Tenant: "t1", Sight: work.SeeAll()}
+			pause := func(paused bool) posthouse.Reminder {
+				got, err := late.by[0].Reminders.PauseReminder(t.Context(), viewer, "paused", paused)
+				if err != nil || got.Paused != paused {
+					t.Fatalf("paused %t: %+v, %v", paused, got, err)
+				}
+				return got
+			}
+			pause(true)
+			if got := late.replaced("second", late.thrice()); !got.NextAt.Equal(late.slots[0]) {
+				t.Errorf("the slot that is due is lost: %v, want %v", got.NextAt, late.slots[0])
+			}
+			late.look()
+			if got := pause(false); !got.NextAt.Equal(late.slots[3]) {
+				t.Errorf("it goes on at %v, want %v", got.NextAt, late.slots[3])
+			}
+			yearly := posthouse.Repeat{Cron: "0 9 1 1 *", TimeZone: "Asia/Shanghai"}
+			if got := late.replaced("third", yearly); got.Fired != 1 || len(got.Last) != 1 || got.NextAt.Before(late.slots[3]) {
+				t.Errorf("with other slots: %+v", got)
+			}
+			late.look()
+			want := map[string]string{
+				"collapse": "sent again; came -2: missed 2, message true; 3 slots",
+				"expire":   "came -2: missed 3, message false; 3 slots",
+				"in time":  "sent again; came 0: missed 2, message true; 3 slots",
+				"paused":   "0 slots",
+				"replaced": "sent second; came -2: missed 2, message true; 3 slots",
+			}
+			if diff := cmp.Diff(want, late.became()); diff != "" {
+				t.Errorf("what became of them (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// tardy are two processes on one database that find schedules whose slots have passed.
+type tardy struct {
+	*testing.T
+	store *store.Store
+	by    []*Engine
+	now   time.Time
+	slots []time.Time // of thrice, the last one to come
+}
+
+func tardyOn(t *testing.T, dsn string) *tardy {
+	l := &tardy{T: t, now: time.Now().UTC().Truncate(time.Minute)}
+	for range 2 {
+		s, err := store.Open(t.Context(), store.Options{DSN: dsn, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		l.store, l.by = s, append(l.by, doorOf(t, storetest.All(s)))
+	}
+	for _, ago := range []time.Duration{32, 17, 2, -28} {
+		l.slots = append(l.slots, l.now.Add(-ago*time.Minute))
+	}
+	return l
+}
+
+// thrice is a repeat of which three slots have come in the last 33 minutes, and the next one is half an hour away.
+func (l *tardy) thrice() posthouse.Repeat {
+	return posthouse.Repeat{Cron: fmt.Sprintf("%d,%d,%d * * * *", l.slots[0].Minute(), l.slots[1].Minute(), l.slots[2].Minute()), TimeZone: "UTC"}
+}
+
+// made stores a schedule as it was made 33 minutes ago.
+func (l *tardy) made(id string, missed posthouse.Missed, repeat posthouse.Repeat) {
+	l.Helper()
+	r, problems := remind.New(posthouse.Reminder{Tenant: "t1", ID: id, Missed: missed, Repeat: &repeat, Draft: posthouse.Draft{
+		DedupKey: id, Channel: "c", Content: &posthouse.Content{Text: "again"}, To: []posthouse.Recipient{{User: "u"}},
+	}}, l.now.Add(-33*time.Minute), time.UTC)
+	if len(problems) > 0 {
+		l.Fatal(problems)
+	}
+	if _, err := l.by[0].Intake.Accept(l.Context(), intake.Request{Caller: work.Program(), Tenant: "t1", Plans: []work.Plan{remind.Plan(r)}}); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// replaced puts another schedule in the place of the one that is replaced.
+func (l *tardy) replaced(text string, repeat posthouse.Repeat) posthouse.Reminder {
+	l.Helper()
+	got, opened, err := l.by[1].Reminders.Replace(l.Context(), intake.Request{Caller: work.Program(), Tenant: "t1"}, posthouse.Reminder{
+		ID: "replaced", Repeat: &repeat, Draft: posthouse.Draft{Channel: "c", Content: &posthouse.Content{Text: text}, To: []posthouse.Recipient{{User: "u"}}},
+	})
+	if err != nil || opened {
+		l.Fatalf("replaced: opened %t, %v", opened, err)
+	}
+	return got
+}
+
+// look has both processes look for what is due at once.
+func (l *tardy) look() {
+	var wg sync.WaitGroup
+	for _, e := range l.by {
+		wg.Go(func() { e.planner().Look(l.Context()) })
+	}
+	wg.Wait()
+}
+
+// became says of each schedule what was sent, which slots came and how many have passed.
+func (l *tardy) became() map[string]string {
+	l.Helper()
+	got := map[string]string{}
+	list, _, err := l.store.Messages.Messages(l.Context(), work.Filter{Sight: work.SeeAll(), Tenant: "t1", Limit: 100})
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, m := range list {
+		got[m.Message.Reminder] += "sent " + m.Message.Content.Text + "; "
+	}
+	for _, id := range []string{"collapse", "expire", "in time", "paused", "replaced"} {
+		r, err := reminderIn(l.Context(), l.store, "t1", id)
+		if err != nil {
+			l.Fatal(err)
+		}
+		for _, came := range cameOf(r, l.now) {
+			got[id] += "came " + came + "; "
+		}
+		got[id] += fmt.Sprintf("%d slots", r.Slots)
+	}
+	return got
 }
 
 // dying is a store whose process is gone at a step: before a slot is written, or when it is and nobody has heard of it.
