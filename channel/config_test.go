@@ -24,7 +24,7 @@ func every() channel.Type {
 		{Name: "count", Kind: channel.KindInt},
 		{Name: "loud", Kind: channel.KindBool, Default: true},
 		{Name: "wait", Kind: channel.KindDuration, Default: time.Minute},
-		{Name: "mode", Kind: channel.KindChoice, Choices: []string{"a", "b"}, Default: "a"},
+		{Name: "mode", Kind: channel.KindChoice, Choices: []channel.Choice{{Value: "a"}, {Value: "b"}}, Default: "a"},
 		{Name: "labels", Kind: channel.KindMap},
 		{Name: "headers", Kind: channel.KindSecrets},
 		{Name: "values", Kind: channel.KindList},

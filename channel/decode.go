@@ -158,7 +158,7 @@ func (f Field) scalar(raw any) (any, bool) {
 	case KindURL:
 		ok = webURL(s)
 	case KindChoice:
-		ok = slices.Contains(f.Choices, s)
+		ok = slices.Contains(f.Values(), s)
 	}
 	return s, ok
 }
@@ -232,7 +232,7 @@ func (f Field) allowed() string {
 	case KindDuration:
 		return "a duration such as 500ms, 90s, 5m, 1h30m or 7d"
 	case KindChoice:
-		return "one of " + strings.Join(f.Choices, ", ")
+		return "one of " + strings.Join(f.Values(), ", ")
 	case KindMap, KindSecrets:
 		return "names with a text each"
 	case KindList:

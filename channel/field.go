@@ -30,13 +30,43 @@ type Field struct {
 	Kind           Kind
 	Required       bool
 	Default        any      // of the Go type the kind holds; nil means the zero value
-	Choices        []string // for KindChoice
+	Choices        []Choice // for KindChoice
 	Min, Max       int      // for KindInt; both 0 means no bounds
 	// Destination is set where the field decides to whom the secrets go: see Type.Keep. Scheme, host and
 	// port of a KindURL do so anyway.
 	Destination bool
 	// Account is set where each account of a channel has a value of its own, such as an application's id and secret.
 	Account bool
+	// Group is what a field that is rarely needed is for. Forms fold the fields of a group that stand together. Defaults to none: the field
+	// stays in view.
+	Group Group
+}
+
+// Group is what several fields are for, as a form says it.
+type Group struct{ Label, LabelZH string }
+
+// OwnInstallation is the group of a provider's addresses, which few change.
+func OwnInstallation() Group { return Group{"Private installation or proxy", "私有部署或代理"} }
+
+// Choice is one of the values of a KindChoice: what is stored, and what a form calls it. The two labels may be one word, such as the name
+// of a method; a form shows no value without them.
+type Choice struct {
+	Value          string
+	Label, LabelZH string
+}
+
+// TextOrMarkdown are the choices of what contents are whose type nobody says.
+func TextOrMarkdown() []Choice {
+	return []Choice{{"text", "Plain text", "纯文本"}, {"markdown", "Markdown", "Markdown"}}
+}
+
+// Values are what may be stored of a KindChoice.
+func (f Field) Values() []string {
+	values := make([]string, len(f.Choices))
+	for i, c := range f.Choices {
+		values[i] = c.Value
+	}
+	return values
 }
 
 // Secret reports whether the field's value is encrypted at rest and masked.

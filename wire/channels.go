@@ -52,9 +52,18 @@ type Field struct {
 	Secret   bool      `json:"secret" doc:"Encrypted at rest and never shown."`
 	Account  bool      `json:"account,omitempty" doc:"Each account of a channel has a value of its own."`
 	Default  any       `json:"default,omitempty"`
-	Choices  []string  `json:"choices,omitempty"`
+	Choices  []Choice  `json:"choices,omitempty" doc:"The values that it may have, where it has one of a few."`
 	Min      int       `json:"min,omitempty"`
 	Max      int       `json:"max,omitempty"`
+	Group    string    `json:"group,omitempty" doc:"What a field that is rarely needed is for. Forms fold the fields of a group."`
+	GroupZH  string    `json:"group_zh,omitempty" doc:"What a field that is rarely needed is for, in Chinese."`
+}
+
+// Choice is one of the values that a setting may have.
+type Choice struct {
+	Value   string `json:"value" doc:"What is stored."`
+	Label   string `json:"label" doc:"What a form calls it."`
+	LabelZH string `json:"label_zh" doc:"What a form calls it, in Chinese."`
 }
 
 // Tally counts the deliveries of a pulled channel.

@@ -50,8 +50,11 @@ func fields() []channel.Field {
 		Name: "topic", Kind: channel.KindString, Required: true, Account: true, Label: "Topic", LabelZH: "Topic（Bundle ID）",
 		Help: "The bundle ID of the app, such as com.example.app.", HelpZH: "应用的 Bundle ID，例如 com.example.app。",
 	}, {
-		Name: "environment", Kind: channel.KindChoice, Default: production, Choices: []string{production, development}, Destination: true, Label: "Environment", LabelZH: "环境",
-		Help: "Apps that Xcode installs have tokens of development.", HelpZH: "由 Xcode 直接安装的应用使用 development。",
+		Name: "environment", Kind: channel.KindChoice, Default: production, Choices: []channel.Choice{
+			{Value: production, Label: "Production", LabelZH: "生产环境"},
+			{Value: development, Label: "Development", LabelZH: "开发环境"},
+		}, Destination: true, Label: "Environment", LabelZH: "环境",
+		Help: "Apps that Xcode installs have tokens of development.", HelpZH: "由 Xcode 直接安装的应用使用开发环境。",
 	}, {
 		Name: "sound", Kind: channel.KindString, Default: "default", Label: "Sound", LabelZH: "提示音",
 		Help: "A sound of the app, default, or none.", HelpZH: "应用内的提示音文件名、default，或 none（静音）。",
@@ -59,7 +62,7 @@ func fields() []channel.Field {
 		Name: "ttl", Kind: channel.KindDuration, Default: 24 * time.Hour, Label: "Kept for", LabelZH: "离线保留时长",
 		Help: "How long Apple keeps the last notification for a device that is away.", HelpZH: "设备离线时，苹果为其保留最近一条通知的时长。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Label: "URL", LabelZH: "接口地址",
 		Help: "For a proxy. Defaults to Apple's own of the environment.", HelpZH: "使用代理时修改，默认为所选环境的苹果地址。",
 	}}
 }

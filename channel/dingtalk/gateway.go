@@ -78,12 +78,18 @@ func gatewayFields() []channel.Field {
 		Help:   "A longer title is cut, never within a character, and a warning is logged.",
 		HelpZH: "超出的标题会被截断（不会截断半个字符），并记录警告日志。",
 	}, {
-		Name: "titleUnit", Kind: channel.KindChoice, Default: "utf16", Choices: []string{"utf16", "characters", "graphemes"}, Label: "The title's length counts", LabelZH: "标题长度单位",
-		Help:   "utf16: as Java counts, two for an emoji. characters: Unicode code points. graphemes: what a reader takes for one character.",
-		HelpZH: "utf16：与 Java 相同，一个表情计 2；characters：Unicode 码点；graphemes：读者眼中的一个字符。",
+		Name: "titleUnit", Kind: channel.KindChoice, Default: "utf16", Choices: []channel.Choice{
+			{Value: "utf16", Label: "UTF-16 units, as Java counts", LabelZH: "UTF-16 单元（与 Java 相同）"},
+			{Value: "characters", Label: "Unicode code points", LabelZH: "Unicode 码点"},
+			{Value: "graphemes", Label: "What a reader takes for one character", LabelZH: "读者眼中的一个字符"},
+		}, Label: "The title's length counts", LabelZH: "标题长度单位",
+		Help:   "An emoji is two UTF-16 units.",
+		HelpZH: "按 UTF-16 单元计时，一个表情计 2。",
 	}, {
-		Name: "userList", Kind: channel.KindChoice, Default: "array", Choices: []string{"array", "text"}, Label: "userid_list is", LabelZH: "userid_list 的格式",
-		Help: "A JSON array, or one text with commas.", HelpZH: "JSON 数组，或以逗号分隔的文本。",
+		Name: "userList", Kind: channel.KindChoice, Default: "array", Choices: []channel.Choice{
+			{Value: "array", Label: "A JSON array", LabelZH: "JSON 数组"},
+			{Value: "text", Label: "One text with commas", LabelZH: "以逗号分隔的文本"},
+		}, Label: "userid_list is", LabelZH: "userid_list 的格式",
 	}}
 }
 

@@ -102,11 +102,15 @@ func robotFields() []channel.Field {
 		Help:   "The robot's keywords. A text with none of them gets the first one put in front.",
 		HelpZH: "机器人设置的关键词。正文不含任何关键词时，自动在开头加上第一个。",
 	}, {
-		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "消息格式",
+		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: channel.TextOrMarkdown(), Label: "Format", LabelZH: "消息格式",
 	}, {
-		Name: "mention", Kind: channel.KindChoice, Default: "recipients", Choices: []string{"recipients", "all", "none"}, Label: "Mention", LabelZH: "提醒方式",
-		Help:   "recipients: an address of 11 digits, or one that begins with +, is a phone number, any other a user id. all: everybody in the group.",
-		HelpZH: "recipients：@ 收件人（11 位数字或以 + 开头的地址按手机号，其余按 userid）；all：@ 所有人；none：不 @。",
+		Name: "mention", Kind: channel.KindChoice, Default: "recipients", Choices: []channel.Choice{
+			{Value: "recipients", Label: "The recipients", LabelZH: "@ 收件人"},
+			{Value: "all", Label: "Everybody in the group", LabelZH: "@ 所有人"},
+			{Value: "none", Label: "Nobody", LabelZH: "不 @"},
+		}, Label: "Mention", LabelZH: "提醒方式",
+		Help:   "Of recipients, an address of 11 digits, or one that begins with +, is a phone number, any other a user id.",
+		HelpZH: "@ 收件人时，11 位数字或以 + 开头的地址按手机号，其余按 userid。",
 	}, {
 		Name: "mentions", Kind: channel.KindInt, Default: 1, Min: 1, Max: robotMentions, Label: "Recipients in one post", LabelZH: "每条消息的收件人数",
 		Help:   "Above 1 the recipients of a message share posts; DingTalk can then no longer recognise a repeated one.",
@@ -116,7 +120,7 @@ func robotFields() []channel.Field {
 		Help:   "How long DingTalk recognises a repeated msgUuid. Its documents do not say how long: 10 minutes are our guess. 0s: do not rely on it.",
 		HelpZH: "钉钉识别重复 msgUuid 的时长。官方文档没有说明，10 分钟是我们的估计值；0s 表示不依赖。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: "https://oapi.dingtalk.com/robot/send", Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: "https://oapi.dingtalk.com/robot/send", Label: "URL", LabelZH: "接口地址",
 		Help: "For a private installation or a proxy.", HelpZH: "专有部署或代理时修改。",
 	}}
 }

@@ -121,6 +121,7 @@ func Work() channel.Type {
 }
 
 func workFields() []channel.Field {
+	cards := channel.Group{Label: "Interactive cards", LabelZH: "互动卡片"}
 	return []channel.Field{{
 		Name: "agent_id", Kind: channel.KindString, Required: true, Account: true, Label: "AgentId", LabelZH: "AgentId",
 		Help: "The application's AgentId, a number.", HelpZH: "应用的 AgentId，数字。",
@@ -129,7 +130,7 @@ func workFields() []channel.Field {
 	}, {
 		Name: "app_secret", Kind: channel.KindSecret, Required: true, Account: true, Label: "AppSecret (Client Secret)", LabelZH: "AppSecret（Client Secret）",
 	}, {
-		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "消息格式",
+		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: channel.TextOrMarkdown(), Label: "Format", LabelZH: "消息格式",
 	}, {
 		Name: "time_line", Kind: channel.KindBool, Label: "Add a line with the time", LabelZH: "末尾附加时间",
 		Help:   "DingTalk shows an employee the same content once a day only (code 143106). The line makes repeated reminders differ.",
@@ -139,24 +140,27 @@ func workFields() []channel.Field {
 		Help:   "How long after a send DingTalk is asked whom it reached; each question counts as an API call of the month. 0s: never ask.",
 		HelpZH: "发送后多久查询送达结果，每次查询计入当月 API 调用次数；0s 表示不查询。",
 	}, {
-		Name: "token_from", Kind: channel.KindChoice, Default: "gettoken", Choices: []string{"gettoken", "oauth2"}, Label: "Access token from", LabelZH: "获取 access_token 的接口",
-		Help:   "gettoken: the older interface, at URL. oauth2: the newer one, at API URL.",
-		HelpZH: "gettoken：旧版接口，使用“接口地址”；oauth2：新版接口，使用“新版接口地址”。",
+		Name: "token_from", Group: channel.OwnInstallation(), Kind: channel.KindChoice, Default: "gettoken", Choices: []channel.Choice{
+			{Value: "gettoken", Label: "The older interface, at URL", LabelZH: "旧版接口（gettoken）"},
+			{Value: "oauth2", Label: "The newer interface, at API URL", LabelZH: "新版接口（oauth2）"},
+		}, Label: "Access token from", LabelZH: "获取 access_token 的接口",
+		Help:   "gettoken is called at URL, oauth2 at API URL.",
+		HelpZH: "旧版接口使用“接口地址”，新版接口使用“新版接口地址”。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: "https://oapi.dingtalk.com", Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: "https://oapi.dingtalk.com", Label: "URL", LabelZH: "接口地址",
 		Help: "For a private installation or a proxy.", HelpZH: "专有部署或代理时修改。",
 	}, {
-		Name: "api_url", Kind: channel.KindURL, Default: "https://api.dingtalk.com", Label: "API URL", LabelZH: "新版接口地址",
+		Name: "api_url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: "https://api.dingtalk.com", Label: "API URL", LabelZH: "新版接口地址",
 		Help: "Where the newer interface is.", HelpZH: "新版接口所在地址。",
 	}, {
-		Name: "robot_code", Kind: channel.KindString, Account: true, Label: "Robot code", LabelZH: "机器人编码（robotCode）",
+		Name: "robot_code", Group: cards, Kind: channel.KindString, Account: true, Label: "Robot code", LabelZH: "机器人编码（robotCode）",
 		Help: "Of the robot that brings interactive cards. Defaults to the AppKey, as robots of an enterprise's own applications have it.", HelpZH: "发送互动卡片的机器人；默认取 AppKey，企业内部应用的机器人即是如此。",
 	}, {
-		Name: "callback_route_key", Kind: channel.KindString, Account: true, Label: "Callback route key", LabelZH: "卡片回调 callbackRouteKey",
+		Name: "callback_route_key", Group: cards, Kind: channel.KindString, Account: true, Label: "Callback route key", LabelZH: "卡片回调 callbackRouteKey",
 		Help:   "The callbackRouteKey under which this channel's callback address is registered at DingTalk. Without one no button of a card is told.",
 		HelpZH: "本渠道的回调地址在钉钉注册时所用的 callbackRouteKey；不填则卡片按钮不会回调。",
 	}, {
-		Name: "callback_secret", Kind: channel.KindSecret, Account: true, Label: "Callback secret", LabelZH: "卡片回调 apiSecret",
+		Name: "callback_secret", Group: cards, Kind: channel.KindSecret, Account: true, Label: "Callback secret", LabelZH: "卡片回调 apiSecret",
 		Help:   "The apiSecret of that registration. It signs what is pressed; without one nothing is taken.",
 		HelpZH: "注册回调地址时填写的 apiSecret，用于校验签名；不填则不接收回调。",
 	}}

@@ -57,10 +57,10 @@ func fields() []channel.Field {
 		Name: "ttl", Kind: channel.KindDuration, Label: "Kept for", LabelZH: "离线保留时长",
 		Help: "How long Google keeps a message for a device that is away. Defaults to Google's four weeks.", HelpZH: "设备离线时消息的保留时长，默认四周。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: usualURL, Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: usualURL, Label: "URL", LabelZH: "接口地址",
 		Help: "For a proxy.", HelpZH: "使用代理时修改。",
 	}, {
-		Name: "token_url", Kind: channel.KindURL, Default: usualTokenURL, Label: "URL of access tokens", LabelZH: "令牌接口地址",
+		Name: "token_url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: usualTokenURL, Label: "URL of access tokens", LabelZH: "令牌接口地址",
 	}}
 }
 

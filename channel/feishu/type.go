@@ -61,7 +61,7 @@ func fields() []channel.Field {
 	}, {
 		Name: "app_secret", Kind: channel.KindSecret, Required: true, Account: true, Label: "App Secret", LabelZH: "App Secret",
 	}, {
-		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "默认消息格式",
+		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: channel.TextOrMarkdown(), Label: "Format", LabelZH: "默认消息格式",
 		Help:   "Of contents that name no type. Markdown goes out as a card.",
 		HelpZH: "用于未指明 type 的内容；markdown 以卡片形式发送。",
 	}, {
@@ -73,7 +73,7 @@ func fields() []channel.Field {
 		Help:   "Of the application's events and callbacks. What is pressed on cards is told only with it: it signs them.",
 		HelpZH: "应用“事件与回调”中的加密策略。卡片按钮回调须配置它：签名以它校验。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: "https://open.feishu.cn", Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: "https://open.feishu.cn", Label: "URL", LabelZH: "接口地址",
 		Help: "Lark has https://open.larksuite.com.", HelpZH: "Lark 国际版为 https://open.larksuite.com。",
 	}}
 }

@@ -193,6 +193,37 @@ func classNames() []string {
 	return out
 }
 
+// classChoices are the classes of a result, each with what becomes of a delivery that has it.
+func classChoices() []channel.Choice {
+	say := map[posthouse.Class][2]string{
+		posthouse.ClassOK:        {"Accepted", "已接收"},
+		posthouse.ClassTransient: {"Not accepted, tried again", "未接收，稍后重试"},
+		posthouse.ClassRate:      {"Too fast: the account waits", "过快：账号等待后继续"},
+		posthouse.ClassAuth:      {"Credentials are refused", "凭据被拒绝"},
+		posthouse.ClassAccount:   {"The account may not send: quota, balance, permission", "账号不能发送：额度、余额或权限"},
+		posthouse.ClassBlocked:   {"The address may not be called", "地址不允许访问"},
+		posthouse.ClassLocal:     {"This machine could not send", "本机无法发送"},
+		posthouse.ClassRecipient: {"The recipient cannot be reached: final", "收件人无法送达：不再重试"},
+		posthouse.ClassContent:   {"The content is refused: final", "内容被拒绝：不再重试"},
+		posthouse.ClassRequest:   {"The request is malformed: final", "请求格式有误：不再重试"},
+		posthouse.ClassUnknown:   {"It may have arrived", "结果未知：可能已送达"},
+	}
+	var out []channel.Choice
+	for _, class := range posthouse.Classes() {
+		out = append(out, channel.Choice{Value: string(class), Label: say[class][0], LabelZH: say[class][1]})
+	}
+	return out
+}
+
+// methods are choices of HTTP methods, which are called what they are.
+func methods(names ...string) []channel.Choice {
+	var out []channel.Choice
+	for _, name := range names {
+		out = append(out, channel.Choice{Value: name, Label: name, LabelZH: name})
+	}
+	return out
+}
+
 // checkBody fills the body with an example: what is not JSON then would never be.
 func (p *plan) checkBody(c channel.Config) {
 	if p.method == http.MethodGet && c.Has("body") {

@@ -32,14 +32,18 @@ const (
 func receiptFields() []channel.Field {
 	return []channel.Field{{
 		Name: "receipt_id", Kind: channel.KindString, Label: "Receipt: message id", LabelZH: "回执：平台消息编号",
-		Help:   "Within a report, as id_path finds it in an answer, such as $.msgid. With it the provider may bring receipts to an address of the channel's: posthouse channel callbacks.",
-		HelpZH: "单条回执中的平台消息编号（与 id_path 一致），例如 $.msgid。设置后平台可以把回执推送到渠道的回调地址：posthouse channel callbacks。",
+		Help:   "Within a report, as the answer to a message has it, such as $.msgid. With it the provider may bring receipts to an address of the channel's: posthouse channel callbacks.",
+		HelpZH: "单条回执中的平台消息编号（与“平台消息编号的位置”取到的一致），例如 $.msgid。设置后平台可以把回执推送到渠道的回调地址：posthouse channel callbacks。",
 	}, {
 		Name: "receipt_path", Kind: channel.KindString, Label: "Receipt: where reports stand", LabelZH: "回执：列表的位置", Default: "$",
 		Help: "A JSON path to a report or a list of them; * is each member.", HelpZH: "回执或回执列表的 JSON 路径；* 表示每个成员。",
 	}, {
 		Name: "receipt_encoding", Kind: channel.KindChoice, Label: "Receipt: encoding", LabelZH: "回执：编码",
-		Default: receiptJSON, Choices: []string{receiptJSON, receiptLines, receiptForm},
+		Default: receiptJSON, Choices: []channel.Choice{
+			{Value: receiptJSON, Label: "JSON", LabelZH: "JSON"},
+			{Value: receiptLines, Label: "JSON, a report a line", LabelZH: "每行一条 JSON"},
+			{Value: receiptForm, Label: "Form (URL-encoded)", LabelZH: "表单（URL 编码）"},
+		},
 	}, {
 		Name: "receipt_address", Kind: channel.KindString, Label: "Receipt: recipient", LabelZH: "回执：收件人",
 		Help: "Where one message id stands for several.", HelpZH: "一个消息编号对应多个收件人时填写。",

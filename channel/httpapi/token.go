@@ -41,13 +41,17 @@ func tokenFields() []channel.Field {
 		HelpZH: "首次调用前从这里获取访问令牌，之后用 ${token} 引用，所有进程共用。错误码归为 auth 时会重新获取。",
 	}, {
 		Name: "token_method", Kind: channel.KindChoice, Label: "Token: method", LabelZH: "令牌：请求方法",
-		Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodGet},
+		Default: http.MethodPost, Choices: methods(http.MethodPost, http.MethodGet),
 	}, {
 		Name: "token_headers", Kind: channel.KindMap, Label: "Token: headers", LabelZH: "令牌：请求头",
 		Help: "Shown to whoever may read the channel: name secrets as ${secret.<name>}.", HelpZH: "可查看渠道的人都能看到：密钥请写成 ${secret.<名称>}。",
 	}, {
 		Name: "token_encoding", Kind: channel.KindChoice, Label: "Token: encoding of the body", LabelZH: "令牌：请求体编码",
-		Default: "json", Choices: []string{"json", "form", "text"},
+		Default: "json", Choices: []channel.Choice{
+			{Value: "json", Label: "JSON", LabelZH: "JSON"},
+			{Value: "form", Label: "Form (URL-encoded)", LabelZH: "表单（URL 编码）"},
+			{Value: "text", Label: "Plain text", LabelZH: "纯文本"},
+		},
 	}, {
 		Name: "token_body", Kind: channel.KindText, Label: "Token: body", LabelZH: "令牌：请求体",
 		Help: "May name secrets, values, ${now}, ${now_ms} and ${uuid}, and functions of them.", HelpZH: "可使用密钥、参数值、${now}、${now_ms}、${uuid} 以及函数。",
@@ -56,23 +60,27 @@ func tokenFields() []channel.Field {
 		Help: "A JSON path such as $.access_token, or a regular expression.", HelpZH: "JSON 路径，例如 $.access_token；或正则表达式。",
 	}, {
 		Name: "token_lasts_path", Kind: channel.KindString, Label: "Token: where its life stands", LabelZH: "令牌有效期的位置",
-		Help: "Without it token_lasts is how long it is used.", HelpZH: "留空则按 token_lasts 使用。",
+		Help: "Without it the token is used as long as its life below says.", HelpZH: "留空则按下面的“令牌有效期”。",
 	}, {
 		Name: "token_lasts_in", Kind: channel.KindChoice, Label: "Token: its life counts", LabelZH: "令牌有效期的单位",
-		Default: inSeconds, Choices: []string{inSeconds, inMilliseconds, untilSeconds, untilMillis},
-		Help: "until_seconds and until_milliseconds are moments, counted from 1970.", HelpZH: "until_seconds 和 until_milliseconds 是到期时刻（Unix 时间）。",
+		Default: inSeconds, Choices: []channel.Choice{
+			{Value: inSeconds, Label: "Seconds from now", LabelZH: "从现在起的秒数"},
+			{Value: inMilliseconds, Label: "Milliseconds from now", LabelZH: "从现在起的毫秒数"},
+			{Value: untilSeconds, Label: "A moment, as seconds since 1970", LabelZH: "到期时刻（Unix 秒）"},
+			{Value: untilMillis, Label: "A moment, as milliseconds since 1970", LabelZH: "到期时刻（Unix 毫秒）"},
+		},
 	}, {
 		Name: "token_lasts", Kind: channel.KindDuration, Label: "Token: its life", LabelZH: "令牌有效期", Default: usualLife,
 		Help: "Where the answer does not say it.", HelpZH: "响应中没有有效期时使用。",
 	}, {
 		Name: "token_code_path", Kind: channel.KindString, Label: "Token: error code", LabelZH: "令牌：错误码的位置",
-		Help: "Defaults to code_path.", HelpZH: "默认与 code_path 相同。",
+		Help: "Defaults to where an answer's error code stands.", HelpZH: "默认与“错误码的位置”相同。",
 	}, {
 		Name: "token_message_path", Kind: channel.KindString, Label: "Token: error message", LabelZH: "令牌：错误信息的位置",
-		Help: "Defaults to message_path.", HelpZH: "默认与 message_path 相同。",
+		Help: "Defaults to where an answer's error message stands.", HelpZH: "默认与“错误信息的位置”相同。",
 	}, {
 		Name: "token_codes", Kind: channel.KindMap, Label: "Token: meaning of codes", LabelZH: "令牌：错误码含义",
-		Help: "As codes; one that stands in neither may be tried again.", HelpZH: "写法与 codes 相同；两处都没有的错误码会重试。",
+		Help: "Written as the meaning of codes; one that stands in neither may be tried again.", HelpZH: "写法与“错误码含义”相同；两处都没有的错误码会重试。",
 	}}
 }
 

@@ -32,25 +32,40 @@ func Type() channel.Type {
 	}
 }
 
+// fields are those of a request and of its answer; what only some providers need is folded away.
 func fields() []channel.Field {
-	return slices.Concat(requestFields(), answerFields(), batchFields(), tokenFields(), receiptFields())
+	return slices.Concat(requestFields(), answerFields(),
+		folded(channel.Group{Label: "Several recipients in one call", LabelZH: "一次调用多个收件人"}, batchFields()),
+		folded(channel.Group{Label: "Access token", LabelZH: "访问令牌"}, tokenFields()),
+		folded(channel.Group{Label: "Receipts", LabelZH: "送达回执"}, receiptFields()))
+}
+
+func folded(g channel.Group, list []channel.Field) []channel.Field {
+	for i := range list {
+		list[i].Group = g
+	}
+	return list
 }
 
 func requestFields() []channel.Field {
+	request := channel.Group{Label: "More of the request: type, lists, repeated keys", LabelZH: "请求的更多设置：内容类型、列表、幂等"}
 	return []channel.Field{{
 		Name: "url", Kind: channel.KindURL, Required: true, Label: "URL", LabelZH: "接口地址",
 		Help:   "May hold placeholders such as ${address} after the host.",
 		HelpZH: "主机名之后可以使用占位符，例如 ${address}。",
 	}, {
 		Name: "addresses", Kind: channel.KindChoice, Label: "Addresses are", LabelZH: "地址类型",
-		Default: asWritten, Choices: []string{asWritten, phones, phonesCN, mail},
-		Help: "Says which spellings are one recipient, and how an address is sent. as_written: each spelling is another one. phone: phone numbers, as +8613800138002. " +
-			"phone_cn: phone numbers, those of mainland China as 13800138002. mail: mail addresses, whose domain has no case.",
-		HelpZH: "决定哪些写法是同一个收件人，以及地址如何发送。as_written：按原样，写法不同即为不同收件人；phone：手机号，发送为 +8613800138002；" +
-			"phone_cn：手机号，大陆号码发送为 13800138002；mail：邮箱，域名不区分大小写。",
+		Default: asWritten, Choices: []channel.Choice{
+			{Value: asWritten, Label: "As written: each spelling is another recipient", LabelZH: "按原样（写法不同即为不同收件人）"},
+			{Value: phones, Label: "Phone numbers, sent as +8613800138002", LabelZH: "手机号，发送为 +8613800138002"},
+			{Value: phonesCN, Label: "Phone numbers, those of mainland China sent as 13800138002", LabelZH: "手机号，大陆号码发送为 13800138002"},
+			{Value: mail, Label: "Mail addresses, whose domain has no case", LabelZH: "邮箱，域名不区分大小写"},
+		},
+		Help:   "Says which spellings are one recipient, and how an address is sent.",
+		HelpZH: "决定哪些写法是同一个收件人，以及地址如何发送。",
 	}, {
 		Name: "method", Kind: channel.KindChoice, Label: "Method", LabelZH: "请求方法",
-		Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet},
+		Default: http.MethodPost, Choices: methods(http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet),
 	}, {
 		Name: "headers", Kind: channel.KindSecrets, Account: true, Label: "Headers", LabelZH: "请求头",
 		Help:   "Stored encrypted and never shown again. May hold placeholders.",
@@ -65,33 +80,39 @@ func requestFields() []channel.Field {
 		HelpZH: "可用 ${value.<名称>} 引用的非敏感参数。",
 	}, {
 		Name: "encoding", Kind: channel.KindChoice, Label: "Encoding of the body", LabelZH: "请求体编码",
-		Default: "json", Choices: []string{"json", "form", "xml", "text"},
+		Default: "json", Choices: []channel.Choice{
+			{Value: "json", Label: "JSON", LabelZH: "JSON"},
+			{Value: "form", Label: "Form (URL-encoded)", LabelZH: "表单（URL 编码）"},
+			{Value: "xml", Label: "XML", LabelZH: "XML"},
+			{Value: "text", Label: "Plain text", LabelZH: "纯文本"},
+		},
 		Help:   "Decides how the values of placeholders are escaped.",
 		HelpZH: "决定占位符的值如何转义。",
-	}, {
-		Name: "content_type", Kind: channel.KindString, Label: "Content type", LabelZH: "内容类型",
-		Help:   "Defaults to the one of the encoding.",
-		HelpZH: "默认按编码选择。",
 	}, {
 		Name: "body", Kind: channel.KindText, Label: "Body", LabelZH: "请求体",
 		Help:   `For example {"to": "${address}", "text": "${text}"}. Between quotes a value is escaped; without quotes a whole JSON value is put in.`,
 		HelpZH: `例如 {"to": "${address}", "text": "${text}"}。引号内的值会自动转义；不加引号则填入完整的 JSON 值。`,
 	}, {
-		Name: "separator", Kind: channel.KindString, Label: "List separator", LabelZH: "列表分隔符", Default: ",",
+		Name: "content_type", Group: request, Kind: channel.KindString, Label: "Content type", LabelZH: "内容类型",
+		Help:   "Defaults to the one of the encoding.",
+		HelpZH: "默认按编码选择。",
+	}, {
+		Name: "separator", Group: request, Kind: channel.KindString, Label: "List separator", LabelZH: "列表分隔符", Default: ",",
 		Help:   "Stands between the items of ${users}, ${addresses} and other lists, where they are not a JSON array.",
 		HelpZH: "${users}、${addresses} 等列表不是 JSON 数组时，各项之间的分隔符。",
 	}, {
-		Name: "idempotency_header", Kind: channel.KindString, Label: "Idempotency header", LabelZH: "幂等请求头",
+		Name: "idempotency_header", Group: request, Kind: channel.KindString, Label: "Idempotency header", LabelZH: "幂等请求头",
 		Help:   "The header that carries ${idempotency_key}, if the provider has one.",
 		HelpZH: "平台支持幂等时，携带 ${idempotency_key} 的请求头名称。",
 	}, {
-		Name: "idempotency_window", Kind: channel.KindDuration, Label: "Idempotency window", LabelZH: "幂等有效期",
+		Name: "idempotency_window", Group: request, Kind: channel.KindDuration, Label: "Idempotency window", LabelZH: "幂等有效期",
 		Help:   "How long the provider recognises a repeated key. Empty if it does not.",
 		HelpZH: "平台在多长时间内识别重复的幂等键。不支持则留空。",
 	}}
 }
 
 func answerFields() []channel.Field {
+	answer := channel.Group{Label: "More of the answer: error texts, waits, other codes", LabelZH: "响应的更多设置：错误信息、等待时间、其他错误码"}
 	return []channel.Field{{
 		Name: "success_path", Kind: channel.KindString, Label: "Success: where", LabelZH: "成功标志的位置",
 		Help:   "A JSON path such as $.code, or a regular expression such as /^(OK|DUP)/. Without it every 2xx is a success.",
@@ -101,32 +122,33 @@ func answerFields() []channel.Field {
 		Help:   "What stands there on success, such as 0.",
 		HelpZH: "成功时该位置的值，例如 0。",
 	}, {
-		Name: "success_text", Kind: channel.KindString, Label: "Success: text", LabelZH: "成功时包含的文字",
-		Help:   "For text answers: what the answer contains on success.",
-		HelpZH: "文本响应：成功时响应包含的文字。",
-	}, {
 		Name: "id_path", Kind: channel.KindString, Label: "Message id", LabelZH: "平台消息编号的位置",
-	}, {
-		Name: "code_path", Kind: channel.KindString, Label: "Error code", LabelZH: "错误码的位置",
-		Help: "Defaults to where success is read.", HelpZH: "默认与成功标志的位置相同。",
-	}, {
-		Name: "message_path", Kind: channel.KindString, Label: "Error message", LabelZH: "错误信息的位置",
-	}, {
-		Name: "retry_after_path", Kind: channel.KindString, Label: "Seconds to wait", LabelZH: "等待秒数的位置",
-		Help: "Defaults to the Retry-After header.", HelpZH: "默认读取 Retry-After 响应头。",
 	}, {
 		Name: "codes", Kind: channel.KindMap, Label: "Meaning of codes", LabelZH: "错误码含义",
 		Help:   "The class of each code: ok, transient, rate, auth, account, local, recipient, content, request or unknown, and a wait behind it where the provider names one: rate 10m. HTTP_404 names a status. \"310000 keywords\" is the code with that text in its message, \"* quota\" any code, and $.errors.to a value that the answer has ($.state=3 one that it is).",
 		HelpZH: "每个错误码的类别：ok、transient、rate、auth、account、local、recipient、content、request 或 unknown；平台规定了等待时间时写在后面：rate 10m。HTTP 状态写作 HTTP_404。“310000 keywords”表示错误码加错误信息中的文字，“* quota”不限错误码，$.errors.to 表示响应中有该值（$.state=3 表示等于该值）。",
 	}, {
-		Name: "other_codes", Kind: channel.KindChoice, Label: "Meaning of other codes", LabelZH: "其他错误码的含义",
-		Default: "transient", Choices: classNames(),
+		Name: "success_text", Group: answer, Kind: channel.KindString, Label: "Success: text", LabelZH: "成功时包含的文字",
+		Help:   "For text answers: what the answer contains on success.",
+		HelpZH: "文本响应：成功时响应包含的文字。",
+	}, {
+		Name: "code_path", Group: answer, Kind: channel.KindString, Label: "Error code", LabelZH: "错误码的位置",
+		Help: "Defaults to where success is read.", HelpZH: "默认与成功标志的位置相同。",
+	}, {
+		Name: "message_path", Group: answer, Kind: channel.KindString, Label: "Error message", LabelZH: "错误信息的位置",
+	}, {
+		Name: "retry_after_path", Group: answer, Kind: channel.KindString, Label: "Seconds to wait", LabelZH: "等待秒数的位置",
+		Help: "Defaults to the Retry-After header.", HelpZH: "默认读取 Retry-After 响应头。",
+	}, {
+		Name: "other_codes", Group: answer, Kind: channel.KindChoice, Label: "Meaning of other codes", LabelZH: "其他错误码的含义",
+		Default: "transient", Choices: classChoices(),
 		Help: "The class of an error code that the table does not list.", HelpZH: "表中没有列出的错误码按此类别处理。",
 	}, {
-		Name: "server_errors", Kind: channel.KindChoice, Label: "HTTP 500, 502, 504", LabelZH: "HTTP 500、502、504",
-		Default: "unknown", Choices: []string{"unknown", "transient"},
-		Help:   "unknown: the message may have been accepted. transient: the provider promises it was not.",
-		HelpZH: "unknown：消息可能已被接收；transient：平台保证未接收，可以重试。",
+		Name: "server_errors", Group: answer, Kind: channel.KindChoice, Label: "HTTP 500, 502, 504", LabelZH: "HTTP 500、502、504",
+		Default: "unknown", Choices: []channel.Choice{
+			{Value: "unknown", Label: "Unknown: the message may have been accepted", LabelZH: "结果未知：消息可能已被接收"},
+			{Value: "transient", Label: "Try again: the provider promises it was not accepted", LabelZH: "可以重试：平台保证未接收"},
+		},
 	}}
 }
 

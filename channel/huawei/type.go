@@ -55,7 +55,7 @@ func fields() []channel.Field {
 		Name: "batch", Kind: channel.KindInt, Default: usualTokens, Min: 1, Max: mostTokens, Label: "Devices in one call", LabelZH: "每次调用的设备数",
 		Help: "Of messages that say the same.", HelpZH: "内容相同的消息合并调用。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: usualURL, Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: usualURL, Label: "URL", LabelZH: "接口地址",
 		Help: "For a proxy.", HelpZH: "使用代理时修改。",
 	}}
 }

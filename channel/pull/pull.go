@@ -43,16 +43,19 @@ func Type() channel.Type {
 
 func fields() []channel.Field {
 	return []channel.Field{{
-		Name: "content", Kind: channel.KindChoice, Default: contentSMS, Choices: []string{contentSMS, contentAny},
+		Name: "content", Kind: channel.KindChoice, Default: contentSMS, Choices: []channel.Choice{
+			{Value: contentSMS, Label: "Text messages (SMS)", LabelZH: "短信"},
+			{Value: contentAny, Label: "Anything", LabelZH: "任意内容"},
+		},
 		Label: "Content", LabelZH: "内容类型",
-		Help: "sms: addresses are mobile numbers, kept as +8613800138000, and texts are counted in parts. " +
-			"any: addresses are taken as they are.",
-		HelpZH: "sms：地址必须是手机号，统一保存为 +8613800138000 的形式，并计算短信条数。any：地址原样保存。",
+		Help: "For text messages, addresses are mobile numbers, kept as +8613800138000, and texts are counted in parts. " +
+			"For anything, addresses are taken as they are.",
+		HelpZH: "短信：地址必须是手机号，统一保存为 +8613800138000 的形式，并计算短信条数。任意内容：地址原样保存。",
 	}, {
 		Name: "region", Kind: channel.KindString, Default: "CN",
 		Label: "Region of numbers", LabelZH: "号码所属地区",
-		Help:   "Two letters: where a number without + belongs. For sms only.",
-		HelpZH: "两位地区代码：不带 + 的号码按该地区解析，仅用于 sms。",
+		Help:   "Two letters: where a number without + belongs. For text messages only.",
+		HelpZH: "两位地区代码：不带 + 的号码按该地区解析，仅用于短信。",
 	}}
 }
 

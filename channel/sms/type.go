@@ -72,8 +72,12 @@ func numberLimits(c channel.Config) []posthouse.Limit {
 }
 
 func fields() []channel.Field {
+	sending, calls := channel.Group{Label: "More of sending", LabelZH: "更多发送选项"}, channel.Group{Label: "Calls", LabelZH: "语音"}
 	return []channel.Field{{
-		Name: "provider", Kind: channel.KindChoice, Required: true, Choices: []string{aliyun, tencent}, Destination: true, Label: "Provider", LabelZH: "平台",
+		Name: "provider", Kind: channel.KindChoice, Required: true, Choices: []channel.Choice{
+			{Value: aliyun, Label: "Aliyun", LabelZH: "阿里云"},
+			{Value: tencent, Label: "Tencent Cloud", LabelZH: "腾讯云"},
+		}, Destination: true, Label: "Provider", LabelZH: "平台",
 	}, {
 		Name: "access_key", Kind: channel.KindString, Required: true, Account: true, Label: "Access key", LabelZH: "AccessKey ID / SecretId",
 		Help: "Aliyun's AccessKey ID, Tencent's SecretId: of a user who may send messages and nothing else.", HelpZH: "阿里云 AccessKey ID 或腾讯云 SecretId，建议使用只有短信发送权限的子账号。",
@@ -94,35 +98,38 @@ func fields() []channel.Field {
 		Help:   "The names of a payload's members in the order of Tencent's {1}, {2}. Without it they are named 1, 2 and so on.",
 		HelpZH: "按腾讯云模板 {1}、{2} 的顺序列出 payload 中的参数名；留空时 payload 直接以 1、2 命名。",
 	}, {
-		Name: "templates", Kind: channel.KindChoice, Default: notices, Choices: []string{notices, codes}, Label: "What the templates say", LabelZH: "模板用途",
-		Help:   "Decides how many messages a number gets at most by default, as the provider allows them: of codes (验证码) fewer than of notices.",
-		HelpZH: "决定默认的单号码频次上限：验证码（codes）比通知（notices）更严格，与平台规则一致。",
+		Name: "templates", Kind: channel.KindChoice, Default: notices, Choices: []channel.Choice{
+			{Value: notices, Label: "Notices", LabelZH: "通知"},
+			{Value: codes, Label: "Codes", LabelZH: "验证码"},
+		}, Label: "What the templates say", LabelZH: "模板用途",
+		Help:   "Decides how many messages a number gets at most by default, as the provider allows them: of codes fewer than of notices.",
+		HelpZH: "决定默认的单号码频次上限：验证码比通知更严格，与平台规则一致。",
 	}, {
 		Name: "region", Kind: channel.KindString, Default: "CN", Label: "Country", LabelZH: "默认国家/地区",
 		Help: "Of numbers without a country code, such as CN or HK.", HelpZH: "号码不带国家码时所属的国家或地区，例如 CN、HK。",
 	}, {
-		Name: "batch", Kind: channel.KindInt, Default: usualBatch, Min: 1, Max: aliyunBatch, Label: "Numbers in one call", LabelZH: "每次调用的号码数",
+		Name: "batch", Group: sending, Kind: channel.KindInt, Default: usualBatch, Min: 1, Max: aliyunBatch, Label: "Numbers in one call", LabelZH: "每次调用的号码数",
 		Help: "Of messages that say the same. Tencent takes 200, Aliyun 1000.", HelpZH: "内容相同的号码合并调用；腾讯云最多 200，阿里云最多 1000。",
 	}, {
-		Name: "extend_code", Kind: channel.KindString, Label: "Extension of the sender's number", LabelZH: "扩展码",
+		Name: "extend_code", Group: sending, Kind: channel.KindString, Label: "Extension of the sender's number", LabelZH: "扩展码",
 		Help: "SmsUpExtendCode or ExtendCode, by which replies are told apart.", HelpZH: "上行短信扩展码，用于区分回复。",
 	}, {
-		Name: "sender_id", Kind: channel.KindString, Label: "Sender ID", LabelZH: "国际短信 SenderId",
+		Name: "sender_id", Group: sending, Kind: channel.KindString, Label: "Sender ID", LabelZH: "国际短信 SenderId",
 		Help: "Of messages to other countries by Tencent.", HelpZH: "腾讯云国际短信的 SenderId。",
 	}, {
-		Name: "cloud_region", Kind: channel.KindString, Default: "ap-guangzhou", Label: "Tencent's region", LabelZH: "腾讯云地域",
+		Name: "cloud_region", Group: sending, Kind: channel.KindString, Default: "ap-guangzhou", Label: "Tencent's region", LabelZH: "腾讯云地域",
 	}, {
-		Name: "receipts", Kind: channel.KindBool, Label: "Receipts are to come", LabelZH: "等待状态报告",
+		Name: "receipts", Group: sending, Kind: channel.KindBool, Label: "Receipts are to come", LabelZH: "等待状态报告",
 		Help:   "Set it once the provider pushes its reports to a callback address of the channel: a message is delivered only then.",
 		HelpZH: "在平台把状态报告推送到本渠道回调地址之后开启：收到报告才算送达。",
 	}, {
-		Name: "voice_number", Kind: channel.KindString, Label: "Number that calls", LabelZH: "语音外呼号码",
+		Name: "voice_number", Group: calls, Kind: channel.KindString, Label: "Number that calls", LabelZH: "语音外呼号码",
 		Help: "CalledShowNumber of Aliyun's calls. Leave it out for its shared numbers.", HelpZH: "阿里云语音的主叫显号；使用公共号池时留空。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Label: "URL", LabelZH: "短信接口地址",
-		Help: "For a proxy or another region. Defaults to the provider's own.", HelpZH: "使用代理或其他地域时修改，默认为平台公网地址。",
+		Name: "voice_url", Group: calls, Kind: channel.KindURL, Default: "https://dyvmsapi.aliyuncs.com", Label: "URL of calls", LabelZH: "语音接口地址",
 	}, {
-		Name: "voice_url", Kind: channel.KindURL, Default: "https://dyvmsapi.aliyuncs.com", Label: "URL of calls", LabelZH: "语音接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Label: "URL", LabelZH: "短信接口地址",
+		Help: "For a proxy or another region. Defaults to the provider's own.", HelpZH: "使用代理或其他地域时修改，默认为平台公网地址。",
 	}}
 }
 

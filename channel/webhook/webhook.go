@@ -39,6 +39,7 @@ func Type() channel.Type {
 }
 
 func fields() []channel.Field {
+	rare := channel.Group{Label: "Change of secrets, type and headers", LabelZH: "密钥更换、类型与请求头"}
 	return []channel.Field{{
 		Name: "url", Kind: channel.KindURL, Label: "URL", LabelZH: "推送地址",
 		Help:   "Leave it out where recipients' addresses are URLs: the channel's egress.recipient_urls and egress.hosts then say which.",
@@ -48,14 +49,14 @@ func fields() []channel.Field {
 		Help:   "whsec_ and 24 to 64 random bytes in Base64.",
 		HelpZH: "whsec_ 加上 24 至 64 个随机字节的 Base64。",
 	}, {
-		Name: "old_secrets", Kind: channel.KindSecrets, Label: "Old signing secrets", LabelZH: "旧签名密钥",
+		Name: "old_secrets", Group: rare, Kind: channel.KindSecrets, Label: "Old signing secrets", LabelZH: "旧签名密钥",
 		Help:   "Still signed with while receivers change over to the new secret. The names are yours.",
 		HelpZH: "更换密钥期间仍同时用旧密钥签名，直到接收方全部切换。名称自定。",
 	}, {
-		Name: "type", Kind: channel.KindString, Default: "message", Label: "Event type", LabelZH: "事件类型",
+		Name: "type", Group: rare, Kind: channel.KindString, Default: "message", Label: "Event type", LabelZH: "事件类型",
 		Help: "The type in the body.", HelpZH: "请求体中的 type。",
 	}, {
-		Name: "headers", Kind: channel.KindSecrets, Label: "More headers", LabelZH: "附加请求头",
+		Name: "headers", Group: rare, Kind: channel.KindSecrets, Label: "More headers", LabelZH: "附加请求头",
 		Help: "Stored encrypted and never shown again.", HelpZH: "加密保存，不再显示。",
 	}}
 }

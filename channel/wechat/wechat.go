@@ -94,7 +94,7 @@ func fields() []channel.Field {
 		Name: "link", Kind: channel.KindURL, Label: "Link", LabelZH: "跳转链接",
 		Help: "Where a message leads that names no url of its own.", HelpZH: "消息未指定 url 时的跳转地址。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: "https://api.weixin.qq.com", Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: "https://api.weixin.qq.com", Label: "URL", LabelZH: "接口地址",
 		Help: "For a proxy, or another region's address.", HelpZH: "使用代理或其他接入域名时修改。",
 	}}, signed.Fields()...)
 }

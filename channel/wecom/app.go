@@ -69,6 +69,7 @@ func App() channel.Type {
 }
 
 func appFields() []channel.Field {
+	sending := channel.Group{Label: "More of sending", LabelZH: "更多发送选项"}
 	return append([]channel.Field{{
 		Name: "corp_id", Kind: channel.KindString, Required: true, Label: "Corp ID", LabelZH: "企业 ID（corpid）",
 	}, {
@@ -76,26 +77,26 @@ func appFields() []channel.Field {
 	}, {
 		Name: "secret", Kind: channel.KindSecret, Required: true, Account: true, Label: "Secret", LabelZH: "应用 Secret",
 	}, {
-		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "默认消息格式",
+		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: channel.TextOrMarkdown(), Label: "Format", LabelZH: "默认消息格式",
 		Help:   "Of contents that name no type. Markdown is shown by the WeCom client only, not by WeChat.",
 		HelpZH: "用于未指明 type 的内容。Markdown 只在企业微信客户端显示，微信插件中不显示。",
 	}, {
-		Name: "batch", Kind: channel.KindInt, Default: appBatch, Min: 1, Max: appBatch, Label: "Recipients in one call", LabelZH: "每次调用的收件人数",
-		Help:   "With 1 WeCom can recognise a repeated message: see duplicate_check.",
-		HelpZH: "设为 1 时企业微信才能识别重复消息，见 duplicate_check。",
+		Name: "batch", Group: sending, Kind: channel.KindInt, Default: appBatch, Min: 1, Max: appBatch, Label: "Recipients in one call", LabelZH: "每次调用的收件人数",
+		Help:   "With 1 WeCom can recognise a repeated message, as the next field says.",
+		HelpZH: "设为 1 时企业微信才能识别重复消息，见下一项。",
 	}, {
-		Name: "duplicate_check", Kind: channel.KindDuration, Label: "Recognise repeated messages for", LabelZH: "重复消息检查时长",
+		Name: "duplicate_check", Group: sending, Kind: channel.KindDuration, Label: "Recognise repeated messages for", LabelZH: "重复消息检查时长",
 		Help:   "Up to 4h; 0s: not at all. WeCom then also swallows a second message that says the same to the same member within that time.",
 		HelpZH: "最长 4h，0s 为关闭。开启后，在该时间内发给同一成员的相同内容也会被企业微信吞掉。",
 	}, {
-		Name: "everyone", Kind: channel.KindBool, Label: "Allow @all", LabelZH: "允许 @all",
+		Name: "everyone", Group: sending, Kind: channel.KindBool, Label: "Allow @all", LabelZH: "允许 @all",
 		Help:   "Whether @all may be a recipient: all members who see the application. The sender needs the grant mention_all as well.",
 		HelpZH: "是否允许以 @all（应用可见范围内的全部成员）为收件人；发送者还需要 mention_all 授权。",
 	}, {
-		Name: "safe", Kind: channel.KindBool, Label: "Confidential", LabelZH: "保密消息",
+		Name: "safe", Group: sending, Kind: channel.KindBool, Label: "Confidential", LabelZH: "保密消息",
 		Help: "Members cannot forward the message, and see their name on it.", HelpZH: "成员不能转发，并显示水印。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: "https://qyapi.weixin.qq.com", Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: "https://qyapi.weixin.qq.com", Label: "URL", LabelZH: "接口地址",
 		Help: "For a private installation or a proxy.", HelpZH: "私有部署或代理时修改。",
 	}}, signed.Fields()...)
 }

@@ -56,17 +56,21 @@ func robotFields() []channel.Field {
 		Name: "key", Kind: channel.KindSecret, Required: true, Account: true, Label: "Key", LabelZH: "Webhook key",
 		Help: "What follows key= in the robot's webhook address.", HelpZH: "机器人 Webhook 地址中 key= 之后的部分。",
 	}, {
-		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: []string{"text", "markdown"}, Label: "Format", LabelZH: "默认消息格式",
+		Name: "format", Kind: channel.KindChoice, Default: "text", Choices: channel.TextOrMarkdown(), Label: "Format", LabelZH: "默认消息格式",
 		Help: "Of contents that name no type.", HelpZH: "用于未指明 type 的内容。",
 	}, {
-		Name: "mention", Kind: channel.KindChoice, Default: "recipients", Choices: []string{"recipients", "all", "none"}, Label: "Mention", LabelZH: "提醒方式",
-		Help:   "recipients: an address of 11 digits, or one that begins with +, is a phone number, any other a user id; Markdown mentions user ids only. all: everybody in the group.",
-		HelpZH: "recipients：@ 收件人（11 位数字或以 + 开头的地址按手机号，其余按 userid；Markdown 只能按 userid 提醒）；all：@ 所有人；none：不 @。",
+		Name: "mention", Kind: channel.KindChoice, Default: "recipients", Choices: []channel.Choice{
+			{Value: "recipients", Label: "The recipients", LabelZH: "@ 收件人"},
+			{Value: "all", Label: "Everybody in the group", LabelZH: "@ 所有人"},
+			{Value: "none", Label: "Nobody", LabelZH: "不 @"},
+		}, Label: "Mention", LabelZH: "提醒方式",
+		Help:   "Of recipients, an address of 11 digits, or one that begins with +, is a phone number, any other a user id; Markdown mentions user ids only.",
+		HelpZH: "@ 收件人时，11 位数字或以 + 开头的地址按手机号，其余按 userid；Markdown 只能按 userid 提醒。",
 	}, {
 		Name: "mentions", Kind: channel.KindInt, Default: 1, Min: 1, Max: robotMentions, Label: "Recipients in one post", LabelZH: "每条消息的收件人数",
 		Help: "Above 1 the recipients of a message share posts.", HelpZH: "大于 1 时，同一消息的多个收件人合并为一条群消息。",
 	}, {
-		Name: "url", Kind: channel.KindURL, Default: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send", Label: "URL", LabelZH: "接口地址",
+		Name: "url", Group: channel.OwnInstallation(), Kind: channel.KindURL, Default: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send", Label: "URL", LabelZH: "接口地址",
 		Help: "For a private installation or a proxy.", HelpZH: "私有部署或代理时修改。",
 	}}
 }

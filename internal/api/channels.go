@@ -209,12 +209,21 @@ func (ch channels) drivers(*web.Call) (wire.Page[wire.Driver], error) {
 		for _, f := range t.Fields {
 			v.Fields = append(v.Fields, wire.Field{
 				Name: f.Name, Label: f.Label, LabelZH: f.LabelZH, Help: f.Help, HelpZH: f.HelpZH, Kind: wire.FieldKind(f.Kind), Required: f.Required,
-				Secret: f.Secret(), Account: f.Account, Default: shownDefault(f.Default), Choices: f.Choices, Min: f.Min, Max: f.Max,
+				Secret: f.Secret(), Account: f.Account, Default: shownDefault(f.Default), Choices: choicesOf(f), Min: f.Min, Max: f.Max,
+				Group: f.Group.Label, GroupZH: f.Group.LabelZH,
 			})
 		}
 		views = append(views, v)
 	}
 	return wholeOf(views, nil)
+}
+
+func choicesOf(f channel.Field) []wire.Choice {
+	var list []wire.Choice
+	for _, c := range f.Choices {
+		list = append(list, wire.Choice(c))
+	}
+	return list
 }
 
 // shownDefault writes durations as they are read.

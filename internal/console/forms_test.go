@@ -95,6 +95,22 @@ func TestAFormKeepsWhatItDoesNotShow(t *testing.T) {
 	}
 }
 
+// A form has the options of a field in words of the reader's language over the values that are stored, and folds what few need, but for a
+// group in which something is set or refused.
+func TestAFormIsInWordsAndFolded(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	at := "/console/t/default/drivers/httpapi"
+	h.shows(h.page("admin", at), `<option value="as_written">As written`, `<option value="hold">Hold for a person</option>`, `<details class="group"><summary>Access token</summary>`, `<details class="group"><summary>Receipts</summary>`)
+	chinese := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
+	h.shows(h.page("admin", at, chinese), `<option value="as_written">按原样`, `<option value="transient">未接收，稍后重试</option>`, `<option value="">从现在起的秒数（默认）</option>`, `<option value="hold">等人处理</option>`, `<summary>访问令牌</summary>`)
+	h.api("PUT", "/v1/channels/oa", `{"driver":"httpapi","tries":3,"config":{"url":"https://example.com/in","body":"{}","addresses":"phone_cn","other_codes":"rate"}}`, nil)
+	edit := h.page("admin", "/console/t/default/channels/oa/edit", chinese)
+	h.shows(edit, `<option value="phone_cn" selected>`, `<details class="group" open><summary>响应的更多设置`, `<details class="group"><summary>访问令牌</summary>`, `<details class="group" open><summary>发送设置</summary>`)
+	wrong := h.ask("admin", "/console/t/default/channels/oa/edit", url.Values{"version": {versionOf(edit)}, "config.url": {"https://example.com/in"}, "config.body": {"{}"}, "config.receipt_id": {"x"}})
+	h.shows(wrong.body, `<details class="group" open=""><summary>Receipts</summary>`, `<details class="group"><summary>Access token</summary>`)
+}
+
 // A test shows what was sent and answered.
 func TestATestShowsTheAnswer(t *testing.T) {
 	t.Parallel()

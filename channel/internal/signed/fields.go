@@ -13,12 +13,13 @@ const (
 
 // Fields are those that a driver needs to be called back.
 func Fields() []channel.Field {
+	callbacks := channel.Group{Label: "Callbacks of the provider", LabelZH: "平台回调"}
 	return []channel.Field{{
-		Name: tokenField, Kind: channel.KindSecret, Account: true, Label: "Callback token", LabelZH: "回调 Token",
+		Name: tokenField, Group: callbacks, Kind: channel.KindSecret, Account: true, Label: "Callback token", LabelZH: "回调 Token",
 		Help:   "The Token that callbacks are signed with, as it stands beside the callback address at the provider. Without one no callback is taken.",
 		HelpZH: "与平台后台回调配置中的 Token 一致，用于校验回调签名；不填则不接收回调。",
 	}, {
-		Name: keyField, Kind: channel.KindSecret, Account: true, Label: "EncodingAESKey", LabelZH: "EncodingAESKey",
+		Name: keyField, Group: callbacks, Kind: channel.KindSecret, Account: true, Label: "EncodingAESKey", LabelZH: "EncodingAESKey",
 		Help:   "The EncodingAESKey of encrypted callbacks, 43 letters and digits. With one, callbacks in clear are refused: nothing signs their body.",
 		HelpZH: "消息加密密钥（43 位字母数字）。填写后拒绝明文回调，因为明文消息体没有签名。",
 	}}

@@ -190,7 +190,7 @@ func channelDrivers(sh *shell.Shell) *cobra.Command {
 				return sh.Show(all, func() {
 					var rows [][]string
 					for _, d := range all {
-						rows = append(rows, []string{d.Name, d.Doc})
+						rows = append(rows, []string{d.Name, sh.Either(d.Doc, d.DocZH)})
 					}
 					sh.Table([]string{"Driver", "What it does"}, rows)
 				})
@@ -208,24 +208,35 @@ func channelDrivers(sh *shell.Shell) *cobra.Command {
 }
 
 func printDriver(sh *shell.Shell, d wire.Driver) {
-	sh.Printf("%s: %s\n", d.Name, d.Doc)
+	sh.Printf("%s: %s\n", d.Name, sh.Either(d.Doc, d.DocZH))
 	if len(d.Fields) == 0 {
 		sh.Printf("It has no fields.\n")
 		return
 	}
 	sh.Printf("\n")
-	var rows [][]string
+	var rows, choices [][]string
 	for _, f := range d.Fields {
 		kind := string(f.Kind)
 		if f.Min != 0 || f.Max != 0 {
 			kind += " " + strconv.Itoa(f.Min) + " to " + strconv.Itoa(f.Max)
 		}
 		if len(f.Choices) > 0 {
-			kind = shell.Words(f.Choices)
+			var values []string
+			for _, c := range f.Choices {
+				values = append(values, c.Value)
+				if said := sh.Either(c.Label, c.LabelZH); said != c.Value {
+					choices = append(choices, []string{f.Name, c.Value, said})
+				}
+			}
+			kind = shell.Words(values)
 		}
-		rows = append(rows, []string{f.Name, shell.Cut(kind, 40), must(sh, f), shell.Cut(f.Help, 70)})
+		rows = append(rows, []string{f.Name, shell.Cut(kind, 40), must(sh, f), shell.Cut(sh.Either(f.Help, f.HelpZH), 70)})
 	}
 	sh.Table([]string{"Field", "Holds", "Default", "Help"}, rows)
+	if len(choices) > 0 {
+		sh.Printf("\n")
+		sh.Table([]string{"Field", "Holds", "What it is"}, choices)
+	}
 }
 
 func must(sh *shell.Shell, f wire.Field) string {

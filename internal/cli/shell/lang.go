@@ -62,6 +62,14 @@ func (sh *Shell) Says(text string) string {
 	return said
 }
 
+// Either is the one of two texts that is in the person's language: of what says itself in both.
+func (sh *Shell) Either(english, chinese string) string {
+	if sh.chinese() && chinese != "" {
+		return chinese
+	}
+	return english
+}
+
 // Tells is a sentence about what happens in the person's language, with its times in the person's zone.
 func (sh *Shell) Tells(text string) string { return catalog.WithTimes(sh.Says(text), sh.At) }
 

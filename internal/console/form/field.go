@@ -108,6 +108,27 @@ func (f Field) Shape() string {
 	}[channel.Kind(f.Kind)]
 }
 
+// seen reports whether a field may not be folded away: it says something else than holds without it.
+func (f Field) seen() bool {
+	switch {
+	case f.Stored, f.Again, f.Differs:
+		return true
+	case f.is(channel.KindBool):
+		return f.Checked != (f.Default == true)
+	}
+	return f.Value != "" && f.Value != f.Usual()
+}
+
+// UsualChoice is the one that holds where nothing is chosen; nothing where there is none.
+func (f Field) UsualChoice() *wire.Choice {
+	for _, c := range f.Choices {
+		if c.Value == f.Usual() {
+			return &c
+		}
+	}
+	return nil
+}
+
 // Usual is what holds where nothing is given, empty for nothing.
 func (f Field) Usual() string {
 	if f.Default == nil {

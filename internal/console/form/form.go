@@ -3,6 +3,7 @@
 package form
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,6 +90,30 @@ func ofAccount(d wire.Driver) []wire.Field {
 	return list
 }
 
+// Section is fields that stand together: in view, or folded under what they are for.
+type Section struct {
+	Label, LabelZH string // of the group, empty for what is in view
+	Fields         []Field
+}
+
+// Open reports whether a folded section has to be seen: something in it is set, or is to be looked at.
+func (s Section) Open() bool { return slices.ContainsFunc(s.Fields, Field.seen) }
+
+// Sections are the fields of the driver, those of each group together.
+func (f Form) Sections() (list []Section) {
+	for _, one := range f.Fields {
+		if n := len(list); n == 0 || list[n-1].Label != one.Group {
+			list = append(list, Section{Label: one.Group, LabelZH: one.GroupZH})
+		}
+		last := &list[len(list)-1]
+		last.Fields = append(last.Fields, one)
+	}
+	return list
+}
+
+// Tuned reports whether one of the settings that stand folded behind the fields is set.
+func (f Form) Tuned() bool { return Section{Fields: f.Settings}.Open() }
+
 // Refill makes the form what was sent, but for secrets, which are typed again.
 func (f *Form) Refill(sent Sent) {
 	for _, list := range [][]Field{f.Fields, f.Settings} {
@@ -111,16 +136,20 @@ func (f *Form) Compare(stored Form, yes, no string) {
 
 // channelSettings are the settings that the forms of channels have; the others stay as they are.
 func channelSettings(ch posthouse.Channel) []Field {
-	var policies []string
+	say := map[posthouse.Policy][2]string{
+		posthouse.Retry: {"Try again", "重试"}, posthouse.Hold: {"Hold for a person", "等人处理"},
+		posthouse.Query: {"Ask the provider", "查询平台"}, posthouse.AssumeSent: {"Count as sent", "视为已发送"},
+	}
+	var policies []wire.Choice
 	for _, p := range posthouse.Policies() {
-		policies = append(policies, string(p))
+		policies = append(policies, wire.Choice{Value: string(p), Label: say[p][0], LabelZH: say[p][1]})
 	}
 	return []Field{
 		{Field: wire.Field{Label: "Title", LabelZH: "显示名称", Help: "What people call it, shown beside its name.", HelpZH: "与渠道名一起显示，方便辨认。", Kind: wire.FieldKind(channel.KindString)}, Name: "title", Value: ch.Title},
 		{Field: wire.Field{Label: "Profile", LabelZH: "预设", Help: "A set of defaults, such as duty, flow or wecom.", HelpZH: "一组默认设置，例如 duty、flow、wecom。", Kind: "string"}, Name: "profile", Value: ch.Profile},
 		{Field: wire.Field{Label: "It sends by several accounts", LabelZH: "用多个账号发送", Kind: wire.FieldKind(channel.KindBool)}, Name: "accounts", Checked: ch.Accounts},
 		{Field: wire.Field{Label: "Tries", LabelZH: "最多失败次数", Help: "How many failures end a delivery. Without it the profile's, or 8.", HelpZH: "失败多少次后不再重试。不填则按预设，或 8 次。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "tries", Value: unlessZero(ch.Tries)},
-		{Field: wire.Field{Label: "If it is unknown whether it arrived", LabelZH: "结果未知时", Help: "Try again, hold for a person, ask the provider, or count as sent.", HelpZH: "retry 重试，hold 等人处理，query 查询平台，assume_sent 视为已发。", Kind: wire.FieldKind(channel.KindChoice), Choices: policies}, Name: "on_unknown", Value: string(ch.OnUnknown)},
+		{Field: wire.Field{Label: "If it is unknown whether it arrived", LabelZH: "结果未知时", Kind: wire.FieldKind(channel.KindChoice), Choices: policies}, Name: "on_unknown", Value: string(ch.OnUnknown)},
 		{Field: windowsField("Without it the driver's.", "不填则按渠道驱动的默认值。"), Name: "limits", Value: limittext.Text(ch.Limits, "\n")},
 		{Field: budgetField("", ""), Name: "budget", Value: limittext.BudgetText(ch.Budget)},
 	}
