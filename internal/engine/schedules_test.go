@@ -239,8 +239,8 @@ func tardyOn(t *testing.T, dsn string) *tardy {
 		t.Cleanup(func() { s.Close() })
 		l.store, l.by = s, append(l.by, doorOf(t, storetest.All(s)))
 	}
-	for _, ago := range []time.Duration{32, 17, 2, -28} {
-		l.slots = append(l.slots, l.now.Add(-ago*time.Minute))
+	for _, ago := range []time.Duration{32 * time.Minute, 17 * time.Minute, 2 * time.Minute, -28 * time.Minute} {
+		l.slots = append(l.slots, l.now.Add(-ago))
 	}
 	return l
 }
