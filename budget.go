@@ -18,7 +18,7 @@ type Budget struct {
 	WhenSpent WhenSpent `json:"when_spent,omitempty"`
 	// Reserve is the part of Max that high priority alone may use, where WhenSpent is "high_priority". Defaults to a tenth of Max.
 	Reserve int `json:"reserve,omitempty"`
-	// WarnAt is the share of Max at which a warning is logged, 0 to 1. Defaults to 0.8.
+	// WarnAt is the share of Max at which a warning is logged and told to who follows, 0 to 1. Defaults to 0.8.
 	WarnAt float64 `json:"warn_at,omitempty"`
 }
 

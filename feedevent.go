@@ -8,7 +8,7 @@ import (
 )
 
 // FeedEvent is what others are told, by webhooks, by the live stream and by hooks: one transition of a delivery, with Callback what a
-// provider told by itself, or with Notification whether a person was told. Events come at least once, those of one delivery in the order of
+// provider told by itself, with Notification whether a person was told, or with Budget how far a budget is spent. Events come at least once, those of one delivery in the order of
 // Version, and those of one notification in the order of its own.
 type FeedEvent struct {
 	// ID is the same however often the event comes, and says where it stands in the feed.
@@ -17,15 +17,15 @@ type FeedEvent struct {
 	Tenant   string    `json:"tenant"`
 	Message  string    `json:"message,omitempty"`
 	Delivery string    `json:"delivery,omitempty" doc:"Of a callback, where it is known which one it is about."`
-	Version  int64     `json:"version,omitempty" doc:"Numbers the events of a delivery from 1, without a gap. Callbacks and notifications have none."`
+	Version  int64     `json:"version,omitempty" doc:"Numbers the events of a delivery from 1, without a gap. Callbacks, notifications and budgets have none."`
 	Channel  string    `json:"channel" doc:"Of a notification, the channel by which it was told; empty where by none."`
 	Account  string    `json:"account,omitempty"`
 	Kind     string    `json:"kind,omitempty" doc:"The message's."`
 	Ref      string    `json:"ref,omitempty" doc:"The message's."`
 	User     string    `json:"user,omitempty" doc:"The recipient, in the caller's own system."`
-	Event    EventType `json:"event,omitempty" doc:"What happened, as in docs/states.md. Callbacks and notifications have none."`
+	Event    EventType `json:"event,omitempty" doc:"What happened, as in docs/states.md. Callbacks, notifications and budgets have none."`
 	From     State     `json:"from,omitempty"`
-	To       State     `json:"to,omitempty" doc:"The state now. Callbacks and notifications have none."`
+	To       State     `json:"to,omitempty" doc:"The state now. Callbacks, notifications and budgets have none."`
 	Attempt  int       `json:"attempt,omitempty"`
 	Due      time.Time `json:"due_at,omitzero" doc:"When it is tried next."`
 	Reason   string    `json:"reason,omitempty"`
@@ -38,6 +38,8 @@ type FeedEvent struct {
 	Callback *CallbackEvent `json:"callback,omitempty" doc:"What the provider told by itself."`
 	// Notification is whether a person was told.
 	Notification *NotificationEvent `json:"notification,omitempty" doc:"Whether a person was told, and why."`
+	// Budget is how far a budget of Channel, or of its Account, is spent.
+	Budget *BudgetEvent `json:"budget,omitempty" doc:"How far a budget is spent: of the account, or without one of the channel."`
 }
 
 // The sorts of events in the feed: the first word of a type.
@@ -45,16 +47,19 @@ const (
 	OfDelivery     = "delivery"
 	OfCallback     = "callback"
 	OfNotification = "notification"
+	OfBudget       = "budget"
 )
 
 // Type names the event for those who receive it: delivery.sent, delivery.failed and so on, and notification.told, notification.not_told and
-// so on, by the state, or callback.template_card_event and so on, by the provider's word.
+// so on, by the state, budget.warned and budget.spent, or callback.template_card_event and so on, by the provider's word.
 func (e *FeedEvent) Type() string {
 	switch {
 	case e.Callback != nil:
 		return OfCallback + "." + e.Callback.Event
 	case e.Notification != nil:
 		return OfNotification + "." + string(e.Notification.State)
+	case e.Budget != nil:
+		return OfBudget + "." + string(e.Budget.Mark)
 	}
 	return OfDelivery + "." + string(e.To)
 }
@@ -86,6 +91,30 @@ type NotificationEvent struct {
 	// CreatedAt is when the message was accepted.
 	CreatedAt time.Time `json:"created_at" doc:"When the message was accepted."`
 }
+
+// BudgetEvent says that so much of a budget is used that its warning has come, or its end. Of a period each comes once.
+type BudgetEvent struct {
+	Mark BudgetMark `json:"mark" doc:"warned: its warn_at is used. spent: what priorities other than high may use is used."`
+	// Used is how much was used when a process saw it.
+	Used int `json:"used" doc:"How much was used when it was seen."`
+	// Max is the budget, and Per its period.
+	Max int          `json:"max" doc:"How much the budget allows in a period."`
+	Per BudgetPeriod `json:"per"`
+	// Until is when the next period begins.
+	Until time.Time `json:"until" doc:"When the next period begins."`
+}
+
+// BudgetMark is what a budget has come to.
+type BudgetMark string
+
+// The marks.
+const (
+	BudgetWarned BudgetMark = "warned"
+	BudgetSpent  BudgetMark = "spent"
+)
+
+// BudgetMarks are all marks, in their order.
+func BudgetMarks() []BudgetMark { return []BudgetMark{BudgetWarned, BudgetSpent} }
 
 // CallbackEvent is what a provider told by itself that is no receipt: somebody has pressed a button of a card, or entered an
 // application.

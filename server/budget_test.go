@@ -2,13 +2,18 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // FLEET-4: two processes spend one budget to the last message and not one more; the reserve is for high priority alone; explain, the windows
@@ -29,10 +34,7 @@ func budgetHolds(h *house, redis string) {
 	h.put(posthouse.Channel{Name: "fleet", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Budget: budget}})
 	other := h
 	if !strings.Contains(h.Name(), "sqlite") { // which one process has
-		other = open(h.T, h.dsn, func(o *server.Options) { o.AdminKey, o.Redis = h.key, redis })
-		var err error
-		other.api, err = client.New(client.Options{URL: other.url, Key: h.key})
-		h.must(err)
+		other = h.beside(func(o *server.Options) { o.Redis = redis })
 	}
 	count := func(ids []string) (sent int) {
 		for _, id := range ids {
@@ -75,6 +77,16 @@ func budgetHolds(h *house, redis string) {
 	}
 }
 
+// beside is another process on the same database.
+func (h *house) beside(with ...func(*server.Options)) *house {
+	h.Helper()
+	other := open(h.T, h.dsn, append(with, func(o *server.Options) { o.AdminKey = h.key })...)
+	var err error
+	other.api, err = client.New(client.Options{URL: other.url, Key: h.key})
+	h.must(err)
+	return other
+}
+
 // What is pinned to an account whose budget is spent leaves by another one, where that is what the budget says, and waits where it does not.
 func TestFLEET_ASpentBudgetMovesWhatIsPinned(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
@@ -111,6 +123,72 @@ func TestFLEET_ASpentBudgetMovesWhatIsPinned(t *testing.T) {
 		h.eventually("three leave by the other account", func() bool { return by(moves)["large"] == 3 })
 		if got := by(waits); len(got) > 0 {
 			h.Errorf("of a budget that is spent they left by %v", got)
+		}
+	})
+}
+
+// Two processes tell a budget's warning and its end once each, to who follows the feed and to a subscription, which leads to a front here and so
+// to a person.
+func TestABudgetsWarningReachesAPerson(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		heard := h.listener()
+		other := h
+		if !strings.Contains(h.Name(), "sqlite") { // which one process has
+			other = h.beside(func(o *server.Options) { o.Drivers = append(builtin.Types(), p.driver()) })
+		}
+		front := h.front("json", func(in *wire.PutFront) {
+			in.Channel, in.To = "b", []posthouse.Recipient{{User: "u1"}}
+			in.Expressions = map[string]string{
+				"title": `"Budget of " + data.channel + " " + (data.account ?? "")`, "text": `string(data.budget.used) + " of " + string(data.budget.max) + " a " + data.budget.per`,
+			}
+		})
+		_, err := h.api.Subscriptions.Create(h.Context(), wire.NewSubscription{URL: h.url + "/in/json/" + front.Token, Types: []string{"budget"}})
+		h.must(err)
+		h.put(posthouse.Channel{Name: "small", Driver: "scripted", ChannelSettings: posthouse.ChannelSettings{Budget: &posthouse.Budget{Max: 5, Per: posthouse.PerMonth}}})
+		from := 0
+		send := func(n int, by *house) {
+			for range n {
+				from++
+				by.hand(posthouse.Draft{Channel: "small", To: []posthouse.Recipient{{User: fmt.Sprint("s", from)}}, Content: &posthouse.Content{Text: "hello"}})
+			}
+		}
+		var told []string
+		comes := func() *posthouse.BudgetEvent {
+			h.Helper()
+			for e := range heard {
+				if e.Budget == nil {
+					continue
+				}
+				if e.Channel != "small" || e.Account != "" || e.Version != 0 || !e.Budget.Until.After(e.At) {
+					h.Errorf("told %+v of %+v", e, e.Budget)
+				}
+				told = append(told, fmt.Sprint(e.Type(), " ", e.Budget.Used, " of ", e.Budget.Max))
+				return e.Budget
+			}
+			return nil
+		}
+		send(4, h)
+		comes()
+		send(1, other)
+		comes()
+		var person []string
+		h.eventually("a person is told both", func() bool { person = p.texts("b"); return len(person) == 2 })
+		h.put(posthouse.Channel{Name: "next", Driver: "scripted", ChannelSettings: posthouse.ChannelSettings{Budget: &posthouse.Budget{Max: 1, Per: posthouse.PerMonth}}})
+		h.hand(posthouse.Draft{Channel: "next", To: []posthouse.Recipient{{User: "s"}}, Content: &posthouse.Content{Text: "hello"}})
+		for e := range heard { // whatever was told twice of the first has come by now
+			if e.Budget != nil {
+				if e.Channel != "next" {
+					h.Errorf("told once more: %+v", e.Budget)
+				}
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"budget.warned 4 of 5", "budget.spent 5 of 5"}, told); diff != "" {
+			h.Errorf("told (-want +got):\n%s", diff)
+		}
+		slices.Sort(person)
+		if diff := cmp.Diff([]string{"4 of 5 a month", "5 of 5 a month"}, person); diff != "" {
+			h.Errorf("the person (-want +got):\n%s", diff)
 		}
 	})
 }

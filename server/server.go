@@ -180,6 +180,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Quotas:       s.quotas,
 		Quiet:        s.quiet,
 		Woken:        s.woken,
+		Feed:         s.store.Feed,
 		Choices:      s.choices,
 		Shapes:       o.Shapes,
 		TenantLimits: o.TenantLimits, RepairEvery: o.RepairEvery,

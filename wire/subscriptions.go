@@ -14,7 +14,7 @@ type NewSubscription struct {
 	Kinds       []string          `json:"kinds,omitempty" doc:"Only events of messages of these kinds. Defaults to all."`
 	Refs        []string          `json:"refs,omitempty" doc:"Only events of messages with these refs. Defaults to all."`
 	States      []posthouse.State `json:"states,omitempty" doc:"Only events that lead to these states. Defaults to all."`
-	Types       []string          `json:"types,omitempty" doc:"Only events of these types, or whose type begins with these words: delivery for status changes, notification for whether persons were told, callback for what providers tell by themselves, notification.not_told. Defaults to all."`
+	Types       []string          `json:"types,omitempty" doc:"Only events of these types, or whose type begins with these words: delivery for status changes, notification for whether persons were told, budget for budgets that come to their warning or end, callback for what providers tell by themselves, notification.not_told. Defaults to all."`
 	Batch       int               `json:"batch,omitempty" doc:"How many events one call may hold, 1 to 500. Above 1, data is a list, and type is deliveries.changed, notifications.changed or callbacks.told. Defaults to 1."`
 	Since       time.Time         `json:"since,omitzero" doc:"Begin with what happened at this time, as far as events are kept. Defaults to now."`
 	Behind      string            `json:"behind,omitempty" doc:"Begin behind the event with this id."`

@@ -36,14 +36,17 @@ type eventType struct{ Name, Word string }
 
 // typeGroups are the sorts of events. The types of callbacks are the providers' words, which nobody lists.
 func typeGroups() []typeGroup {
-	deliveries, notifications := typeGroup{Name: posthouse.OfDelivery}, typeGroup{Name: posthouse.OfNotification}
+	deliveries, notifications, budgets := typeGroup{Name: posthouse.OfDelivery}, typeGroup{Name: posthouse.OfNotification}, typeGroup{Name: posthouse.OfBudget}
 	for _, s := range posthouse.States() {
 		deliveries.Types = append(deliveries.Types, eventType{posthouse.OfDelivery + "." + string(s), string(s)})
 	}
 	for _, s := range posthouse.NotificationStates() {
 		notifications.Types = append(notifications.Types, eventType{posthouse.OfNotification + "." + string(s), "told_" + string(s)})
 	}
-	return []typeGroup{deliveries, notifications, {Name: posthouse.OfCallback}}
+	for _, m := range posthouse.BudgetMarks() {
+		budgets.Types = append(budgets.Types, eventType{posthouse.OfBudget + "." + string(m), "budget_" + string(m)})
+	}
+	return []typeGroup{deliveries, notifications, budgets, {Name: posthouse.OfCallback}}
 }
 
 // Has reports whether the form chooses a type.

@@ -134,6 +134,8 @@ type Options struct {
 	Choices *suppress.Choices
 	// Quiet has the quiet hours and caps of tenants. Defaults to none: those of channels hold alone.
 	Quiet *quiet.Keeper
+	// Feed is told of budgets that are nearly spent, or spent. Defaults to nobody.
+	Feed upkeep.Feed
 	// Woken has what else waits for quiet hours looked at anew, once they have changed. Defaults to nothing.
 	Woken func(ctx context.Context, now time.Time) error
 	// Routes begin the notifications of messages that name a route. Defaults to none: each is refused.
@@ -377,6 +379,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
+// budgetRescues is how many looks for lost leases go by between two looks at budgets.
+const budgetRescues = 5
+
 // roles are those that a front door does not have.
 func (e *Engine) roles() []func(context.Context) {
 	o, l, m := &e.o, e.life, e.dispatcher.metrics
@@ -386,7 +391,7 @@ func (e *Engine) roles() []func(context.Context) {
 	inquirer := &inquire.Inquirer{Doors: doors, Queue: e.queue, Failures: e.queue.Failures, Messages: o.Stores.Contents}
 	tracker := &inquire.Tracker{Doors: doors, Store: o.Stores.Receipts, Settled: e.usher.Settled, Contents: e.Contents, Metrics: m}
 	pace := &pacer.Pacer{Seen: e.rollup, Channels: e.Routes, Shaper: e.shaper, Rosters: o.Rosters, Kept: o.Stores.Minutes, Owner: o.Owner, Life: l, Log: o.Log, Metrics: m}
-	budgets := &upkeep.Budgets{Spending: e.Routes, Counts: o.Limiter, Life: l, Log: o.Log, Metrics: m}
+	budgets := &upkeep.Budgets{Spending: e.Routes, Counts: o.Limiter, Feed: o.Feed, Every: min(upkeep.DepthEvery, budgetRescues*o.RescueEvery), Life: l, Log: o.Log, Metrics: m}
 	mover := &refuge.Mover{Queue: e.queue, Refuges: e.Routes, Life: l, Log: o.Log}
 	waker := &rescue.Waker{Queue: e.queue, Quiet: o.Quiet, Channels: e.Routes, Woken: o.Woken, Life: l, Log: o.Log}
 	list := []func(context.Context){

@@ -17,7 +17,7 @@ type Filter struct {
 	Sight                 work.Sight
 	Channels, Kinds, Refs []string
 	States                []posthouse.State
-	// Types are types of events, or the first words of them: delivery.sent, notification, callback.
+	// Types are types of events, or the first words of them: delivery.sent, notification, budget, callback.
 	Types []string
 }
 
@@ -57,9 +57,11 @@ func CheckType(want string) string {
 		return ""
 	case sort == posthouse.OfNotification && (!more || slices.Contains(posthouse.NotificationStates(), posthouse.NotificationState(what))):
 		return ""
+	case sort == posthouse.OfBudget && (!more || slices.Contains(posthouse.BudgetMarks(), posthouse.BudgetMark(what))):
+		return ""
 	}
-	return fmt.Sprintf("is %.60q: want %s, %s or %s, or one type of them, such as delivery.sent, notification.not_told or callback.template_card_event",
-		want, posthouse.OfDelivery, posthouse.OfNotification, posthouse.OfCallback)
+	return fmt.Sprintf("is %.60q: want %s, %s, %s or %s, or one type of them, such as delivery.sent, notification.not_told, budget.warned or callback.template_card_event",
+		want, posthouse.OfDelivery, posthouse.OfNotification, posthouse.OfBudget, posthouse.OfCallback)
 }
 
 // sortOf is the first word of an event's type.

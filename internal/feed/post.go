@@ -41,7 +41,7 @@ type envelope struct {
 
 // typesOfMany are the types of a body with several events, by their sort.
 var typesOfMany = map[string]string{
-	posthouse.OfDelivery: "deliveries.changed", posthouse.OfCallback: "callbacks.told", posthouse.OfNotification: "notifications.changed",
+	posthouse.OfDelivery: "deliveries.changed", posthouse.OfCallback: "callbacks.told", posthouse.OfNotification: "notifications.changed", posthouse.OfBudget: "budgets.changed",
 }
 
 const typeTest = "posthouse.test"

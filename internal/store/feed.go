@@ -17,7 +17,7 @@ import (
 
 // The feed says what happened to deliveries in one order, for whoever follows it. It holds no event, only which deliveries
 // reached which version: the event is in the history, where it was written by the same transaction. What providers tell by
-// themselves has version 0, what became of notifications one below 0, and both stand in a table of their own. Where nobody follows, nothing is written
+// themselves and how far budgets are spent has version 0, what became of notifications one below 0, and all of these stand in a table of their own. Where nobody follows, nothing is written
 // but the latter.
 //
 // A position is given after the commit. Where one process writes into a file, transactions commit one after the other, and
@@ -295,14 +295,14 @@ func (s Feed) Want(ctx context.Context, now time.Time, lasts time.Duration) (sin
 // News holds a token where this process has written something into the feed since it was last empty.
 func (s Feed) News() <-chan struct{} { return s.feed.news }
 
-// Tell writes what providers told by themselves, each once: what has the same id is the same. It returns how many were new;
+// Tell writes what providers told by themselves, or a process has seen of a budget, each once: what has the same id is the same. It returns how many were new;
 // where nobody follows the feed, none is written.
 func (s Feed) Tell(ctx context.Context, now time.Time, list []work.Told) (told int, err error) {
 	if !s.feed.on() {
 		return 0, nil
 	}
 	write := func() error {
-		return s.change(ctx, now, "write what a provider told", func(t *tx) (err error) {
+		return s.change(ctx, now, "write what was told", func(t *tx) (err error) {
 			told, err = t.tellOnce(list)
 			return err
 		})

@@ -1,7 +1,10 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"slices"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Spending lists the budgets of the channels that are open in this process.
@@ -32,20 +36,30 @@ type Counts interface {
 	Take(ctx context.Context, bounds []limit.Bound, want int) (limit.Grant, error)
 }
 
-// Budgets tells Prometheus how far budgets are spent, and logs once, over all processes, that one has come to its warning or its end.
+// Feed tells whoever follows what happens. What has the same id is told once.
+type Feed interface {
+	Tell(ctx context.Context, now time.Time, list []work.Told) (told int, err error)
+}
+
+// Budgets tells Prometheus how far budgets are spent. That one has come to its warning or its end, it logs and tells who follows the feed, once
+// in a period over all processes.
 type Budgets struct {
 	Spending Spending
 	Counts   Counts
-	Life     *life.Life
-	Log      *slog.Logger
-	Metrics  *metrics.Metrics
+	// Feed is told of warnings. Defaults to nobody.
+	Feed Feed
+	// Every is the time between two looks. Defaults to DepthEvery.
+	Every   time.Duration
+	Life    *life.Life
+	Log     *slog.Logger
+	Metrics *metrics.Metrics
 
 	told map[string]time.Time // marks that need no look any more, until when
 }
 
 // Run looks at the budgets until the engine stops.
 func (b *Budgets) Run(ctx context.Context) {
-	for b.Life.Pause(life.Spread(DepthEvery)) {
+	for b.Life.Pause(life.Spread(cmp.Or(b.Every, DepthEvery))) {
 		if err := b.Look(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			b.Log.Warn("it cannot be seen how far budgets are spent", "error", err)
 		}
@@ -83,28 +97,51 @@ func (b *Budgets) Look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tell logs that a budget has come to its warning or its end, once in its period.
+// tell says that a budget has come to its warning or its end, once in its period. The mark is taken last: whoever dies before it tells the
+// same once more, which the feed knows by its id.
 func (b *Budgets) tell(ctx context.Context, now time.Time, is *Budget, used int) error {
-	text, mark := "a budget is nearly spent", ":warned"
+	text, mark := "a budget is nearly spent", posthouse.BudgetWarned
 	switch {
 	case used < is.Warns():
 		return nil
 	case used >= is.For(posthouse.Normal):
-		text, mark = "a budget is spent", ":spent"
+		text, mark = "a budget is spent", posthouse.BudgetSpent
 	}
-	key := is.Bound.Key + mark
+	key := is.Bound.Key + ":" + string(mark)
 	if _, told := b.told[key]; told {
 		return nil
 	}
-	first, err := b.Counts.Take(ctx, []limit.Bound{{Key: key, Windows: markOf(is.Bound)}}, 1)
+	taken := []limit.Bound{{Key: key, Windows: markOf(is.Bound)}}
+	fills, err := b.Counts.Fills(ctx, taken)
 	if err != nil {
 		return err
+	}
+	first := limit.Grant{}
+	if fills[0][0].Used == 0 {
+		if err := b.feed(ctx, now, key, is, posthouse.BudgetEvent{Mark: mark, Used: used, Max: is.Max, Per: is.Per, Until: is.To.UTC()}); err != nil {
+			return err
+		}
+		if first, err = b.Counts.Take(ctx, taken, 1); err != nil {
+			return err
+		}
 	}
 	b.remember(now, key, is.To)
 	if first.N > 0 {
 		b.Log.Warn(text, "tenant", is.Tenant, "channel", is.Channel, "account", is.Account, "used", used, "budget", is.Max, "per", is.Per, "until", is.To)
 	}
 	return nil
+}
+
+// feed tells whoever follows what a budget has come to. Its key, which names the period, is what makes the event the same.
+func (b *Budgets) feed(ctx context.Context, now time.Time, key string, is *Budget, event posthouse.BudgetEvent) error {
+	if b.Feed == nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(key))
+	_, err := b.Feed.Tell(ctx, now, []work.Told{{ID: posthouse.OfBudget + hex.EncodeToString(sum[:16]), FeedEvent: posthouse.FeedEvent{
+		Tenant: is.Tenant, Channel: is.Channel, Account: is.Account, Budget: &event,
+	}}})
+	return err
 }
 
 // markOf are windows of one, as long as those of a bound: whoever takes it is the first.

@@ -2,7 +2,10 @@ package upkeep_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/metrics"
 	"github.com/posthouse/posthouse/internal/upkeep"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // spending is one budget.
@@ -20,17 +24,34 @@ type spending upkeep.Budget
 
 func (s spending) Budgets(time.Time) []upkeep.Budget { return []upkeep.Budget{upkeep.Budget(s)} }
 
-// Of all processes one warns, once in a period, when a budget is nearly spent and when it is.
+// wall is a feed: what has the same id is told once. While it is down it takes nothing.
+type wall struct {
+	down bool
+	told map[string]posthouse.FeedEvent
+}
+
+func (w *wall) Tell(_ context.Context, _ time.Time, list []work.Told) (int, error) {
+	if w.down {
+		return 0, errors.New("no answer")
+	}
+	for _, one := range list {
+		w.told[one.ID] = one.FeedEvent
+	}
+	return len(list), nil
+}
+
+// Of all processes one warns, once in a period, when a budget is nearly spent and when it is. Whoever follows the feed is told too, also where
+// it could not be reached at first.
 func TestABudgetIsWarnedOfOnce(t *testing.T) {
 	t.Parallel()
-	shared, log := limit.NewMemory(), &bytes.Buffer{}
+	shared, log, feed := limit.NewMemory(), &bytes.Buffer{}, &wall{told: map[string]posthouse.FeedEvent{}}
 	is := spending{Tenant: "t", Channel: "c", Account: "a", To: time.Now().Add(time.Hour), Budget: posthouse.Budget{Max: 10, Per: posthouse.PerDay},
 		Bound: limit.Bound{Key: "t/c/a:budget:1", Windows: []posthouse.Limit{{Max: 10, Per: posthouse.Duration(48 * time.Hour)}}}}
 	var processes []*upkeep.Budgets
 	var seen []*prometheus.Registry
 	for range 3 {
 		seen = append(seen, prometheus.NewRegistry())
-		processes = append(processes, &upkeep.Budgets{Spending: is, Counts: shared, Log: slog.New(slog.NewTextHandler(log, nil)), Metrics: metrics.New(seen[len(seen)-1])})
+		processes = append(processes, &upkeep.Budgets{Spending: is, Counts: shared, Feed: feed, Log: slog.New(slog.NewTextHandler(log, nil)), Metrics: metrics.New(seen[len(seen)-1])})
 	}
 	for _, step := range []struct {
 		more, used, nearly, spent int
@@ -38,6 +59,11 @@ func TestABudgetIsWarnedOfOnce(t *testing.T) {
 		if g, err := shared.Take(t.Context(), []limit.Bound{is.Bound}, step.more); err != nil || g.N != step.more {
 			t.Fatalf("%d are granted, %v", g.N, err)
 		}
+		feed.down = step.used == 8
+		if err := processes[0].Look(t.Context(), time.Now()); (err != nil) != feed.down {
+			t.Errorf("with %d used and the feed down %t: %v", step.used, feed.down, err)
+		}
+		feed.down = false
 		for i, p := range processes {
 			for range 2 {
 				if err := p.Look(t.Context(), time.Now()); err != nil {
@@ -52,6 +78,19 @@ func TestABudgetIsWarnedOfOnce(t *testing.T) {
 		if nearly != step.nearly || spent != step.spent {
 			t.Errorf("after %d of 10: %d lines of nearly and %d of spent, want %d and %d", step.used, nearly, spent, step.nearly, step.spent)
 		}
+		if len(feed.told) != step.nearly+step.spent {
+			t.Errorf("after %d of 10 the feed has %+v", step.used, feed.told)
+		}
+	}
+	got := map[string]int{}
+	for id, e := range feed.told {
+		if len(id) > 64 || e.Tenant != "t" || e.Channel != "c" || e.Account != "a" || e.Budget.Max != 10 || e.Budget.Per != posthouse.PerDay || !e.Budget.Until.Equal(is.To) {
+			t.Errorf("%s tells %+v of %+v", id, e, e.Budget)
+		}
+		got[e.Type()] = e.Budget.Used
+	}
+	if want := map[string]int{"budget.warned": 8, "budget.spent": 10}; !maps.Equal(got, want) {
+		t.Errorf("told %v, want %v", got, want)
 	}
 }
 

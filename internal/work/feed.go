@@ -21,7 +21,7 @@ type FeedEvent struct {
 	posthouse.FeedEvent
 }
 
-// Told is what a provider told by itself, but for its place in the feed.
+// Told is what a provider told by itself, or a process has seen of a budget, but for its place in the feed.
 type Told struct {
 	// ID is the same where it is told again: plain letters and digits, up to 64.
 	ID string
