@@ -6,7 +6,32 @@ import (
 	"time"
 )
 
-// Lasting is a length of time as people read it: 17h19m or 17 小时 19 分, and not 17h19m14.87s. It has whole seconds, from an hour on whole
+// unit is one of those that lengths of time are said in.
+type unit struct {
+	of     time.Duration
+	en, zh string
+	each   [2]string // one of it, as what something happens within
+}
+
+const day = 24 * time.Hour
+
+// units are the longest first. Days are said of what is about so long, and of windows.
+func units() []unit {
+	return []unit{
+		{day, "d", "天", [2]string{"a day", "天"}}, {time.Hour, "h", "小时", [2]string{"an hour", "小时"}}, {time.Minute, "m", "分钟", [2]string{"a minute", "分钟"}},
+		{time.Second, "s", "秒", [2]string{"a second", "秒"}}, {time.Millisecond, "ms", "毫秒", [2]string{"a millisecond", "毫秒"}},
+	}
+}
+
+// say is so many of a unit.
+func (u unit) say(n int64, chinese bool) string {
+	if chinese {
+		return strconv.FormatInt(n, 10) + " " + u.zh
+	}
+	return strconv.FormatInt(n, 10) + u.en
+}
+
+// Lasting is a length of time as people read it: 17h19m or 17 小时 19 分钟, and not 17h19m14.87s. It has whole seconds, from an hour on whole
 // minutes, and below a second whole milliseconds.
 func Lasting(d time.Duration, chinese bool) string {
 	if d < 0 {
@@ -21,29 +46,68 @@ func Lasting(d time.Duration, chinese bool) string {
 		d = d.Round(time.Millisecond)
 	}
 	var words []string
-	for _, unit := range []struct {
-		of     time.Duration
-		en, zh string
-	}{{time.Hour, "h", " 小时"}, {time.Minute, "m", " 分"}, {time.Second, "s", " 秒"}, {time.Millisecond, "ms", " 毫秒"}} {
-		n := int64(d / unit.of)
-		if d %= unit.of; n == 0 {
-			continue
+	for _, u := range units()[1:] {
+		n := int64(d / u.of)
+		if d %= u.of; n > 0 {
+			words = append(words, u.say(n, chinese))
 		}
-		word := strconv.FormatInt(n, 10)
-		if chinese {
-			word += unit.zh
-		} else {
-			word += unit.en
-		}
-		words = append(words, word)
 	}
 	switch {
-	case len(words) == 0 && chinese:
-		return "0 秒"
 	case len(words) == 0:
-		return "0s"
+		return none(chinese)
 	case chinese:
 		return strings.Join(words, " ")
 	}
 	return strings.Join(words, "")
+}
+
+// none is no time at all.
+func none(chinese bool) string { return units()[3].say(0, chinese) }
+
+// About is how long something is by its longest unit alone, as of what was some time ago: 3h or 3 小时. Of less than two days it has hours, and
+// never less than seconds.
+func About(d time.Duration, chinese bool) string {
+	list := units()[:4]
+	if d < 2*day {
+		list = list[1:]
+	}
+	for _, u := range list {
+		if n := int64(d / u.of); n > 0 {
+			return u.say(n, chinese)
+		}
+	}
+	return none(chinese)
+}
+
+// Window is how many something may be within a time: 9,000 a minute or 9,000 / 分钟; 20 in 10m or 20 / 10 分钟.
+func Window(most int, per time.Duration, chinese bool) string {
+	for _, u := range units() {
+		switch {
+		case u.of == per && chinese:
+			return Number(most) + " / " + u.each[1]
+		case u.of == per:
+			return Number(most) + " " + u.each[0]
+		}
+	}
+	long := Lasting(per, chinese)
+	if per > 0 && per%day == 0 {
+		long = units()[0].say(int64(per/day), chinese)
+	}
+	if chinese {
+		return Number(most) + " / " + long
+	}
+	return Number(most) + " in " + long
+}
+
+// Number is a number as people read it, its digits in groups of three.
+func Number(n int) string {
+	text := strconv.Itoa(n)
+	sign := strings.TrimRight(text, "0123456789")
+	digits := text[len(sign):]
+	var groups []string
+	for len(digits) > 3 {
+		groups = append([]string{digits[len(digits)-3:]}, groups...)
+		digits = digits[:len(digits)-3]
+	}
+	return sign + strings.Join(append([]string{digits}, groups...), ",")
 }

@@ -39,7 +39,7 @@ func TestAnAccountIsMadeByForm(t *testing.T) {
 	t.Parallel()
 	h := open(t, false)
 	h.fleet("https://example.com")
-	h.shows(h.page("admin", fleetAt), "The channel has no account yet", "new-account", "9 / 1m")
+	h.shows(h.page("admin", fleetAt), "The channel has no account yet", "new-account", "9 a minute")
 	page := h.page("admin", fleetAt+"/new-account")
 	h.shows(page, `name="config.agent_id"`, `name="config.secret"`, `type="password"`, `name="weight"`)
 	if strings.Contains(page, `name="config.corp_id"`) {
@@ -107,11 +107,11 @@ func TestAnAccountIsPausedTestedAndDeleted(t *testing.T) {
 	if got := h.ask("operator", at+"/pause", url.Values{"reason": {"limit of the day"}, "for": {"2h0m0s"}}); got.to() != at+"?said=account_paused_said" {
 		t.Fatalf("pausing: %d\n%s", got.status, got.body)
 	}
-	h.shows(h.page("viewer", at+"?said=account_paused_said"), "limit of the day", "The account is paused", "state paused", "3 / 1h", "open")
+	h.shows(h.page("viewer", at+"?said=account_paused_said"), "limit of the day", "The account is paused", "state paused", "3 an hour", "open")
 	if a := h.account("a"); a.StateUntil.Before(time.Now().Add(time.Hour)) {
 		t.Errorf("it is paused until %s", a.StateUntil)
 	}
-	h.shows(h.page("viewer", fleetAt), `href="`+at+`"`, "limit of the day", " / 3 · 1h")
+	h.shows(h.page("viewer", fleetAt), `href="`+at+`"`, "limit of the day", " of 3 an hour")
 	if got := h.ask("operator", at+"/pause", url.Values{"for": {"3s"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("for another time: %d", got.status)
 	}

@@ -55,8 +55,8 @@ func TestAPageIsNotOlderThanWhatThePersonHasDone(t *testing.T) {
 		t.Errorf("the next page asks for %q and keeps %v, want %q and nothing", asked, w.Header()["Set-Cookie"], written)
 	}
 	f := frame{v: &visit{asOf: next}, Now: time.Now()}
-	if said := f.AsOf(); !strings.HasPrefix(said, "7 s") {
-		t.Errorf("the page says that it is of %q, want 7 s ago", said)
+	if said := f.AsOf(); !strings.HasPrefix(said, "7s") {
+		t.Errorf("the page says that it is of %q, want 7s ago", said)
 	}
 	odd, _ := browser(&http.Cookie{Name: asOfCookie, Value: "yesterday"}) //nolint:gosec // a request has no attributes of cookies
 	call(odd, http.MethodGet)

@@ -2,13 +2,10 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/internal/console/difference"
 	"github.com/posthouse/posthouse/internal/console/seek"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -27,15 +24,12 @@ type auditLog struct {
 type auditLine struct {
 	wire.AuditEntry
 	Who     string
-	Changes []difference.Value
+	Changes []auditChange
 	Asked   string // what was asked for, where that is no change of a thing
 }
 
-// unchanging are members of things that each change moves, or that say how they stand.
-var unchanging = []string{"version", "updated_at", "created_at", "state", "state_reason", "state_until", "tenant"}
-
 // Few are the first changes of a line, which stand in it while it is folded.
-func (l auditLine) Few() []difference.Value { return l.Changes[:min(len(l.Changes), 2)] }
+func (l auditLine) Few() []auditChange { return l.Changes[:min(len(l.Changes), 2)] }
 
 // More reports whether there is more than stands in the folded line.
 func (l auditLine) More() int { return len(l.Changes) - min(len(l.Changes), 2) }
@@ -52,9 +46,13 @@ func showAudit(v *visit) error {
 	if err != nil {
 		return err
 	}
+	said, err := teller(v)
+	if err != nil {
+		return err
+	}
 	a.Narrowed = a.Key+a.Action+a.Target+a.From+a.To != ""
 	for _, e := range page.Items {
-		a.Lines = append(a.Lines, auditLineOf(e))
+		a.Lines = append(a.Lines, said.line(e))
 	}
 	if page.Next != "" {
 		next := v.r.URL.Query()
@@ -62,20 +60,6 @@ func showAudit(v *visit) error {
 		a.Next = "?" + next.Encode()
 	}
 	return v.show("audit", "audit", a)
-}
-
-// auditLineOf reads what a line changed.
-func auditLineOf(e wire.AuditEntry) auditLine {
-	l := auditLine{AuditEntry: e, Who: whoOf(e)}
-	var detail struct{ Request, Before, After json.RawMessage }
-	if json.Unmarshal(e.Detail, &detail) != nil {
-		return l
-	}
-	l.Changes = slices.DeleteFunc(difference.Values(detail.Before, detail.After), func(c difference.Value) bool { return slices.Contains(unchanging, c.Path) })
-	if len(detail.Request) > 0 {
-		l.Asked = string(detail.Request)
-	}
-	return l
 }
 
 // auditActions are the actions that the log is asked for most.
@@ -106,17 +90,6 @@ func (f frame) ActionWord(action string) string {
 	return act + " " + thing
 }
 
-// Member is a member of a thing in words, as it is where they are not known.
-func (f frame) Member(path string) string {
-	if of, part, inside := strings.Cut(path, "."); inside && strings.HasSuffix(of, "budget") { // its members stand one by one
-		return f.Member(of) + " " + part
-	}
-	if word := f.T("audit_member_" + path); !strings.HasPrefix(word, "audit_member_") {
-		return word
-	}
-	return path
-}
-
 // actionsAbout are the actions on a kind of thing. Accounts belong to their channel.
 func actionsAbout(kind string) string {
 	switch kind {
@@ -134,12 +107,4 @@ func (f frame) History(about, target string) string {
 		return ""
 	}
 	return f.At("audit") + "?" + url.Values{"about": {about}, "target": {target}}.Encode()
-}
-
-// whoOf is who made a change: a person by name, a key by name and id.
-func whoOf(e wire.AuditEntry) string {
-	if e.KeyName == "" {
-		return e.Key
-	}
-	return e.KeyName + " (" + e.Key + ")"
 }

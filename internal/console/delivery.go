@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/state"
@@ -148,4 +147,4 @@ func showMessage(v *visit) error {
 const pageLength = 50
 
 // Took is how long an attempt lasted.
-func (f frame) Took(a posthouse.Attempt) string { return a.Duration.Round(time.Millisecond).String() }
+func (f frame) Took(a posthouse.Attempt) string { return f.Length(a.Duration) }

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // pages are the templates by the names of their files. Each is parsed when it is first drawn: all of them together take 10 MB, and a
@@ -259,25 +260,24 @@ func (f frame) Ago(t time.Time) string {
 // Length is a length of time, to the second or the minute.
 func (f frame) Length(d time.Duration) string { return catalog.Lasting(d, f.v.zh) }
 
-// Span is a length of time in words.
-func (f frame) Span(d time.Duration) string {
-	var n int
-	var zh, en string
-	switch {
-	case d < time.Minute:
-		n, zh, en = int(d/time.Second), "秒", "s"
-	case d < time.Hour:
-		n, zh, en = int(d/time.Minute), "分钟", "min"
-	case d < 48*time.Hour:
-		n, zh, en = int(d/time.Hour), "小时", "h"
-	default:
-		n, zh, en = int(d/(24*time.Hour)), "天", "d"
-	}
-	if f.v.zh {
-		return fmt.Sprint(n, " ", zh)
-	}
-	return fmt.Sprint(n, " ", en)
+// Span is about how long something is.
+func (f frame) Span(d time.Duration) string { return catalog.About(d, f.v.zh) }
+
+// Window is how many a window allows, and within which time.
+func (f frame) Window(most int, per posthouse.Duration) string {
+	return catalog.Window(most, per.Std(), f.v.zh)
 }
+
+// Filled is how much of a window is used.
+func (f frame) Filled(w wire.Window) string {
+	if f.v.zh {
+		return "已用 " + catalog.Number(w.Used) + " · " + f.Window(w.Max, w.Per)
+	}
+	return catalog.Number(w.Used) + " of " + f.Window(w.Max, w.Per)
+}
+
+// Digits is a number as people read it, in groups of three digits.
+func (frame) Digits(n int) string { return catalog.Number(n) }
 
 // maxShown bounds a text on a page, in characters.
 const maxShown = 2000

@@ -65,7 +65,7 @@ func TestAPhoneIsRegisteredByAForm(t *testing.T) {
 	if page := h.page("admin", at); strings.Contains(page, key) {
 		t.Error("the key is shown again")
 	} else {
-		h.shows(page, "柜台", "7 / 1m")
+		h.shows(page, "柜台", "7 a minute")
 	}
 	if got := h.ask("admin", at, form); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a second of its id: %d", got.status)
@@ -87,7 +87,7 @@ func (h *house) changesAPhone(one, key string) {
 	if got := h.ask("admin", one, change); got.status != http.StatusConflict {
 		h.Errorf("over another state: %d", got.status)
 	}
-	h.shows(h.page("viewer", one), "前台", "9 / 1m")
+	h.shows(h.page("viewer", one), "前台", "9 a minute")
 	if got := h.ask("admin", one+"/key", url.Values{}); got.status != http.StatusUnprocessableEntity {
 		h.Errorf("a key without a word on the old ones: %d", got.status)
 	}
@@ -108,7 +108,7 @@ func TestAPhoneShowsWhatItHoldsAndReported(t *testing.T) {
 	t.Parallel()
 	h := open(t, false)
 	key := h.phone("phone-1")
-	h.shows(h.page("viewer", "/console/t/default/phones"), "phone-1", "never seen", "7 / 1m", "pulled")
+	h.shows(h.page("viewer", "/console/t/default/phones"), "phone-1", "never seen", "7 a minute", "pulled")
 	at := "/console/t/default/phones/phone-1"
 	h.shows(h.page("viewer", at), "It holds nothing", "It has reported nothing", "operator: cmcc")
 	h.api("POST", "/v1/messages", `{"channel":"pulled","to":[{"user":"u1","address":"13800138000"},{"user":"u2","address":"13800138001"}],"content":{"text":"x"}}`, nil)

@@ -57,7 +57,7 @@ func TestAnAddressIsToldAndTestedByItsPages(t *testing.T) {
 		t.Errorf("it goes on: %d", got.status)
 	}
 	turned := h.ask("admin", one+"/rotate", url.Values{"state": {"active"}, "overlap": {"1h"}})
-	h.shows(turned.body, "whsec_", "shown this once", "1 h")
+	h.shows(turned.body, "whsec_", "shown this once", "1h")
 	if turned.body == made.body || strings.Contains(h.page("admin", one), "whsec_") {
 		t.Error("the new secret is the old one, or is shown again")
 	}

@@ -33,7 +33,7 @@ func TestATenantIsMadeAndChangedByAForm(t *testing.T) {
 	if got := h.ask("admin", "/console/t/default/new-tenant", made); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a second of its name: %d", got.status)
 	}
-	h.shows(h.page("admin", list), `href="`+one+`"`, "the branch", "600 / 1m")
+	h.shows(h.page("admin", list), `href="`+one+`"`, "the branch", "600 a minute")
 	h.api("PUT", "/v1/tenants/branch", `{"note":"the branch","quota":{"open":500},"mandatory_kinds":["alarm"],"caps":[{"max":3,"per":"24h"}]}`, nil)
 	old := versionIn.FindStringSubmatch(h.page("admin", one))[1]
 	change := url.Values{"version": {old}, "for": {"ours"}, "quota.mention_all": {"2"}, "mandatory_kinds": {"alarm"}}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -92,10 +91,8 @@ func (f frame) Gap(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return ""
-	case d < time.Second:
-		return fmt.Sprintf("+%d %s", d/time.Millisecond, map[bool]string{true: "毫秒", false: "ms"}[f.v.zh])
-	case d < 10*time.Second:
-		return fmt.Sprintf("+%.1f %s", d.Seconds(), map[bool]string{true: "秒", false: "s"}[f.v.zh])
+	case d < time.Minute:
+		return "+" + f.Length(d)
 	}
 	return "+" + f.Span(d)
 }

@@ -31,7 +31,7 @@ func TestEveryPageIsThere(t *testing.T) {
 	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":7,"per":"1m"}]}`, nil)
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`, nil)
 	for path, text := range map[string]string{
-		"": "for the test", "?span=quarter": "90 days", "search": "u1", "channels": "discard", "channels/later": "for the test", "channels/out": "7 / 1m",
+		"": "for the test", "?span=quarter": "90 days", "search": "u1", "channels": "discard", "channels/later": "for the test", "channels/out": "7 a minute",
 		"campaigns": "spring", "campaigns?state=draft": `class="row" href="/console/t/default/campaigns/spring"`, "campaigns?state=running": "Nothing was found", "campaigns/spring": "draft", "templates": "Duty: ${name}", "audit": "channels.pause", "campaigns/spring?address=o1": "Nothing was found",
 	} {
 		h.shows(h.page("operator", "/console/t/default/"+path), text)

@@ -58,7 +58,7 @@ func flatten(path string, doc json.RawMessage, into map[string]string) {
 	into[path] = compact(doc)
 }
 
-// compact is a value on one line; of a list of windows, it is as people write them.
+// compact is a value on one line; a list of windows or of texts is as people write it.
 func compact(doc json.RawMessage) string {
 	var windows []struct {
 		Max *int    `json:"max"`
@@ -73,6 +73,10 @@ func compact(doc json.RawMessage) string {
 			parts = append(parts, fmt.Sprintf("%d/%s", *w.Max, *w.Per))
 		}
 		return strings.Join(parts, ", ")
+	}
+	var texts []string
+	if json.Unmarshal(doc, &texts) == nil {
+		return strings.Join(texts, ", ")
 	}
 	var out bytes.Buffer
 	if json.Compact(&out, doc) != nil {

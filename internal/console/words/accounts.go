@@ -32,6 +32,7 @@ func accountWords() map[string]Word {
 		"window_used":          {"Used", "已用"},
 		"window_left":          {"Left", "剩余"},
 		"window_opens":         {"Opens", "何时放行"},
+		"opens_then":           {"opens", "放行："},
 		"window_open":          {"open", "可发送"},
 		"window_help":          {"As it is now. What a process has reserved for the next two seconds counts as used.", "以当前为准；进程为接下来两秒预留的也计为已用。"},
 		"window_tenant":        {"all of the tenant", "整个租户"},

@@ -155,6 +155,7 @@ func listWords() map[string]Word {
 		"oldest":           {"Oldest was due", "最早的到期于"},
 		"nothing_waits":    {"Nothing waits.", "没有积压。"},
 		"counted":          {"counted at", "统计时间"},
+		"counted_ago":      {"Counted", "统计于"},
 		"not_counted":      {"This process has not counted yet: it does so every ten seconds.", "本进程尚未统计，每十秒一次。"},
 		"trouble_list":     {"What goes wrong most", "最多的问题"},
 		"no_trouble":       {"Nothing went wrong.", "没有问题。"},
