@@ -61,7 +61,7 @@ var notifiedEdits = []struct {
 	{name: "nothing wakes it", of: "waiting", law: "I38", set: "next_at = 0"},
 	{name: "its timer is set to zero", of: "waiting", law: "I38", set: "next_at = 0", doc: func(d document) { delete(d, "over") }},
 	{name: "its timer is put off", of: "waiting", law: "I38", set: "next_at = next_at + 86400000000"},
-	{name: "nothing: a new epoch holds it", of: "waiting", set: "held = 'epoch_hold', next_at = 0"},
+	{name: "its own epoch holds it", of: "waiting", law: "I38", set: "held = 'epoch_hold', next_at = 0"},
 	{name: "what an epoch holds goes on", of: "waiting", law: "I38", set: "held = 'epoch_hold'"},
 	{name: "it was given up too early", of: "waiting", law: "I38", set: "state = 'not_told', next_at = 0", doc: func(d document) { d.state("not_told"); d["reason"] = "not_acknowledged" }},
 	{name: "it was given up for a reason that does not show", of: "waiting", law: "I38", set: "state = 'not_told', next_at = 0", doc: func(d document) { d.state("not_told"); d["reason"] = "forgotten" }},

@@ -36,6 +36,7 @@ const notificationOwner = "notification/"
 type stepOf struct {
 	id     string
 	replay bool
+	epoch  int64 // in which it was accepted
 	stands []standing
 	starts []begun
 	// told is the state that its notification knows: it is not told of who holds the delivery, nor of the epoch that does.
@@ -76,7 +77,7 @@ func (c *checker) noteSteps(list []history) {
 		c.routed[id] = 0
 	}
 	for _, h := range list {
-		s := stepOf{id: h.id, replay: h.replay()}
+		s := stepOf{id: h.id, replay: h.replay(), epoch: h.events[0].Epoch}
 		for i := range h.events {
 			e := &h.events[i]
 			s.stands = append(s.stands, standing{e.At, e.To})
@@ -179,6 +180,7 @@ func (c notifying) judge(n *Notified, steps []stepOf) {
 		c.fail(told, n.ID, s.show(), "it does not know its delivery %s", id)
 		return
 	}
+	c.judgeHeld(n, steps)
 	c.judgeState(n, proven, other)
 	c.judgeTimes(n, logged, other != "")
 	c.judgeWithdrawn(n, logged)
@@ -225,6 +227,20 @@ func (c notifying) judgeState(n *Notified, proven bool, other string) {
 	}
 	if now := cmp.Or(c.in.Now, c.report.To); !n.NextAt.IsZero() && n.NextAt.Before(now.Add(-Committing)) {
 		c.fail(told, n.ID, proof, "it was to go on %s before the end", now.Sub(n.NextAt))
+	}
+}
+
+// judgeHeld holds that nothing of a notification began in the epoch that holds it. One that an earlier epoch holds still is no less held by this one,
+// and of those that a person has let go meanwhile the row says nothing any more.
+func (c notifying) judgeHeld(n *Notified, steps []stepOf) {
+	if n.Held == "" || c.in.Epoch <= 0 { // below zero it is about to begin
+		return
+	}
+	for i := range steps {
+		if s := &steps[i]; !s.replay && s.epoch == c.in.Epoch {
+			c.fail(told, n.ID, with(s.show(), n.stands()), "%s began in epoch %d, in which it is held", s.id, s.epoch)
+			return
+		}
 	}
 }
 

@@ -87,6 +87,15 @@ func toldCases() (list []lawCase) {
 		}
 	}
 	told(held(posthouse.Pending), held(posthouse.Sent))
+	inEpoch := func(epoch int64) func() *hand { // it is held until a person lets it go: what was accepted before stays, and nothing follows
+		return func() *hand {
+			return followed(func(n *verify.Notified) {
+				untilDelivered(n)
+				n.Held, n.NextAt = "epoch_hold", time.Time{}
+			}, plain()).row(nil).inEpochOf(epoch)
+		}
+	}
+	told(inEpoch(2), inEpoch(1))
 	told(whole, func() *hand { return followed(is(posthouse.NotificationWaiting), plain()) })
 	told(whole, func() *hand { return followed(is(posthouse.NotificationAcknowledged), plain()) })
 	told(whole, func() *hand { // it heard of a failure, and the log of a success
