@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 // The files of pages: htmx, Pico CSS and uPlot as their authors publish them on npm, with their licences, and our own few lines.
@@ -24,8 +25,8 @@ type asset struct {
 
 type assets map[string]asset
 
-// readAssets reads the files and packs them once.
-func readAssets() (assets, error) {
+// readAssets reads the files and packs them, once a process.
+var readAssets = sync.OnceValues(func() (assets, error) {
 	list, err := fs.ReadDir(files, "assets")
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func readAssets() (assets, error) {
 		out[f.Name()] = asset{kindOf(f.Name()), text, packed.Bytes()}
 	}
 	return out, nil
-}
+})
 
 func kindOf(name string) string {
 	switch path.Ext(name) {
