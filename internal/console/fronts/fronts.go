@@ -308,7 +308,7 @@ func change(v *host.Visit) error {
 		return err
 	}
 	s.read(v)
-	_, err = s.put(v, func(f settings) (wire.NewFront, error) {
+	made, err := s.put(v, func(f settings) (wire.NewFront, error) {
 		return v.API.Fronts.Put(v.Noted(), f.Name, wire.PutFront{Kind: f.Kind, FrontSettings: f.FrontSettings})
 	})
 	switch {
@@ -316,6 +316,8 @@ func change(v *host.Visit) error {
 		return err
 	case len(s.Problems) > 0:
 		return v.Draw(http.StatusUnprocessableEntity, "front", "fronts", s)
+	case len(made.Warnings) > 0:
+		return drawn(v, made) // only this answer has them
 	}
 	return v.GoTo(v.At("fronts", s.Name) + "?said=stored")
 }

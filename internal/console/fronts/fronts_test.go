@@ -51,6 +51,8 @@ func TestAFrontIsMadeAndChanged(t *testing.T) {
 	}
 	form.Set("recipients", "roster:sre")
 	form.Set("each", "")
+	h.Shows(h.Ask("admin", at+"/alertmanager", form).Body, "It is stored.", "there is no roster", "roster:sre") // which is a warning
+	h.API("PUT", "/v1/rosters/sre", `{"days":{"1":["li.na"],"2":["li.na"],"3":["li.na"],"4":["li.na"],"5":["li.na"],"6":["li.na"],"7":["li.na"]}}`, nil)
 	if got := h.Ask("admin", at+"/alertmanager", form); got.To() != at+"/alertmanager?said=stored" {
 		t.Errorf("a change: %d %s", got.Status, got.Body)
 	}
@@ -83,7 +85,7 @@ func TestAFrontIsMadeAndChanged(t *testing.T) {
 	}
 	var log struct{ Items []wire.AuditEntry }
 	h.API("GET", "/v1/audit?key=person:admin", "", &log)
-	if len(log.Items) != 4 || log.Items[1].Note != "it leaked" {
+	if len(log.Items) != 5 || log.Items[1].Note != "it leaked" {
 		t.Errorf("the audit log has %+v", log.Items)
 	}
 }
