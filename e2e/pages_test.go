@@ -71,10 +71,21 @@ func (t *tab) visits(h *house, pages []string) {
 		over, err := chromedp.Run(ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
 		end()
 		if err != nil || over > 0 {
-			t.Errorf("%q is %d pixels wider than the window, %v", page, over, err)
+			t.Errorf("%q is %d pixels wider than the window, %v: %s", page, over, err, t.wide())
 		}
 		t.clean()
 	}
+}
+
+// wide is the innermost of what goes beyond the edge of the page, for people.
+func (t *tab) wide() string {
+	ctx, end := context.WithTimeout(t.ctx, patience)
+	defer end()
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(all => { const out = [...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest(".wide")); return out.filter(e => !out.some(o => o !== e && e.contains(o))).slice(0, 3).map(e => e.outerHTML.slice(0, 200)).join("\n") })()`))
+	if err != nil {
+		return err.Error()
+	}
+	return found
 }
 
 // furnish fills a house, and returns the pages of what is in it.

@@ -48,7 +48,7 @@ func folded(g channel.Group, list []channel.Field) []channel.Field {
 }
 
 func requestFields() []channel.Field {
-	request := channel.Group{Label: "More of the request: type, lists, repeated keys", LabelZH: "请求的更多设置：内容类型、列表、幂等"}
+	request := channel.Group{Label: "More of the request: values, type, lists, repeated keys", LabelZH: "请求的更多设置：参数值、内容类型、列表、幂等"}
 	return []channel.Field{{
 		Name: "url", Kind: channel.KindURL, Required: true, Label: "URL", LabelZH: "接口地址",
 		Help:   "May hold placeholders such as ${address} after the host.",
@@ -75,10 +75,6 @@ func requestFields() []channel.Field {
 		Help:   "Values for ${secret.<name>} in the URL, headers and body. Stored encrypted and masked in every log.",
 		HelpZH: "可在地址、请求头和请求体中用 ${secret.<名称>} 引用。加密保存，日志中一律打码。",
 	}, {
-		Name: "values", Kind: channel.KindMap, Account: true, Label: "Values", LabelZH: "参数值",
-		Help:   "Values for ${value.<name>}, which are no secrets.",
-		HelpZH: "可用 ${value.<名称>} 引用的非敏感参数。",
-	}, {
 		Name: "encoding", Kind: channel.KindChoice, Label: "Encoding of the body", LabelZH: "请求体编码",
 		Default: "json", Choices: []channel.Choice{
 			{Value: "json", Label: "JSON", LabelZH: "JSON"},
@@ -92,6 +88,10 @@ func requestFields() []channel.Field {
 		Name: "body", Kind: channel.KindText, Label: "Body", LabelZH: "请求体",
 		Help:   `For example {"to": "${address}", "text": "${text}"}. Between quotes a value is escaped; without quotes a whole JSON value is put in.`,
 		HelpZH: `例如 {"to": "${address}", "text": "${text}"}。引号内的值会自动转义；不加引号则填入完整的 JSON 值。`,
+	}, {
+		Name: "values", Group: request, Kind: channel.KindMap, Account: true, Label: "Values", LabelZH: "参数值",
+		Help:   "Values for ${value.<name>}, which are no secrets.",
+		HelpZH: "可用 ${value.<名称>} 引用的非敏感参数。",
 	}, {
 		Name: "content_type", Group: request, Kind: channel.KindString, Label: "Content type", LabelZH: "内容类型",
 		Help:   "Defaults to the one of the encoding.",
@@ -112,7 +112,7 @@ func requestFields() []channel.Field {
 }
 
 func answerFields() []channel.Field {
-	answer := channel.Group{Label: "More of the answer: error texts, waits, other codes", LabelZH: "响应的更多设置：错误信息、等待时间、其他错误码"}
+	answer := channel.Group{Label: "More of the answer: texts, waits, other codes", LabelZH: "响应的更多设置：文字、等待时间、其他错误码"}
 	return []channel.Field{{
 		Name: "success_path", Kind: channel.KindString, Label: "Success: where", LabelZH: "成功标志的位置",
 		Help:   "A JSON path such as $.code, or a regular expression such as /^(OK|DUP)/. Without it every 2xx is a success.",
@@ -124,6 +124,8 @@ func answerFields() []channel.Field {
 	}, {
 		Name: "id_path", Kind: channel.KindString, Label: "Message id", LabelZH: "平台消息编号的位置",
 	}, {
+		Name: "message_path", Kind: channel.KindString, Label: "Error message", LabelZH: "错误信息的位置",
+	}, {
 		Name: "codes", Kind: channel.KindMap, Label: "Meaning of codes", LabelZH: "错误码含义",
 		Help:   "The class of each code: ok, transient, rate, auth, account, local, recipient, content, request or unknown, and a wait behind it where the provider names one: rate 10m. HTTP_404 names a status. \"310000 keywords\" is the code with that text in its message, \"* quota\" any code, and $.errors.to a value that the answer has ($.state=3 one that it is).",
 		HelpZH: "每个错误码的类别：ok、transient、rate、auth、account、local、recipient、content、request 或 unknown；平台规定了等待时间时写在后面：rate 10m。HTTP 状态写作 HTTP_404。“310000 keywords”表示错误码加错误信息中的文字，“* quota”不限错误码，$.errors.to 表示响应中有该值（$.state=3 表示等于该值）。",
@@ -134,8 +136,6 @@ func answerFields() []channel.Field {
 	}, {
 		Name: "code_path", Group: answer, Kind: channel.KindString, Label: "Error code", LabelZH: "错误码的位置",
 		Help: "Defaults to where success is read.", HelpZH: "默认与成功标志的位置相同。",
-	}, {
-		Name: "message_path", Group: answer, Kind: channel.KindString, Label: "Error message", LabelZH: "错误信息的位置",
 	}, {
 		Name: "retry_after_path", Group: answer, Kind: channel.KindString, Label: "Seconds to wait", LabelZH: "等待秒数的位置",
 		Help: "Defaults to the Retry-After header.", HelpZH: "默认读取 Retry-After 响应头。",

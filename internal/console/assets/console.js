@@ -3,8 +3,12 @@
 "use strict";
 {
 	const stale = document.getElementById("stale");
-	document.addEventListener("htmx:sendError", () => { stale.hidden = false; });
-	document.addEventListener("htmx:afterOnLoad", () => { stale.hidden = true; });
+	// A server that is gone refuses, or does not end its answer, or a proxy before it answers with an error. Our own error says so in its own place.
+	const bad = (xhr) => xhr.status >= 500 && !xhr.getResponseHeader("HX-Retarget");
+	document.addEventListener("htmx:configRequest", (e) => { if (e.detail.verb === "get") e.detail.timeout = 8000; });
+	for (const gone of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(gone, () => { stale.hidden = false; });
+	document.addEventListener("htmx:beforeSwap", (e) => { if (bad(e.detail.xhr)) e.detail.shouldSwap = false; });
+	document.addEventListener("htmx:afterOnLoad", (e) => { stale.hidden = !bad(e.detail.xhr); });
 	// A list that refreshes itself waits while somebody fills in a form in it.
 	document.addEventListener("htmx:beforeRequest", (e) => { if (e.target.querySelector("details.pop[open]")) e.preventDefault(); });
 	const copies = () => { for (const b of document.querySelectorAll("button[data-copy]")) b.hidden = !navigator.clipboard; };
