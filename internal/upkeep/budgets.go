@@ -55,6 +55,7 @@ type Budgets struct {
 	Metrics *metrics.Metrics
 
 	told map[string]time.Time // marks that need no look any more, until when
+	seen map[string]bool      // marks that the last look found, and told nobody of
 }
 
 // Run looks at the budgets until the engine stops.
@@ -86,20 +87,23 @@ func (b *Budgets) Look(ctx context.Context, now time.Time) error {
 	}
 	b.Metrics.BudgetUsed.Reset()
 	b.Metrics.BudgetLimit.Reset()
+	before := b.seen
+	b.seen = map[string]bool{}
 	for i := range list {
 		is, used := &list[i], fills[i][0].Used
 		b.Metrics.BudgetUsed.WithLabelValues(is.Tenant, is.Channel, is.Account, string(is.Per)).Set(float64(used))
 		b.Metrics.BudgetLimit.WithLabelValues(is.Tenant, is.Channel, is.Account, string(is.Per)).Set(float64(is.Max))
-		if err := b.tell(ctx, now, is, used); err != nil {
+		if err := b.tell(ctx, now, is, used, before); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell says that a budget has come to its warning or its end, once in its period. The mark is taken last: whoever dies before it tells the
-// same once more, which the feed knows by its id.
-func (b *Budgets) tell(ctx context.Context, now time.Time, is *Budget, used int) error {
+// tell says that a budget has come to its warning or its end, once in its period, where the look before found it too: processes hold what they
+// have not used yet for a moment, and give it back. The mark is taken last: whoever dies before it tells the same once more, which the feed
+// knows by its id.
+func (b *Budgets) tell(ctx context.Context, now time.Time, is *Budget, used int, before map[string]bool) error {
 	text, mark := "a budget is nearly spent", posthouse.BudgetWarned
 	switch {
 	case used < is.Warns():
@@ -109,6 +113,9 @@ func (b *Budgets) tell(ctx context.Context, now time.Time, is *Budget, used int)
 	}
 	key := is.Bound.Key + ":" + string(mark)
 	if _, told := b.told[key]; told {
+		return nil
+	}
+	if b.seen[key] = true; !before[key] {
 		return nil
 	}
 	taken := []limit.Bound{{Key: key, Windows: markOf(is.Bound)}}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,9 @@ func TestABudgetIsWarnedOfOnce(t *testing.T) {
 		if g, err := shared.Take(t.Context(), []limit.Bound{is.Bound}, step.more); err != nil || g.N != step.more {
 			t.Fatalf("%d are granted, %v", g.N, err)
 		}
+		if err := processes[0].Look(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
 		feed.down = step.used == 8
 		if err := processes[0].Look(t.Context(), time.Now()); (err != nil) != feed.down {
 			t.Errorf("with %d used and the feed down %t: %v", step.used, feed.down, err)
@@ -92,6 +96,44 @@ func TestABudgetIsWarnedOfOnce(t *testing.T) {
 	if want := map[string]int{"budget.warned": 8, "budget.spent": 10}; !maps.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
 	}
+}
+
+// What a process holds for a moment and gives back is not told.
+func TestABudgetThatIsGivenBackIsNotWarnedOf(t *testing.T) {
+	t.Parallel()
+	counts, feed := limit.NewMemory(), &wall{told: map[string]posthouse.FeedEvent{}}
+	is := spending{Tenant: "t", Channel: "c", To: time.Now().Add(time.Hour), Budget: posthouse.Budget{Max: 5, Per: posthouse.PerDay},
+		Bound: limit.Bound{Key: "t/c:budget:1", Windows: []posthouse.Limit{{Max: 5, Per: posthouse.Duration(48 * time.Hour)}}}}
+	b := &upkeep.Budgets{Spending: is, Counts: counts, Feed: feed, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry())}
+	look := func(want ...string) {
+		t.Helper()
+		if err := b.Look(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range feed.told {
+			got = append(got, e.Type())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("told %v, want %v", got, want)
+		}
+	}
+	take := func(n int) limit.Grant {
+		t.Helper()
+		g, err := counts.Take(t.Context(), []limit.Bound{is.Bound}, n)
+		if err != nil || g.N != n {
+			t.Fatalf("%d are granted, %v", g.N, err)
+		}
+		return g
+	}
+	take(4)
+	held := take(1)
+	look()
+	if err := counts.Refund(t.Context(), held, 1); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	look("budget.warned")
 }
 
 // gauge is the value of a gauge that has one series.
