@@ -199,6 +199,11 @@ func TestANewEpochNamesWhatItHolds(t *testing.T) {
 	offline := []string{"POSTHOUSE_DSN=" + at}
 	run("1 reminder is held: look at posthouse remind list --held", offline, "migrate", "new-epoch", "--yes")
 	run("", offline, "verify", "--sometimes", "none")
+	for _, want := range []string{"1 held since the database was restored, and no step begins", "1 held since the database was restored, and nothing is sent"} {
+		if out, _ := ran(t, offline, "doctor"); !strings.Contains(out, want) {
+			t.Errorf("the doctor does not say %q:\n%s", want, out)
+		}
+	}
 	key := secret.FormatKey(secret.NewKey())
 	s := notifying(t, key, at)
 	t.Cleanup(func() {

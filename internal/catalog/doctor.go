@@ -63,6 +63,8 @@ func findings() []Sentence {
 		{"%s (tenant %s): look whether its sender posts to it", "{1!}（租户 {2}）：请确认发送方是否在推送"},
 		{"nothing came for a day, last at %s", "一天没有收到内容，最近一次为 {1}"},
 		{"nothing has come yet, for a day and more", "一天以来还没有收到过内容"},
+		{"%d held since the database was restored, and no step begins until a person has looked: posthouse notification list --held, then notification resume or end", "数据库恢复后有 {1} 个挂起，不会开始下一步，等人处理：用 posthouse notification list --held 查看，再用 notification resume 或 end"},
+		{"%d held since the database was restored, and nothing is sent until a person has looked: posthouse remind list --held, then remind resume or end", "数据库恢复后有 {1} 个挂起，不会发送，等人处理：用 posthouse remind list --held 查看，再用 remind resume 或 end"},
 		{"%d, counted in the database", "{1} 个，在数据库中计数"},
 		{"%d, counted in the database alone: Redis does not answer (%v)", "{1} 个，仅在数据库中计数：Redis 没有应答（{2}）"},
 		{"%d, counted in Redis and in the database: what either refuses waits", "{1} 个，在 Redis 和数据库中计数：任何一方拒绝的都会等待"},

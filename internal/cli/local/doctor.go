@@ -120,6 +120,7 @@ func examine(ctx context.Context, c config.Config, full bool) []finding {
 		out = append(out, examineFronts(ctx, s, time.Now())...)
 		out = append(out, examineBudgets(ctx, s, c, time.Now())...)
 		out = append(out, examineQuiet(ctx, s)...)
+		out = append(out, examineHeld(ctx, s)...)
 	}
 	if whole && ring != nil {
 		out = append(out, examineChannels(ctx, s, ring, c)...)

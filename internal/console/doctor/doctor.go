@@ -95,7 +95,7 @@ func kinds() map[string]string {
 	return map[string]string{
 		"database": "", "connections": "", "front door": "settings", "mail": "settings", "database settings": "", "standbys": "", "standby": "", "read replica": "", "failover": "", "galera": "", "place": "", "server": "", "split brain": "", "database clocks": "",
 		"file": "", "schema": "", "clock": "", "keyring": "", "keyrings": "system", "restore": "", "views": "", "view": "", "partitions": "", "processes": "system", "process": "system",
-		"fronts": "fronts", "front": "fronts", "channels": "channels", "channel": "channels", "keys": "", "key": "", "budgets": "channels", "budget": "channels", "quiet hours": "channels",
+		"fronts": "fronts", "front": "fronts", "channels": "channels", "channel": "channels", "keys": "", "key": "", "budgets": "channels", "budget": "channels", "quiet hours": "channels", "notifications": "notifications", "reminders": "reminders",
 	}
 }
 
@@ -123,7 +123,7 @@ func (f finding) Do() string {
 		"database": "doctor_do_database", "front_door": "doctor_do_setting", "mail": "doctor_do_setting", "database_settings": "doctor_do_database", "other": "doctor_do_database_setting",
 		"standbys": "doctor_do_standby", "standby": "doctor_do_standby", "read_replica": "doctor_do_standby", "failover": "doctor_do_standby", "galera": "doctor_do_standby", "place": "doctor_do_standby", "server": "doctor_do_standby", "split_brain": "doctor_do_standby",
 		"clock": "doctor_do_clock", "database_clocks": "doctor_do_clock", "file": "doctor_do_file", "schema": "doctor_do_schema", "keyring": "doctor_do_keyring", "keyrings": "doctor_do_keyring", "key": "doctor_do_keyring", "keys": "doctor_do_keyring",
-		"restore": "doctor_do_restore", "process": "doctor_do_process", "processes": "doctor_do_process", "front": "doctor_do_front", "fronts": "doctor_do_front", "channel": "doctor_do_channel", "channels": "doctor_do_channel", "quiet_hours": "doctor_do_channel",
+		"restore": "doctor_do_restore", "process": "doctor_do_process", "processes": "doctor_do_process", "front": "doctor_do_front", "fronts": "doctor_do_front", "channel": "doctor_do_channel", "channels": "doctor_do_channel", "quiet_hours": "doctor_do_channel", "notifications": "doctor_do_held", "reminders": "doctor_do_held",
 	}
 	return cmp.Or(does[strings.TrimPrefix(f.Kind, "doctor_")], "doctor_do_log")
 }

@@ -68,6 +68,8 @@ func texts() map[string]words.Word {
 		"doctor_channel":           {"channel", "渠道"},
 		"doctor_budgets":           {"budgets", "预算"},
 		"doctor_budget":            {"budget", "预算"},
+		"doctor_notifications":     {"notifications", "通知"},
+		"doctor_reminders":         {"reminders", "提醒"},
 		"doctor_quiet_hours":       {"quiet hours", "免打扰时段"},
 		"doctor_keys":              {"sealing keys", "加密密钥"},
 		"doctor_key":               {"sealing key", "加密密钥"},
@@ -85,6 +87,7 @@ func texts() map[string]words.Word {
 		"doctor_do_process":          {"Restart the process that is named.", "重启所列的进程。"},
 		"doctor_do_front":            {"Lead the front to a channel, route or digest that is there.", "把接入端改为指向存在的渠道、路由或汇总。"},
 		"doctor_do_channel":          {"Open the channel's form, and put right what the finding names.", "打开渠道的表单，改正所指的设置。"},
+		"doctor_do_held":             {"Look at each that is held, and resume or end it.", "逐个查看挂起的，然后恢复或结束。"},
 		"doctor_do_log":              {"The server's log says more.", "详情见服务日志。"},
 	}
 }
