@@ -124,7 +124,7 @@ func (f frame) Member(path string) string {
 			continue
 		case rest == "":
 			if whole, _, inside := strings.Cut(of, "."); inside && whole == "days" {
-				said = word(whole) + " · " + said
+				said = strings.Join([]string{word(whole), said}, " · ")
 			}
 			return said
 		}
