@@ -231,6 +231,9 @@ func TestKeyboardAlone(t *testing.T) {
 	tab.tabsTo(list[0].ID)
 	tab.follows(chromedp.KeyEvent(kb.Enter))
 	tab.says("Why it is where it is")
+	tab.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), write("li.na"))
+	tab.follows(chromedp.KeyEvent(kb.Enter))
+	tab.says(list[0].ID)
 	tab.tabsTo("To the content")
 	tab.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
 	if !tab.is(`document.querySelector("main").contains(document.activeElement)`) {
