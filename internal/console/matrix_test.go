@@ -19,7 +19,7 @@ import (
 
 // least is the role that each page and decision needs. A route that is missing here fails the test: decide who may use it.
 var least = map[string]posthouse.Role{
-	"GET {$}": posthouse.RoleViewer, "GET search": posthouse.RoleViewer, "GET search.csv": posthouse.RoleViewer, "GET messages/{id}": posthouse.RoleViewer, "GET messages/{id}/proof": posthouse.RoleViewer, "GET deliveries/{id}": posthouse.RoleViewer,
+	"GET {$}": posthouse.RoleViewer, "GET search": posthouse.RoleViewer, "GET goto": posthouse.RoleViewer, "GET search.csv": posthouse.RoleViewer, "GET messages/{id}": posthouse.RoleViewer, "GET messages/{id}/proof": posthouse.RoleViewer, "GET deliveries/{id}": posthouse.RoleViewer,
 	"POST search":   posthouse.RoleViewer,
 	"GET attention": posthouse.RoleViewer, "GET channels": posthouse.RoleViewer, "GET channels/{name}": posthouse.RoleViewer,
 	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET decisions": posthouse.RoleViewer, "GET decisions/{id}": posthouse.RoleViewer, "POST decisions/{id}/stop": posthouse.RoleOperator, "POST decisions/{id}/undo": posthouse.RoleOperator,

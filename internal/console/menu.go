@@ -30,7 +30,7 @@ type item struct {
 // Menu are the pages that the person's role reaches in the tenant of the page; outside of tenants, in the first that lets the person in.
 func (f frame) Menu() []section {
 	tenant, key := f.home()
-	if tenant == "" {
+	if tenant == "" || f.Wall() {
 		return nil
 	}
 	counts := f.v.needed(tenant, key)

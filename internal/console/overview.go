@@ -64,6 +64,9 @@ type matter struct {
 	Detail     string
 }
 
+// Needs is how much needs somebody.
+func (o *overview) Needs() int { return len(o.Matters) }
+
 // judge collects what needs somebody, what cannot wait first.
 func (o *overview) judge(v *visit) {
 	f := frame{v: v, Now: time.Now()}

@@ -180,6 +180,20 @@ func (f frame) Tenant() string { return f.v.tenant }
 // charted is what a page that may have a chart shows.
 type charted interface{ Drawn() bool }
 
+// Wall reports whether the page is for a screen at the wall: large, dark and without what one clicks.
+func (f frame) Wall() bool { return f.Page == "overview" && f.v.query("wall") != "" }
+
+// counting is what a page that counts what needs somebody shows.
+type counting interface{ Needs() int }
+
+// Needs is how much needs somebody, for the title: a tab that nobody looks at says it too. Other pages have none.
+func (f frame) Needs() int {
+	if c, some := f.D.(counting); some {
+		return c.Needs()
+	}
+	return 0
+}
+
 // Person is who is signed in; without a name for nobody.
 func (f frame) Person() posthouse.Person { return f.v.person.Person }
 

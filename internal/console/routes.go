@@ -29,6 +29,7 @@ func routes() []route {
 		acts("start", "channels.put", takeStep),
 		looks("search", "deliveries.read", showSearch),
 		{"POST", "search", web.Use{Scope: reads, Action: "deliveries.read"}, changeViews},
+		looks("goto", "overview.read", showGoals),
 		looks("search.csv", "deliveries.read", saveFound),
 		looks("messages/{id}", "messages.read", showMessage),
 		looks("messages/{id}/proof", "proofs.read", showProof),

@@ -13,7 +13,7 @@ import (
 
 // tour are the pages of a tenant, and a text of each while there is nothing.
 var tour = map[string]string{
-	"": "posthouse channel set console", "search": "curl http", "compose": "There is no channel yet", "attention": "Nothing needs attention", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
+	"": "posthouse channel set console", "search": "curl http", "goto": "Notifications", "goto?q=x": "Search for", "compose": "There is no channel yet", "attention": "Nothing needs attention", "channels": "There is no channel yet", "campaigns": "posthouse campaign",
 	"presets": "Feishu robot", "fronts": "posthouse front add", "templates": "There is no template yet", "rosters": "There is no roster yet", "phones": "posthouse agent add", "directory": "The directory is empty", "quiet": "What would start in these hours waits", "tasks": "No task", "reminders": "posthouse remind add", "notifications": "There is no notification", "routes": "There is no route yet", "digests": "There is no digest yet", "outbox": "No row of the outbox", "audit": "posthouse audit", "keys": "test", "settings": "does not say its settings", "doctor": "posthouse doctor", "subscriptions": "No address is told", "tenants": "see nothing of each other", "tenants/default": "Mandatory kinds", "new-tenant": "Name of the tenant", "new-template": "Name of the template", "people": "operator", "system": "sqlite",
 }
 
@@ -31,7 +31,7 @@ func TestEveryPageIsThere(t *testing.T) {
 	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":7,"per":"1m"}]}`, nil)
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`, nil)
 	for path, text := range map[string]string{
-		"": "for the test", "?span=quarter": "90 days", "search": "u1", "channels": "discard", "channels/later": "for the test", "channels/out": "7 a minute",
+		"": "for the test", "?wall=1": "Leave the wall", "goto?q=OUT": `href="/console/t/default/channels/out"`, "goto?q=spr": `href="/console/t/default/campaigns/spring"`, "?span=quarter": "90 days", "search": "u1", "channels": "discard", "channels/later": "for the test", "channels/out": "7 a minute",
 		"campaigns": "spring", "campaigns?state=draft": `class="row" href="/console/t/default/campaigns/spring"`, "campaigns?state=running": "Nothing was found", "campaigns/spring": "draft", "templates": "Duty: ${name}", "audit": "channels.pause", "campaigns/spring?address=o1": "Nothing was found",
 	} {
 		h.shows(h.page("operator", "/console/t/default/"+path), text)

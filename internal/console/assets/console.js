@@ -9,8 +9,35 @@
 	for (const gone of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(gone, () => { stale.hidden = false; });
 	document.addEventListener("htmx:beforeSwap", (e) => { if (bad(e.detail.xhr)) e.detail.shouldSwap = false; });
 	document.addEventListener("htmx:afterOnLoad", (e) => { stale.hidden = !bad(e.detail.xhr); });
-	// A list that refreshes itself waits while somebody fills in a form in it.
-	document.addEventListener("htmx:beforeRequest", (e) => { if (e.target.querySelector("details.pop[open]")) e.preventDefault(); });
+	// A list that refreshes itself waits while somebody fills in a form in it, and while nobody sees it, but for a count that its title says.
+	const rests = (live) => live.id === "live" && document.hidden && !("needs" in live.dataset);
+	document.addEventListener("htmx:beforeRequest", (e) => { if (e.target.querySelector("details.pop[open]") || rests(e.target)) e.preventDefault(); });
+	// At a wall a tone says that more needs somebody than before, or that the server is gone. Browsers let a page sound once somebody has clicked in it.
+	const sound = document.getElementById("sound");
+	if (sound) {
+		const needs = () => stale.hidden ? Number(document.getElementById("live").dataset.needs) : Infinity;
+		let out, before = needs();
+		const tone = () => {
+			const wave = new OscillatorNode(out, { frequency: 660 }), quiet = new GainNode(out, { gain: 0.2 });
+			wave.connect(quiet).connect(out.destination);
+			wave.start();
+			wave.stop(out.currentTime + 0.4);
+		};
+		const wanted = () => sound.getAttribute("aria-pressed") === "true";
+		sound.hidden = false;
+		sound.addEventListener("click", async () => {
+			sound.setAttribute("aria-pressed", String(!wanted()));
+			sound.textContent = wanted() ? sound.dataset.on : sound.dataset.off;
+			out ??= new AudioContext();
+			await out.resume();
+			if (wanted()) tone();
+		});
+		for (const done of ["htmx:afterSettle", "htmx:sendError", "htmx:timeout", "htmx:responseError"]) document.addEventListener(done, () => {
+			const now = needs();
+			if (now > before && wanted()) tone();
+			before = now;
+		});
+	}
 	const copies = () => { for (const b of document.querySelectorAll("button[data-copy]")) b.hidden = !navigator.clipboard; };
 	copies();
 	document.addEventListener("htmx:afterSettle", copies);
@@ -58,12 +85,30 @@
 		text.focus();
 		text.dispatchEvent(new Event("input", { bubbles: true }));
 	});
-	document.addEventListener("keydown", (e) => {
-		const field = document.querySelector(".seek input");
-		if (field && (e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === "k") {
-			e.preventDefault();
-			field.focus();
-			field.select();
-		}
-	});
+	// The field at the top leads to pages and things as one types: arrows go through what was found, Escape puts it away.
+	const field = document.querySelector(".seek input"), goals = document.getElementById("goals");
+	if (field) {
+		const away = (e) => { if (!e.target.closest?.(".seek")) goals.replaceChildren(); };
+		document.addEventListener("click", away);
+		document.addEventListener("focusin", away);
+		goals.addEventListener("htmx:afterSwap", () => { if (!document.activeElement.closest(".seek")) goals.replaceChildren(); });
+		document.addEventListener("keydown", (e) => {
+			if ((e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === "k") {
+				e.preventDefault();
+				field.focus();
+				field.select();
+				htmx.trigger(field, "goto");
+			}
+			if (!e.target.closest?.(".seek")) return;
+			const step = { ArrowDown: 1, ArrowUp: -1 }[e.key], list = [field, ...goals.querySelectorAll("a")];
+			if (step && list.length > 1) {
+				e.preventDefault();
+				list.at((list.indexOf(document.activeElement) + step) % list.length).focus();
+			}
+			if (e.key === "Escape") {
+				field.focus();
+				goals.replaceChildren();
+			}
+		});
+	}
 }
