@@ -113,11 +113,16 @@ type report struct {
 	started  time.Time
 	running  map[string]time.Time // since when
 	printed  map[string][]string  // what a package, or one of its tests, printed: until it passes
+	last     map[string][]string  // the end of all that a package has printed
+	failed   map[string]bool      // packages with a test that failed
 	failures []string
 }
 
+// mostLast bounds the lines that are kept of a package.
+const mostLast = 60
+
 func newReport(out io.Writer, of int, started time.Time) *report {
-	return &report{out: out, of: of, started: started, running: map[string]time.Time{}, printed: map[string][]string{}}
+	return &report{out: out, of: of, started: started, running: map[string]time.Time{}, printed: map[string][]string{}, last: map[string][]string{}, failed: map[string]bool{}}
 }
 
 // follow takes the events of a run until there are no more.
@@ -144,6 +149,8 @@ func (r *report) take(e event) {
 	case "start":
 		r.running[e.Package] = e.Time
 	case "output":
+		lines := append(r.last[e.Package], e.Output)
+		r.last[e.Package] = lines[max(0, len(lines)-mostLast):]
 		if !strings.HasPrefix(e.Output, "=== ") { // that a test began, went on or was named
 			r.printed[of] = append(r.printed[of], e.Output)
 		}
@@ -154,6 +161,7 @@ func (r *report) take(e event) {
 		if e.Test == "" {
 			r.endPackage(e)
 		} else if e.Action == "fail" {
+			r.failed[e.Package] = true
 			r.failures = append(r.failures, r.printed[of]...)
 		}
 		delete(r.printed, of)
@@ -162,6 +170,7 @@ func (r *report) take(e event) {
 
 // endPackage prints the line of a package that has ended. What it printed outside of its tests, such as a panic, belongs to a failure.
 func (r *report) endPackage(e event) {
+	defer delete(r.last, e.Package)
 	delete(r.running, e.Package)
 	word := "ok  "
 	switch {
@@ -175,14 +184,21 @@ func (r *report) endPackage(e event) {
 	fmt.Fprintf(r.out, "%s\t%s\t%.1fs\t(%d of %d, %s)\n", word, e.Package, e.Elapsed, r.ended, r.of, round(e.Time.Sub(r.started)))
 }
 
-// failPackage keeps what a failed package and its unfinished tests have printed.
+// failPackage keeps what a failed package and its unfinished tests have printed. Where no test failed, as after a data race that was found
+// between two of them, it may be among what one that passed has printed.
 func (r *report) failPackage(e event) {
+	known := r.failed[e.Package] || e.FailedBuild != ""
 	for _, of := range slices.Sorted(maps.Keys(r.printed)) {
 		if of != e.Package && !strings.HasPrefix(of, e.Package+" ") {
 			continue
 		}
+		known = known || of != e.Package
 		r.failures = append(r.failures, r.printed[of]...)
 		delete(r.printed, of)
+	}
+	if !known {
+		r.failures = append(r.failures, fmt.Sprintf("No test of %s has failed. The last that it printed:\n", e.Package))
+		r.failures = append(r.failures, r.last[e.Package]...)
 	}
 	if e.FailedBuild != "" {
 		r.failures = append(r.failures, fmt.Sprintf("FAIL\t%s [build failed]\n", e.Package))

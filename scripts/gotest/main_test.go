@@ -72,6 +72,27 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the pipe broke") }
 
+// A package that fails while each of its tests passes, such as by a data race that is found between two of them, says what it printed last.
+func TestAFailureOfNoTestIsSaid(t *testing.T) {
+	t.Parallel()
+	const lines = `{"Action":"output","Package":"a","Test":"TestWell","Output":"=== RUN   TestWell\n"}
+{"Action":"output","Package":"a","Test":"TestWell","Output":"--- PASS: TestWell (1.00s)\n"}
+{"Action":"output","Package":"a","Test":"TestWell","Output":"WARNING: DATA RACE\n"}
+{"Action":"pass","Package":"a","Test":"TestWell","Elapsed":1}
+{"Action":"output","Package":"a","Output":"FAIL\ta\t1.0s\n"}
+{"Action":"fail","Package":"a","Elapsed":1}
+`
+	var out strings.Builder
+	r := newReport(&out, 1, time.Time{})
+	for e := range events(strings.NewReader(lines)) {
+		r.take(e)
+	}
+	r.end(time.Time{})
+	if want := "The last that it printed:\n=== RUN   TestWell\n--- PASS: TestWell (1.00s)\nWARNING: DATA RACE\nFAIL\ta\t1.0s\n1 of 1"; !strings.Contains(out.String(), want) {
+		t.Errorf("the run says %s, want %s", out.String(), want)
+	}
+}
+
 func TestWhatIsNoEventIsSaid(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
