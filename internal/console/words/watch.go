@@ -26,7 +26,7 @@ func watchWords() map[string]Word {
 		"matter_differ":         {"Processes differ in version or keyring", "进程的版本或密钥环不一致"},
 		"count_needs":           {"need attention", "项待处理"},
 		"crumbs":                {"Where you are", "当前位置"},
-		"seek":                  {"Find a person or message, go to a page (Ctrl K)", "查人、查消息、去页面（Ctrl K）"},
+		"seek":                  {"Find or go to (Ctrl K)", "查找或前往（Ctrl K）"},
 		"goto":                  {"Go to", "前往"},
 		"goto_search":           {"Search for", "查询"},
 		"page":                  {"page", "页面"},
