@@ -77,8 +77,8 @@ demo: build ## build, and send messages to simulated providers in every way ther
 GOTEST := $(GO) run ./scripts/gotest
 
 .PHONY: test
-test: test-deps ## install what the tests need, and run them all: about 20 minutes on two cores
-	@echo 'All tests: vet, every package, then once more with the race detector. About 20 minutes on two cores.'
+test: test-deps ## install what the tests need, and run them all: half an hour on two cores
+	@echo 'All tests: vet, every package, then once more with the race detector. Half an hour on two cores.'
 	@echo 'Vet, here and not once more beside each package:'
 	$(GO) vet ./...
 	@echo 'Every package:'
