@@ -33,31 +33,45 @@ func main() {
 	}
 }
 
-// run runs go test with some arguments; the packages are those that begin with a dot.
+// run runs go test with some arguments; the packages are those that begin with a dot. Packages in which the race detector died are run once more.
 func run(ctx context.Context, args []string) error {
-	patterns := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasPrefix(a, ".") })
-	of, err := tested(ctx, patterns)
-	if err != nil {
+	pattern := func(a string) bool { return strings.HasPrefix(a, ".") }
+	flags := slices.DeleteFunc(slices.Clone(args), pattern)
+	again, err := once(ctx, flags, slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !pattern(a) }))
+	if err != nil || len(again) == 0 {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+	fmt.Println("Once more where the race detector died:")
+	if again, err = once(ctx, flags, again); err == nil && len(again) > 0 {
+		err = fmt.Errorf("the race detector died twice in %s", strings.Join(again, ", "))
+	}
+	return err
+}
+
+// once runs go test with flags on packages, and returns those that are to be run again where nothing else failed.
+func once(ctx context.Context, flags, packages []string) (again []string, err error) {
+	of, err := tested(ctx, packages)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, flags, packages)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	r := newReport(os.Stdout, of, time.Now())
 	tick := time.NewTicker(sayEvery)
 	defer tick.Stop()
 	r.follow(events(out), tick.C)
 	r.end(time.Now())
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("go test: %w", err)
+	if err := cmd.Wait(); err != nil && (len(r.failures) > 0 || len(r.again) == 0) {
+		return nil, fmt.Errorf("go test: %w", err)
 	}
-	return nil
+	return r.again, nil
 }
 
 // tested counts the packages that have tests.
@@ -116,7 +130,12 @@ type report struct {
 	last     map[string][]string  // the end of all that a package has printed
 	failed   map[string]bool      // packages with a test that failed
 	failures []string
+	again    []string // packages in which the race detector died
 }
+
+// detectorDied is what the race detector prints as it ends the program for a fault of its own, which tests by testing/synctest have about once
+// in fifty runs (go.dev/issue/78156). No test is to blame.
+const detectorDied = "ThreadSanitizer: CHECK failed"
 
 // mostLast bounds the lines that are kept of a package.
 const mostLast = 60
@@ -188,15 +207,22 @@ func (r *report) endPackage(e event) {
 // between two of them, it may be among what one that passed has printed.
 func (r *report) failPackage(e event) {
 	known := r.failed[e.Package] || e.FailedBuild != ""
+	died := !known && slices.ContainsFunc(r.last[e.Package], func(line string) bool { return strings.Contains(line, detectorDied) })
+	if died {
+		r.again = append(r.again, e.Package)
+		fmt.Fprintf(r.out, "...\tthe race detector died in %s\n", e.Package)
+	}
 	for _, of := range slices.Sorted(maps.Keys(r.printed)) {
 		if of != e.Package && !strings.HasPrefix(of, e.Package+" ") {
 			continue
 		}
 		known = known || of != e.Package
-		r.failures = append(r.failures, r.printed[of]...)
+		if !died {
+			r.failures = append(r.failures, r.printed[of]...)
+		}
 		delete(r.printed, of)
 	}
-	if !known {
+	if !known && !died {
 		r.failures = append(r.failures, fmt.Sprintf("No test of %s has failed. The last that it printed:\n", e.Package))
 		r.failures = append(r.failures, r.last[e.Package]...)
 	}

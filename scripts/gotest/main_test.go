@@ -93,6 +93,27 @@ func TestAFailureOfNoTestIsSaid(t *testing.T) {
 	}
 }
 
+// Where the race detector itself dies nothing has failed, and the package is run again.
+func TestADetectorThatDiesIsNoFailure(t *testing.T) {
+	t.Parallel()
+	const lines = `{"Action":"output","Package":"a","Test":"TestWell","Output":"--- PASS: TestWell (1.00s)\n"}
+{"Action":"output","Package":"a","Test":"TestWell","Output":"ThreadSanitizer: CHECK failed: tsan_rtl.cpp:346\n"}
+{"Action":"pass","Package":"a","Test":"TestWell","Elapsed":1}
+{"Action":"output","Package":"a","Test":"TestLong","Output":"    a_test.go:1: half of it\n"}
+{"Action":"output","Package":"a","Output":"FAIL\ta\t1.0s\n"}
+{"Action":"fail","Package":"a","Elapsed":1}
+`
+	var out strings.Builder
+	r := newReport(&out, 1, time.Time{})
+	for e := range events(strings.NewReader(lines)) {
+		r.take(e)
+	}
+	r.end(time.Time{})
+	if len(r.again) != 1 || r.again[0] != "a" || len(r.failures) > 0 || !strings.Contains(out.String(), "the race detector died in a") {
+		t.Errorf("again %v, failed %q: %s", r.again, r.failures, out.String())
+	}
+}
+
 func TestWhatIsNoEventIsSaid(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
