@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Somebody without a mouse goes to pages and things by Ctrl-K: arrows go through what was found, Escape puts it away, Enter searches.
+// Ctrl-K leads to pages and things from the keyboard alone: arrows move through the results, Escape closes them, Enter searches.
 func TestCtrlKLeadsEverywhere(t *testing.T) {
 	wholeOnly(t)
 	h := open(t)

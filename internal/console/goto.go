@@ -61,7 +61,7 @@ func (g *goals) channels(v *visit) error {
 	list, err := v.call().Channels.List(v.ctx())
 	some := 0
 	for _, c := range list {
-		if some < mostGoals && (g.fits(c.Name) || g.fits(c.Title)) {
+		if c.Name == g.Words || some < mostGoals && (g.fits(c.Name) || g.fits(c.Title)) {
 			some++
 			g.List = append(g.List, goal{"channel", c.Name, v.at("channels", c.Name), c.Title})
 		}
@@ -77,11 +77,12 @@ func (g *goals) campaigns(v *visit) error {
 	}
 	some, exact := 0, false
 	for _, c := range page.Items {
-		if some < mostGoals && g.fits(c.Name) {
+		is := c.Name == g.Words
+		if is || some < mostGoals && g.fits(c.Name) {
 			some++
 			g.List = append(g.List, goal{"campaign", c.Name, v.at("campaigns", c.Name), ""})
 		}
-		exact = exact || c.Name == g.Words
+		exact = exact || is
 	}
 	if exact || page.Next == "" {
 		return nil

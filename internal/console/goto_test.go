@@ -17,7 +17,7 @@ func TestTheFieldAtTheTopLeadsToPagesAndThings(t *testing.T) {
 	h.api("PUT", "/v1/users", `{"users":[{"id":"li.na","name":"李娜"}]}`, nil)
 	h.api("POST", "/v1/campaigns", `{"name":"night-shift","channel":"later","content":{"text":"x"}}`, nil)
 	for i := range 60 { // beyond the newest, whose names are looked through
-		h.api("POST", "/v1/campaigns", fmt.Sprintf(`{"name":"c%d","channel":"later","content":{"text":"x"}}`, i), nil)
+		h.api("POST", "/v1/campaigns", fmt.Sprintf(`{"name":"c%d","channel":"later","content":{"text":"x"}}`, (i+40)%60), nil)
 	}
 	chinese := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
 	const at = `href="/console/t/default/`
@@ -25,7 +25,7 @@ func TestTheFieldAtTheTopLeadsToPagesAndThings(t *testing.T) {
 		{"viewer", "", at + "channels"}, {"viewer", "群发", at + "campaigns"}, {"viewer", "CAMPAIGN", at + "campaigns"}, {"admin", "审计", at + "audit"},
 		{"viewer", "Night", at + "channels/night-alerts"}, {"viewer", "夜间", at + "channels/night-alerts"}, {"viewer", "night-shift", at + "campaigns/night-shift"},
 		{"viewer", "李", at + "directory/li.na"}, {"viewer", "li.n", at + "directory/li.na"}, {"viewer", id, at + "deliveries/" + id},
-		{"viewer", "<b>", at + "search?q=%3Cb%3E"}, {"viewer", "　c59 ", at + "campaigns/c59"},
+		{"viewer", "<b>", at + "search?q=%3Cb%3E"}, {"viewer", "　c59 ", at + "campaigns/c59"}, {"viewer", "c1", at + "campaigns/c1"}, // behind the five newest with that in their names
 	} {
 		for _, got := range []string{h.page(e.who, "/console/t/default/goto?q="+url.QueryEscape(e.words)), h.page(e.who, "/console/t/default/goto?q="+url.QueryEscape(e.words), chinese)} {
 			if main := got[strings.Index(got, `<ul class="goals">`):]; !strings.Contains(main, e.link+`"`) || strings.Contains(main, "<b>") {

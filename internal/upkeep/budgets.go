@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -89,15 +90,14 @@ func (b *Budgets) Look(ctx context.Context, now time.Time) error {
 	b.Metrics.BudgetLimit.Reset()
 	before := b.seen
 	b.seen = map[string]bool{}
+	var failed []error
 	for i := range list {
 		is, used := &list[i], fills[i][0].Used
 		b.Metrics.BudgetUsed.WithLabelValues(is.Tenant, is.Channel, is.Account, string(is.Per)).Set(float64(used))
 		b.Metrics.BudgetLimit.WithLabelValues(is.Tenant, is.Channel, is.Account, string(is.Per)).Set(float64(is.Max))
-		if err := b.tell(ctx, now, is, used, before); err != nil {
-			return err
-		}
+		failed = append(failed, b.tell(ctx, now, is, used, before)) // of the others it is told all the same
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // tell says that a budget has come to its warning or its end, once in its period, where the look before found it too: processes hold what they

@@ -25,14 +25,15 @@ type spending upkeep.Budget
 
 func (s spending) Budgets(time.Time) []upkeep.Budget { return []upkeep.Budget{upkeep.Budget(s)} }
 
-// wall is a feed: what has the same id is told once. While it is down it takes nothing.
+// wall is a feed: what has the same id is told once. While it is down it takes nothing, and nothing of a channel that it refuses.
 type wall struct {
-	down bool
-	told map[string]posthouse.FeedEvent
+	down    bool
+	refuses string
+	told    map[string]posthouse.FeedEvent
 }
 
 func (w *wall) Tell(_ context.Context, _ time.Time, list []work.Told) (int, error) {
-	if w.down {
+	if w.down || len(list) > 0 && list[0].Channel == w.refuses {
 		return 0, errors.New("no answer")
 	}
 	for _, one := range list {
@@ -134,6 +135,35 @@ func TestABudgetThatIsGivenBackIsNotWarnedOf(t *testing.T) {
 	}
 	look()
 	look("budget.warned")
+}
+
+// several are budgets.
+type several []upkeep.Budget
+
+func (s several) Budgets(time.Time) []upkeep.Budget { return s }
+
+// One budget that cannot be told keeps none of the others from being told and shown.
+func TestABudgetThatCannotBeToldKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	counts, feed := limit.NewMemory(), &wall{refuses: "ill", told: map[string]posthouse.FeedEvent{}}
+	var list several
+	for _, channel := range []string{"ill", "well"} {
+		is := upkeep.Budget{Tenant: "t", Channel: channel, To: time.Now().Add(time.Hour), Budget: posthouse.Budget{Max: 1, Per: posthouse.PerDay},
+			Bound: limit.Bound{Key: "t/" + channel + ":budget:1", Windows: []posthouse.Limit{{Max: 1, Per: posthouse.Duration(48 * time.Hour)}}}}
+		if g, err := counts.Take(t.Context(), []limit.Bound{is.Bound}, 1); err != nil || g.N != 1 {
+			t.Fatalf("%d are granted, %v", g.N, err)
+		}
+		list = append(list, is)
+	}
+	b := &upkeep.Budgets{Spending: list, Counts: counts, Feed: feed, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry())}
+	for _, fails := range []bool{false, true} { // the first look only sees them
+		if err := b.Look(t.Context(), time.Now()); (err != nil) != fails {
+			t.Errorf("the look ends with %v, want an error: %t", err, fails)
+		}
+	}
+	if len(feed.told) != 1 {
+		t.Errorf("told %v, want the budget of well alone", feed.told)
+	}
 }
 
 // gauge is the value of a gauge that has one series.
