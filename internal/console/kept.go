@@ -29,20 +29,16 @@ const (
 )
 
 // ended answers a request whose session is over, or that has none: a form with the page of the sign-in that holds it, else by leading there.
+// A browser drops the cookie of a session that was too old, so a form without one is kept too; that another site sent it was ruled out before.
 func (v *visit) ended() {
-	why := ""
-	if tokenOf(v.r) != "" {
-		why = "session_ended"
-	}
-	if v.r.Method == http.MethodPost && why != "" {
-		if v.keepThrough() {
-			return
-		}
-		why = "form_lost"
-	}
 	q := url.Values{"back": {backTo(v.here())}}
-	if why != "" {
-		q.Set("why", why)
+	switch {
+	case v.r.Method == http.MethodPost && v.keepThrough():
+		return
+	case v.r.Method == http.MethodPost:
+		q.Set("why", "form_lost")
+	case tokenOf(v.r) != "":
+		q.Set("why", "session_ended")
 	}
 	leadTo(v, Root+"sign-in?"+q.Encode())
 }

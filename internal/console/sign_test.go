@@ -122,8 +122,10 @@ func TestWhatAnotherSiteSendsChangesNothing(t *testing.T) {
 		"by its word":   func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
 		"by its origin": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site"); r.Header.Set("Origin", "https://evil.example") },
 	} {
-		if got := h.ask("operator", "/console/t/default/deliveries/"+id+"/cancel", form, change); got.status != http.StatusForbidden {
-			t.Errorf("%s: %d", name, got.status)
+		for _, session := range []string{"operator", ""} { // without one it is not kept through the sign-in either
+			if got := h.ask(session, "/console/t/default/deliveries/"+id+"/cancel", form, change); got.status != http.StatusForbidden {
+				t.Errorf("%s, session %q: %d", name, session, got.status)
+			}
 		}
 	}
 	h.shows(h.page("operator", "/console/t/default/deliveries/"+id), "waits")
