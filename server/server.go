@@ -245,7 +245,7 @@ func (s *Server) gauges(rates read.KeptRates) read.Gauges {
 func (s *Server) openDesk(context.Context) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
 		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
-		Directory: s.store.Users, Languages: s.store.Contents, Suppressed: s.store.Suppressions, Paces: s.steward.Paces, Closed: s.engine.Routes.Closed,
+		Directory: s.store.Users, Languages: s.store.Contents, Suppressed: s.store.Suppressions, Unwilling: s.choices, Paces: s.steward.Paces, Closed: s.engine.Routes.Closed,
 		Wake: s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair, Sweep: s.engine.Pruner.Sweep,
 		Windows: func(ctx context.Context, tenant, channel string) ([]wire.Window, error) {
 			if ch := s.engine.Routes.Channel(tenant, channel); ch == nil || ch.Settings.Pulled {

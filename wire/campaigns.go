@@ -179,7 +179,7 @@ type CampaignPlan struct {
 	Members      int64              `json:"members" doc:"How many different people."`
 	Repeated     int64              `json:"repeated" doc:"Records whose address stood there before: nobody is told twice."`
 	Refused      int64              `json:"refused" doc:"Records that could not be read."`
-	Suppressed   int64              `json:"suppressed" doc:"Members to whose addresses nothing is sent now: see suppressions."`
+	Suppressed   int64              `json:"suppressed" doc:"Members to whom nothing is sent now: their address is suppressed, or is that of a user who has switched off the kind or the channel."`
 	ToldRecently int64              `json:"told_recently" doc:"Members whom another campaign of the channel has told within not_told_within, or is about to: they are left out as suppressed, with the reason TOLD_RECENTLY."`
 	Segments     int64              `json:"segments" doc:"How many ranges it is cut into."`
 	Missing      map[string]int64   `json:"missing" doc:"Variables of the template that some records do not have, and how many of them."`

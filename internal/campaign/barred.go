@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"hash/maphash"
+	"iter"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -10,59 +11,78 @@ import (
 	"github.com/posthouse/posthouse/internal/work"
 )
 
-// barredAtOnce is how many suppressions are held against an audience in one pass: some 20 MB of memory.
+// barredAtOnce is how many addresses to which nothing is sent are held against an audience in one pass: some 20 MB of memory.
 const barredAtOnce = 1_000_000
 
 // barredPage is how many suppressions are read at once.
 const barredPage = 1000
 
-// suppressed counts the members to whose addresses nothing is sent at the moment. It reads the suppressions and the audience, each in its
-// order, and asks about nobody: a tenant with few suppressions and many members is answered as soon as the audience is read.
+// suppressed counts the members to whom nothing is sent at the moment. It reads whom that is and the audience, each in its order, and asks
+// about nobody: a tenant with few suppressions and many members is answered as soon as the audience is read.
 func (d *Desk) suppressed(ctx context.Context, c *work.Campaign, a *work.Audience, ch *state.Channel) (n int64, err error) {
-	if d.o.Suppressed == nil || a.State != posthouse.AudienceReady || ch.Settings.Exempt(c.Kind) {
+	if a.State != posthouse.AudienceReady {
 		return 0, nil
 	}
-	list := barred{d.o.Suppressed, c, time.Now(), maphash.MakeSeed(), ""}
-	for {
-		some, more, err := list.next(ctx)
-		if err != nil || len(some) == 0 {
-			return n, err
-		}
-		found, err := d.among(ctx, a, list.seed, some)
-		if n += found; err != nil || !more {
-			return n, err
-		}
+	seed, some := maphash.MakeSeed(), map[uint64]bool{}
+	count := func() error {
+		found, err := d.among(ctx, a, seed, some)
+		n += found
+		clear(some)
+		return err
 	}
-}
-
-// barred reads the suppressions of a campaign's channel.
-type barred struct {
-	from   OptedOut
-	of     *work.Campaign
-	now    time.Time
-	seed   maphash.Seed
-	cursor string
-}
-
-// next are the hashes of further addresses. more says that these are not the last.
-func (b *barred) next(ctx context.Context) (some map[uint64]bool, more bool, err error) {
-	some = map[uint64]bool{}
-	for len(some) < barredAtOnce {
-		list, next, err := b.from.Suppressions(ctx, b.of.Tenant, work.SuppressionsOf{}, b.cursor, barredPage)
+	for address, err := range d.barred(ctx, c, ch) {
 		if err != nil {
-			return nil, false, err
+			return n, err
 		}
-		for i := range list {
-			s := &list[i]
-			if (s.Channel == "" || s.Channel == b.of.Channel) && (s.Until.IsZero() || s.Until.After(b.now)) {
-				some[maphash.String(b.seed, s.Address)] = true
+		if some[maphash.String(seed, address)] = true; len(some) == barredAtOnce {
+			if err := count(); err != nil {
+				return n, err
 			}
 		}
-		if b.cursor = next; next == "" {
-			return some, false, nil
+	}
+	if len(some) > 0 {
+		err = count()
+	}
+	return n, err
+}
+
+// barred are the addresses to which a campaign sends nothing now: those that are suppressed, and those of users who do not want it. One may
+// come more than once.
+func (d *Desk) barred(ctx context.Context, c *work.Campaign, ch *state.Channel) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for cursor, more := "", d.o.Suppressed != nil && !ch.Settings.Exempt(c.Kind); more; more = cursor != "" {
+			list, next, err := d.o.Suppressed.Suppressions(ctx, c.Tenant, work.SuppressionsOf{}, cursor, barredPage)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			now := time.Now()
+			for i := range list {
+				s := &list[i]
+				if (s.Channel == "" || s.Channel == c.Channel) && (s.Until.IsZero() || s.Until.After(now)) && !yield(s.Address, nil) {
+					return
+				}
+			}
+			cursor = next
+		}
+		for after, more := "", d.o.Unwilling != nil && d.o.Directory != nil; more; more = after != "" {
+			ids, next, err := d.o.Unwilling.Refusing(ctx, c.Tenant, c.Kind, c.Channel, after)
+			var users map[string]posthouse.User
+			if err == nil && len(ids) > 0 {
+				users, err = d.o.Directory.Profiles(ctx, c.Tenant, ids)
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, u := range users {
+				if !yield(reachedAt(ch, &u), nil) {
+					return
+				}
+			}
+			after = next
 		}
 	}
-	return some, true, nil
 }
 
 // among counts the members of an audience whose addresses are among those of the hashes.

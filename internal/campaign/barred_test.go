@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -43,6 +44,52 @@ func TestAPlanCountsWhoIsSuppressedWithoutAskingForEach(t *testing.T) {
 		plan, err := d.Plan(t.Context(), "t1", made.Name)
 		if err != nil || plan.Suppressed != 3 || from.times != 1 {
 			t.Errorf("%d are suppressed, asked %d times, %v; want o0, o1 and o8003 by one question", plan.Suppressed, from.times, err)
+		}
+	})
+}
+
+// A plan counts the members who have switched off its kind or its channel as suppressed, each once.
+func TestAPlanCountsWhoDoesNotWantIt(t *testing.T) {
+	eachDB(t, func(t *testing.T, h *hall) {
+		_, made := h.spring(people(3000), 100)
+		now := time.Now()
+		chosen := map[string]posthouse.Preferences{
+			"o1": {Off: []posthouse.Unwanted{{Kind: made.Kind}}}, "o2": {Off: []posthouse.Unwanted{{Channel: "c"}}}, "o3": {Nothing: true}, "o4": {Off: []posthouse.Unwanted{{Kind: "other"}}},
+			"o5": {Off: []posthouse.Unwanted{{Channel: "d"}}}, "o6": {Prefer: []string{"c"}}, "zhang.san": {Nothing: true}, "stranger": {Nothing: true},
+		}
+		users := []posthouse.User{{ID: "zhang.san", Addresses: map[string]string{"c": "o2999"}}}
+		for id := range chosen {
+			if id != "zhang.san" {
+				users = append(users, posthouse.User{ID: id})
+			}
+		}
+		if err := h.store.Users.PutUsers(t.Context(), now, "t1", users); err != nil {
+			t.Fatal(err)
+		}
+		for id, p := range chosen {
+			_, _, err := h.store.Preferences.ChangePreferences(t.Context(), now, "t1", id, func(is *posthouse.Preferences) error {
+				is.Nothing, is.Off, is.Prefer = p.Nothing, p.Off, p.Prefer
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.store.Suppressions.Suppress(t.Context(), now, []posthouse.Suppression{{Tenant: "t1", Address: "o1"}, {Tenant: "t1", Address: "o9"}}); err != nil {
+			t.Fatal(err)
+		}
+		choices := &suppress.Choices{Chosen: h.store.Preferences, Tenants: h.store.Tenants}
+		if err := choices.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ch := &state.Channel{Key: state.Key{Tenant: "t1", Channel: "c"}}
+		d := campaign.NewDesk(campaign.Options{
+			Campaigns: h.store.Campaigns, History: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
+			Suppressed: h.store.Suppressions, Directory: h.store.Users, Unwilling: choices, Channel: func(string, string) *state.Channel { return ch },
+		})
+		plan, err := d.Plan(t.Context(), "t1", made.Name)
+		if err != nil || plan.Suppressed != 5 {
+			t.Errorf("%d are suppressed, %v; want o1, o2, o3, o9 and zhang.san, who is o2999", plan.Suppressed, err)
 		}
 	})
 }

@@ -68,6 +68,13 @@ type OptedOut interface {
 	Suppressions(ctx context.Context, tenant string, of work.SuppressionsOf, cursor string, limit int) (list []posthouse.Suppression, next string, err error)
 }
 
+// Unwilling knows which users do not want a message.
+type Unwilling interface {
+	// Refusing are users who do not want messages of a kind by a channel, whose ids come after one. next is the after of the next call,
+	// empty for none.
+	Refusing(ctx context.Context, tenant, kind, channel, after string) (users []string, next string, err error)
+}
+
 // History knows which campaigns have reached people.
 type History interface {
 	// CampaignsSince are a tenant's campaigns of a channel that were started, and go on or ended at since or later.
@@ -84,8 +91,9 @@ type Options struct {
 	Lists     Lists
 	Templates Templates
 	Importer  *Importer
-	// Suppressed knows to whom nothing is sent. Defaults to none.
+	// Suppressed knows to which addresses nothing is sent, and Unwilling which users of the directory want nothing. Both default to none.
 	Suppressed OptedOut
+	Unwilling  Unwilling
 	// Directory says which users members are, and Languages what people read. Both default to none: members read a template's own text.
 	Directory Directory
 	Languages content.Languages

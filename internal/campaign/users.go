@@ -17,6 +17,8 @@ type Directory interface {
 	// UsersReached are users who have one of some names as an address on any channel, or as the end of their id or name, in whichever case:
 	// the caller compares.
 	UsersReached(ctx context.Context, tenant string, names []string) ([]posthouse.User, error)
+	// Profiles are users by their ids.
+	Profiles(ctx context.Context, tenant string, ids []string) (map[string]posthouse.User, error)
 }
 
 // Users are those of the directory who are members of a segment: whose address on the campaign's channel is the member's, or, of those without

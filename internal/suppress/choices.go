@@ -21,6 +21,8 @@ type Chosen interface {
 	Preferring(ctx context.Context) ([]string, error)
 	// PreferencesOf are those of users; one who has chosen nothing is missing.
 	PreferencesOf(ctx context.Context, tenant string, users []string) (map[string]posthouse.Preferences, error)
+	// Choosing are the users who have chosen something whose ids come after one, in the order of their ids, at most so many.
+	Choosing(ctx context.Context, tenant, after string, most int) ([]posthouse.Preferences, error)
 }
 
 // Tenants say which kinds may not be switched off.
@@ -154,6 +156,31 @@ func refusedKind(p *posthouse.Preferences, kind string) string {
 		return "its recipient wants no messages"
 	}
 	return fmt.Sprintf("its recipient has switched off the kind %.80s", kind)
+}
+
+// refusingPage is how many users with choices are read at once.
+const refusingPage = 1000
+
+// Refusing are users who do not want messages of a kind by a channel, of a page of those who have chosen something: of users whose ids come
+// after one. next leads to the page behind it, and is empty for none.
+func (c *Choices) Refusing(ctx context.Context, tenant, kind, channel, after string) (users []string, next string, err error) {
+	mandatory, any := c.of(tenant)
+	if !any || slices.Contains(mandatory, kind) {
+		return nil, "", nil
+	}
+	list, err := c.Chosen.Choosing(ctx, tenant, after, refusingPage)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range list {
+		if p := &list[i]; p.RefuseKind(kind) || p.RefuseChannel(kind, channel) {
+			users = append(users, p.User)
+		}
+	}
+	if len(list) == refusingPage {
+		next = list[len(list)-1].User
+	}
+	return users, next, nil
 }
 
 // For returns the choices that hold for messages of a kind, by user. A user without choices is missing. For critical messages and mandatory

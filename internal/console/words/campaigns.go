@@ -58,7 +58,7 @@ func wizardWords() map[string]Word {
 		"camp_refused":            {"Lines that could not be read", "无法识别的行"},
 		"camp_told":               {"Told recently", "近期已收到"},
 		"camp_takes":              {"Takes at least", "至少需要"},
-		"camp_plan_help":          {"Nobody is told twice: an address that stands there again is left out. Suppressed addresses get nothing.", "同一地址只发一次，重复的会跳过；禁发名单中的地址不发送。"},
+		"camp_plan_help":          {"Nobody is told twice: an address that stands there again is left out. Suppressed addresses get nothing, nor do users who have switched off the kind or the channel.", "同一地址只发一次，重复的会跳过；禁发名单中的地址，以及关闭了该类型或渠道的用户，都不发送。"},
 		"camp_missing":            {"Variables that records lack", "记录中缺少的变量"},
 		"camp_mapping":            {"What fills the provider's template", "平台模板的参数"},
 		"camp_mapping_help":       {"Choose for each parameter the column that fills it, or write a text, in which ${name} stands for a column. The provider refuses a template with a parameter that nothing fills. Below it stands what leaves, and what the provider would refuse.", "为每个参数选择取值的列，或填写文字，文字中可用 ${name} 引用列。有参数没有取值时，平台会拒绝。实际提交的内容和会被拒绝的原因见下方样例。"},

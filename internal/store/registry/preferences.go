@@ -51,6 +51,12 @@ func (s Preferences) PreferencesOf(ctx context.Context, tenant string, users []s
 	return found, nil
 }
 
+// Choosing are the users who have chosen something whose ids come after one, in the order of their ids, at most so many.
+func (s Preferences) Choosing(ctx context.Context, tenant, after string, most int) ([]posthouse.Preferences, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), readPreferences, "SELECT "+preferencesTable.List+" FROM posthouse_preferences WHERE tenant = ? AND user_id > ? ORDER BY user_id LIMIT ?", tenant, after, most)
+	return list, s.db.Coded(err, "list what users prefer")
+}
+
 // Preferring are the tenants of which a user has chosen something: one look at the key for each.
 func (s Preferences) Preferring(ctx context.Context) (tenants []string, err error) {
 	for last := ""; ; {
