@@ -31,8 +31,9 @@ type bulk struct {
 	api      *client.Client
 	raw      *sql.DB
 	dsn      string
-	database int    // the process of its server, 0 for none
-	profiles string // a directory, empty for none
+	database int           // the process of its server, 0 for none
+	profiles string        // a directory, empty for none
+	plain    time.Duration // of processor a member, of a campaign in a tenant without users
 }
 
 // profile lets a profile of the processor begin. The name is empty where the last one ends.
@@ -179,10 +180,71 @@ func (b *bulk) sends(ctx context.Context, n int, say func(finding)) error {
 		if c.Progress.Sent != c.Progress.Members {
 			return fmt.Errorf("%s: %d of %d members were sent to", one.name, c.Progress.Sent, c.Progress.Members)
 		}
+		if one.name == trials.BulkNothing {
+			b.plain = spent / time.Duration(c.Progress.Members)
+		}
 		f := ratePer("campaigns: sends by "+one.by, int(c.Progress.Members), took, one.atLeast)
 		f.Note = fmt.Sprintf("%s; %.1f µs of processor a member, server and database", f.Note, spent.Seconds()*1e6/float64(c.Progress.Members))
 		say(f)
 	}
+	return nil
+}
+
+// usersEach is of how many members one is a user of the directory, and refusers how many of these have switched off the campaign's kind.
+const (
+	usersEach = 10
+	refusers  = 100
+)
+
+// heeds sends the list another campaign that heeds who its members are: users of the directory with zones and languages of their own, quiet
+// hours, texts in two languages, and kinds that some have switched off.
+func (b *bulk) heeds(ctx context.Context, n int, say func(finding)) error {
+	var users []posthouse.User
+	for i := 0; i < n; i += usersEach {
+		u := posthouse.User{ID: fmt.Sprintf("member%d", i), TimeZone: "Asia/Shanghai", Language: "en", Addresses: map[string]string{trials.BulkNothing: addressOf(i)}}
+		if users = append(users, u); len(users) == 1000 || i+usersEach >= n {
+			if _, err := b.api.Users.Put(ctx, users...); err != nil {
+				return err
+			}
+			users = users[:0]
+		}
+	}
+	for i := range refusers {
+		_, err := b.api.Users.Choose(ctx, fmt.Sprintf("member%d", i*usersEach), wire.PutPreferences{Off: []posthouse.Unwanted{{Kind: "offers"}}})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := b.api.Templates.Put(ctx, posthouse.Template{Name: "both", Text: "${name}: ${sum} off until ${until}", Language: "zh", Texts: map[string]posthouse.TemplateText{"en": {Text: "${sum} off for ${name}, until ${until}"}}})
+	if err != nil {
+		return err
+	}
+	const name = "heeds"
+	if _, err := b.api.Campaigns.Create(ctx, wire.CampaignDraft{Name: name, Kind: "offers", Channel: trials.BulkNothing, Template: "both", Audience: "everybody"}); err != nil {
+		return err
+	}
+	if err := b.profile(name, n); err != nil {
+		return err
+	}
+	start, used := time.Now(), b.cpu()
+	if _, err := b.api.Campaigns.Start(ctx, name, false); err != nil {
+		return err
+	}
+	if err := b.await(ctx, "SELECT CASE WHEN state = 'done' THEN 1 ELSE 0 END FROM posthouse_campaigns WHERE name = '"+name+"'"); err != nil {
+		return err
+	}
+	took, spent := time.Since(start), b.cpu()-used
+	c, err := b.api.Campaigns.Get(ctx, name)
+	if err == nil && (c.Progress.Suppressed != refusers || c.Progress.Sent+refusers != c.Progress.Members) {
+		err = fmt.Errorf("%s: %d of %d members were sent to, and %d suppressed", name, c.Progress.Sent, c.Progress.Members, c.Progress.Suppressed)
+	}
+	if err != nil {
+		return err
+	}
+	f := ratePer("campaigns: sends that heed who members are, by a driver that does nothing", int(c.Progress.Members), took, nothingAtLeast)
+	each := spent / time.Duration(c.Progress.Members)
+	f.Note = fmt.Sprintf("%s with the segments; %.1f µs of processor a member, %.2f times as much as without users; one member in %d is one", f.Note, each.Seconds()*1e6, float64(each)/float64(b.plain), usersEach)
+	say(f)
 	return nil
 }
 

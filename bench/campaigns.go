@@ -75,9 +75,6 @@ func (h *house) campaign(ctx context.Context, backend string, n int) (out []find
 			return nil, err
 		}
 	}
-	if err := b.profile("", n); err != nil {
-		return nil, err
-	}
 	full, err := b.stored(ctx)
 	if err != nil {
 		return nil, err
@@ -88,6 +85,9 @@ func (h *house) campaign(ctx context.Context, backend string, n int) (out []find
 		Note: fmt.Sprintf("%.0f in all, of which %.0f are the text", float64(full-empty)/float64(n), float64(text)/float64(n)),
 	}
 	say(size.atMost(storedAtMost))
+	if err := errors.Join(b.heeds(ctx, n, say), b.profile("", n)); err != nil {
+		return nil, err
+	}
 	peak := trial.Memory(b.cmd.Process.Pid, "VmHWM")
 	memory := finding{
 		What: "campaigns: peak memory with " + thousands(n) + " members", Database: backend, Value: float64(peak), Text: fmt.Sprintf("%d MB", peak>>20), Bound: fmt.Sprintf("at most %d MB", memoryAtMost>>20),
