@@ -78,8 +78,9 @@ var filterable = []string{"channel", "kind", "ref", "user", "account", "state", 
 // stoppable is what lists of deliveries are narrowed down by beside that.
 var stoppable = []string{"reason", "known_as", "priority"}
 
-// mostLooked bounds how many rows a page of a list goes through where no index answers its filter.
-const mostLooked = 20_000
+// mostLooked bounds how many rows a page of a list goes through where no index answers its filter: on MariaDB some 3 µs each, of the 100 ms that
+// a page may take.
+const mostLooked = 10_000
 
 // filterOf reads what lists of messages and deliveries are narrowed down by.
 func filterOf(c *web.Call) (work.Filter, error) {
