@@ -4,27 +4,28 @@ import "github.com/posthouse/posthouse"
 
 // Preset is what is known of a provider, for a channel to be made of.
 type Preset struct {
-	Name       string        `json:"name" doc:"What a channel names it by."`
-	Version    int           `json:"version" doc:"It is higher with each change."`
-	Group      PresetGroup   `json:"group" doc:"What the provider is for: chat, push, sms or alert."`
-	Title      string        `json:"title" doc:"The provider, in English."`
-	TitleZH    string        `json:"title_zh" doc:"The provider, in Chinese."`
-	Doc        string        `json:"doc" doc:"What is sent, in English."`
-	DocZH      string        `json:"doc_zh" doc:"What is sent, in Chinese."`
-	Own        bool          `json:"own,omitempty" doc:"The installation added it."`
-	Links      []string      `json:"links,omitempty" doc:"The provider's own pages."`
-	Fields     []PresetField `json:"fields" doc:"What to give as the config of a channel that names the preset and no driver."`
-	Limits     []PresetLimit `json:"limits,omitempty" doc:"As the provider states them. A channel that names none of its own begins with them."`
-	Receipts   bool          `json:"receipts,omitempty" doc:"The provider can tell later what became of a message."`
-	Batch      int           `json:"batch" doc:"How many recipients go in one call."`
-	Window     string        `json:"idempotency_window,omitempty" doc:"How long the provider recognises a repeated call. Empty for never."`
-	Codes      int           `json:"codes" doc:"How many codes it knows the meaning of."`
-	Notes      []string      `json:"notes,omitempty" doc:"What to know before it is used, in English."`
-	NotesZH    []string      `json:"notes_zh,omitempty" doc:"What to know before it is used, in Chinese."`
-	Unverified []string      `json:"unverified,omitempty" doc:"What is not certain, and can be changed in the channel."`
-	Evidence   Evidence      `json:"evidence" doc:"How its recorded requests and answers came to be known."`
-	Text       string        `json:"text,omitempty" doc:"The preset as it is written, where one is asked for."`
-	Shapes     string        `json:"shapes,omitempty" doc:"Its recorded requests and answers as they are written, where one is asked for."`
+	Name         string        `json:"name" doc:"What a channel names it by."`
+	Version      int           `json:"version" doc:"It is higher with each change."`
+	Group        PresetGroup   `json:"group" doc:"What the provider is for: chat, push, sms or alert."`
+	Title        string        `json:"title" doc:"The provider, in English."`
+	TitleZH      string        `json:"title_zh" doc:"The provider, in Chinese."`
+	Doc          string        `json:"doc" doc:"What is sent, in English."`
+	DocZH        string        `json:"doc_zh" doc:"What is sent, in Chinese."`
+	Own          bool          `json:"own,omitempty" doc:"The installation added it."`
+	Links        []string      `json:"links,omitempty" doc:"The provider's own pages."`
+	Fields       []PresetField `json:"fields" doc:"What to give as the config of a channel that names the preset and no driver."`
+	Limits       []PresetLimit `json:"limits,omitempty" doc:"As the provider states them. A channel that names none of its own begins with them."`
+	Receipts     bool          `json:"receipts,omitempty" doc:"The provider can tell later what became of a message."`
+	Batch        int           `json:"batch" doc:"How many recipients go in one call."`
+	Window       string        `json:"idempotency_window,omitempty" doc:"How long the provider recognises a repeated call. Empty for never."`
+	Codes        int           `json:"codes" doc:"How many codes it knows the meaning of."`
+	Notes        []string      `json:"notes,omitempty" doc:"What to know before it is used, in English."`
+	NotesZH      []string      `json:"notes_zh,omitempty" doc:"What to know before it is used, in Chinese."`
+	Unverified   []string      `json:"unverified,omitempty" doc:"What is not certain, and can be changed in the channel."`
+	UnverifiedZH []string      `json:"unverified_zh,omitempty" doc:"The same in Chinese."`
+	Evidence     Evidence      `json:"evidence" doc:"How its recorded requests and answers came to be known."`
+	Text         string        `json:"text,omitempty" doc:"The preset as it is written, where one is asked for."`
+	Shapes       string        `json:"shapes,omitempty" doc:"Its recorded requests and answers as they are written, where one is asked for."`
 }
 
 // PresetGroup says what a provider is for.

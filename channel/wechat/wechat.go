@@ -104,8 +104,14 @@ func address(_ channel.Config, text string) (string, error) {
 	if len(text) > maxOpenID || strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune(openIDLetters, r) }) {
 		return "", errors.New("is no openid: want up to 64 letters, digits, - and _")
 	}
+	if len(text) >= shortestNumber && strings.Trim(text, "0123456789") == "" { // a list of people has both columns
+		return "", errors.New("is no openid but a number, as of a phone")
+	}
 	return text, nil
 }
+
+// shortestNumber is from how many digits on a text is taken for a number: an openid of 28 has letters in all but one of 10^20.
+const shortestNumber = 7
 
 const openIDLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 

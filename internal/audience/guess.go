@@ -179,7 +179,7 @@ func sample(head []byte, delimiter byte) (rows [][]string) {
 }
 
 // addressAt finds the column of the address: of those with a usual name the first whose cells are addresses of the channel, else the only
-// one whose cells are, else the first with a usual name. -1 for none.
+// one whose cells are, else the first with a usual name of whose cells not all are none. -1 for none.
 func addressAt(columns []string, rows [][]string, keep func(string) (string, error)) int {
 	byName := named(columns)
 	for _, at := range byName {
@@ -190,8 +190,10 @@ func addressAt(columns []string, rows [][]string, keep func(string) (string, err
 	if at := addressByCells(rows, len(columns), keep); at >= 0 && columns[at] != "" {
 		return at
 	}
-	if len(byName) > 0 {
-		return byName[0]
+	for _, at := range byName {
+		if some, good := addresses(rows, at, keep); some == 0 || good > 0 {
+			return at
+		}
 	}
 	return -1
 }
@@ -213,10 +215,16 @@ func addressByCells(rows [][]string, columns int, keep func(string) (string, err
 
 // kept reports whether most cells of a column are addresses of the channel.
 func kept(rows [][]string, at int, keep func(string) (string, error)) bool {
+	some, good := addresses(rows, at, keep)
+	return some > 0 && good*100 >= mostOf*some
+}
+
+// addresses counts the cells of a column that have a text, and those that are addresses of the channel.
+func addresses(rows [][]string, at int, keep func(string) (string, error)) (some, good int) {
 	if keep == nil {
 		keep = plainAddress
 	}
-	return most(rows, at, func(cell string) bool {
+	return count(rows, at, func(cell string) bool {
 		_, err := keep(cell)
 		return err == nil
 	})
@@ -236,7 +244,12 @@ func shaped(rows [][]string, at int) bool {
 }
 
 func most(rows [][]string, at int, is func(cell string) bool) bool {
-	some, good := 0, 0
+	some, good := count(rows, at, is)
+	return some > 0 && good*100 >= mostOf*some
+}
+
+// count counts the cells of a column that have a text, and those of them that are something.
+func count(rows [][]string, at int, is func(cell string) bool) (some, good int) {
 	for _, row := range rows {
 		if at >= len(row) || strings.TrimSpace(row[at]) == "" {
 			continue
@@ -246,7 +259,7 @@ func most(rows [][]string, at int, is func(cell string) bool) bool {
 			good++
 		}
 	}
-	return some > 0 && good*100 >= mostOf*some
+	return some, good
 }
 
 // addressColumns are the names by which the column of the address is found, where none is named.

@@ -22,9 +22,9 @@ func phoneOnly(text string) (string, error) {
 	return text, nil
 }
 
-func utf16(t *testing.T, text string) string {
+func utf16(t *testing.T, text string, order unicode.Endianness, mark unicode.BOMPolicy) string {
 	t.Helper()
-	out, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(text)
+	out, err := unicode.UTF16(order, mark).NewEncoder().String(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,10 @@ func TestAFileIsReadAsItShowsToBe(t *testing.T) {
 		{name: "UTF-8", file: text, want: plain},
 		{name: "GBK, as Excel in China saves CSV", file: gbk(t, text), want: plain},
 		{name: "GBK with lines of Windows", file: gbk(t, strings.ReplaceAll(text, "\n", "\r\n")), want: plain},
-		{name: "Unicode text of Excel: UTF-16 with tabs", file: utf16(t, strings.ReplaceAll(text, ",", "\t")), want: plain},
+		{name: "Unicode text of Excel: UTF-16 with tabs", file: utf16(t, strings.ReplaceAll(text, ",", "\t"), unicode.LittleEndian, unicode.UseBOM), want: plain},
+		{name: "UTF-16 without a mark", file: utf16(t, text, unicode.LittleEndian, unicode.IgnoreBOM), want: plain},
+		{name: "UTF-16 without a mark, the other way round", file: utf16(t, text, unicode.BigEndian, unicode.IgnoreBOM), want: plain},
+		{name: "a picture", file: "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x10", fault: "the file is image/png and no table"},
 		{name: "semicolons", file: semicolons, want: plain},
 		{name: "bars, GBK", file: gbk(t, strings.ReplaceAll(text, ",", "|")), want: plain},
 		{name: "a mark and semicolons", file: "\ufeff" + semicolons, want: plain},
@@ -144,6 +147,16 @@ func TestALateLineShowsTheEncoding(t *testing.T) {
 	got, err := readAll(r)
 	if err != nil || !strings.HasSuffix(got[len(got)-1], `o3 {"name":"李四"}`) || r.Format().Encoding != GBK {
 		t.Errorf("%v, %q, %+v", err, got[len(got)-1], r.Format())
+	}
+}
+
+// A column of phones is none of addresses for a channel that takes no numbers: which one is, is asked.
+func TestAnotherKindOfAddressIsNotTaken(t *testing.T) {
+	t.Parallel()
+	none := func(string) (string, error) { return "", errors.New("is no openid") }
+	p, err := Look(strings.NewReader("姓名,手机号\n张三,13800138000\n"), Format{}, none)
+	if err != nil || p.Address != "" || len(p.Columns) != 2 {
+		t.Errorf("%v, %+v", err, p)
 	}
 }
 

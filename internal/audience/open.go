@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/encoding/unicode"
@@ -46,11 +48,28 @@ func Open(in io.Reader) (io.ReadCloser, error) {
 	case bytes.HasPrefix(oleMagic, head) && len(head) == 4:
 		return nil, &FileError{"the file is a workbook of old Excel (.xls) or has a password: save it as .xlsx without one, or as CSV UTF-8"}
 	}
+	if kind := kindOf(b); kind != "" {
+		return nil, &FileError{fmt.Sprintf("the file is %s and no table: want a CSV, a workbook (.xlsx) or NDJSON", kind)}
+	}
 	return inUTF8(io.NopCloser(b)), nil
 }
 
-// Packed reports whether Open makes another text of a file with these first bytes, four at least: a place in that text is none in the file.
+// kindOf is the content type of a file that is no text, such as a picture; empty where it may be one.
+func kindOf(b *bufio.Reader) string {
+	head, _ := b.Peek(512) // as much as is looked at
+	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	if strings.HasPrefix(kind, "text/") || kind == "application/octet-stream" { // the second is said of a text with one zero in it
+		return ""
+	}
+	return kind
+}
+
+// Packed reports whether Open makes another text of a file with these first bytes, ToldBy where it has as many: a place in that text is none
+// in the file.
 func Packed(head []byte) bool {
+	if _, is := unmarked(head); is {
+		return true
+	}
 	for _, mark := range [][]byte{{0x1f, 0x8b}, {0x28, 0xb5, 0x2f, 0xfd}, zipMagic, {0xff, 0xfe}, {0xfe, 0xff}} {
 		if bytes.HasPrefix(head, mark) {
 			return true
@@ -59,14 +78,43 @@ func Packed(head []byte) bool {
 	return false
 }
 
-// inUTF8 makes UTF-8 of UTF-16, which a mark at its beginning tells; everything else stays as it is.
+// inUTF8 makes UTF-8 of UTF-16, which a mark at its beginning tells, or else the zeros in it; everything else stays as it is.
 func inUTF8(in io.ReadCloser) io.ReadCloser {
 	b := bufio.NewReaderSize(in, 64<<10)
-	head, _ := b.Peek(2) // what cannot be read is told where it is read
-	if !bytes.Equal(head, []byte{0xff, 0xfe}) && !bytes.Equal(head, []byte{0xfe, 0xff}) {
+	head, _ := b.Peek(ToldBy) // what cannot be read is told where it is read
+	order, is := unicode.LittleEndian, bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	if !is {
+		order, is = unmarked(head)
+	}
+	if !is {
 		return &closing{b, in}
 	}
-	return &closing{unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(b), in}
+	return &closing{unicode.UTF16(order, unicode.UseBOM).NewDecoder().Reader(b), in}
+}
+
+// ToldBy is how many bytes tell a text of UTF-16 without a mark.
+const ToldBy = 4096
+
+// unmarked tells UTF-16 without a mark: no other text has a zero byte, and of UTF-16 line ends, commas and digits have one, all on the same
+// side. What is decoded must be a text.
+func unmarked(head []byte) (order unicode.Endianness, is bool) {
+	var zeros [2]int
+	for i, b := range head {
+		if b == 0 {
+			zeros[i%2]++
+		}
+	}
+	if zeros[0] == zeros[1] {
+		return order, false
+	}
+	order = unicode.LittleEndian
+	if zeros[0] > zeros[1] {
+		order = unicode.BigEndian
+	}
+	text, err := unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder().Bytes(head[:len(head)/2*2])
+	return order, err == nil && !bytes.ContainsFunc(bytes.TrimSuffix(text, []byte("\ufffd")), func(r rune) bool { // the last may be cut in two
+		return r == '\ufffd' || r < ' ' && r != '\n' && r != '\r' && r != '\t'
+	})
 }
 
 // closing is a reader that closes what it reads from.

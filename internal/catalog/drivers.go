@@ -54,6 +54,7 @@ func drivers() []Sentence {
 		{"is empty: want a user id, ou_…, on_…, oc_… or a mail address", "为空；可填 user_id、ou_…、on_…、oc_… 或邮箱"},
 		{"is no id of an application, such as cli_a1b2c3d4e5f6a7b8", "不是应用的 App ID，例如 cli_a1b2c3d4e5f6a7b8"},
 		{"is no openid: want up to 64 letters, digits, - and _", "不是 openid：最多 64 个字母、数字、- 和 _"},
+		{"is no openid but a number, as of a phone", "不是 openid，而是手机号一类的数字"},
 		{"is not a call of WeChat's: %w", "不是微信的调用：{1!}"},
 		{"is not a list of articles, each an object with a title", "不是图文列表；每篇应为带 title 的对象"},
 		{"is not a number; give the application's AgentId", "不是数字，请填写应用的 AgentId"},

@@ -13,6 +13,7 @@ func peopleFiles() []Sentence {
 		{"column %d of the header has no name: name the columns yourself, an empty name leaves one out", "表头第 {1} 列没有名称，请自行指定列名（空名称表示不要该列）"},
 		{"has %d fields: want %d, one for each column", "有 {1} 个字段，应有 {2} 个，每列一个"},
 		{"has no field for the address: want %s", "没有地址字段，应为 {1}"},
+		{"the file is %s and no table: want a CSV, a workbook (.xlsx) or NDJSON", "文件是 {1}，不是表格；请上传 CSV、Excel（.xlsx）或 NDJSON"},
 		{"holds a NUL", "含有空字符（NUL）"},
 		{"is no JSON object", "不是 JSON 对象"},
 		{"is not GBK", "不是 GBK 编码"},

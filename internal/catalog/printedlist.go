@@ -64,6 +64,7 @@ func printedList() []Sentence {
 		{"%s: %d taken over, %s", "{1}：已接管 {2} 条，{3}"},
 		{"the schema has version %d, newer than this binary's %d, and works with it: nothing to do", "表结构版本 {1} 比本程序的 {2} 新，但兼容：无需处理"},
 		{"the schema has version %d already: nothing to do", "表结构已是版本 {1}：无需处理"},
+		{"%s, version %d: %s\n%s\n\n", "{1}，版本 {2}：{3}\n{4}\n\n"},
 		{"brought the %s schema from version %d to %d", "已把 {1} 的表结构从版本 {2} 升级到 {3}"},
 		{"the %s schema has version %d, this binary wants %d", "{1} 的表结构版本为 {2}，本程序需要 {3}"},
 		{"1 notification is held: look at posthouse notification list --held, then posthouse notification resume has it go on", "已挂起 1 条通知：先用 posthouse notification list --held 查看，再用 posthouse notification resume 让它继续"},

@@ -180,7 +180,7 @@ func (r *reader) preset(root *yaml.Node, p *Preset) {
 	r.members(root, "", map[string]func(*yaml.Node, string){
 		"preset": r.text(&p.Name), "version": r.whole(&p.Version), "group": r.text(&group),
 		"title": r.text(&p.Title), "title_zh": r.text(&p.TitleZH), "doc": r.text(&p.Doc), "doc_zh": r.text(&p.DocZH),
-		"links": r.texts(&p.Links), "notes": r.texts(&p.Notes), "notes_zh": r.texts(&p.NotesZH), "unverified": r.texts(&p.Unverified),
+		"links": r.texts(&p.Links), "notes": r.texts(&p.Notes), "notes_zh": r.texts(&p.NotesZH), "unverified": r.texts(&p.Unverified), "unverified_zh": r.texts(&p.UnverifiedZH),
 		"fields": func(n *yaml.Node, path string) {
 			r.items(n, path, func(n *yaml.Node, path string) { p.Fields = append(p.Fields, r.field(n, path)) })
 		},
@@ -203,6 +203,9 @@ func (r *reader) preset(root *yaml.Node, p *Preset) {
 		if t.text == "" {
 			r.wrong(0, t.name, "is missing")
 		}
+	}
+	if len(p.UnverifiedZH) > 0 && len(p.Unverified) != len(p.UnverifiedZH) {
+		r.wrong(0, "unverified_zh", "has %d notes, and unverified %d: each stands in both languages", len(p.UnverifiedZH), len(p.Unverified))
 	}
 	if len(p.Notes) != len(p.NotesZH) {
 		r.wrong(0, "notes_zh", "has %d notes, and notes %d: each stands in both languages", len(p.NotesZH), len(p.Notes))

@@ -32,8 +32,9 @@ type Preset struct {
 	// Config is the configuration of the httpapi driver, without the values of the fields.
 	Config map[string]any
 	Limits []Limit
-	// Notes say what a user should know, NotesZH the same in Chinese; Unverified what is not certain.
-	Notes, NotesZH, Unverified []string
+	// Notes say what a user should know, and Unverified what is not certain; NotesZH and UnverifiedZH are the same in Chinese.
+	// UnverifiedZH may be missing.
+	Notes, NotesZH, Unverified, UnverifiedZH []string
 	// Own is set for one that the installation added.
 	Own bool
 	// Text and ShapesText are the files as they are written.

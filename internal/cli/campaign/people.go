@@ -165,7 +165,7 @@ func (f *people) once(ctx context.Context, sh *shell.Shell, to target, p client.
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 64<<10)
-	if head, _ := in.Peek(4); a.Offset > 0 && !audience.Packed(head) { // of a compressed one, a workbook and UTF-16 the server passes what it has
+	if head, _ := in.Peek(audience.ToldBy); a.Offset > 0 && !audience.Packed(head) { // of a compressed one, a workbook and UTF-16 the server passes what it has
 		h := sha256.New()
 		if n, err := io.CopyN(h, in, a.Offset); err != nil {
 			return a, shell.Usagef("%s ends at byte %d, and %d are stored already: it is another file", path, n, a.Offset)

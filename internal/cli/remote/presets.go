@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ func presetShow(sh *shell.Shell) *cobra.Command {
 }
 
 func printPreset(sh *shell.Shell, p wire.Preset) {
-	sh.Printf("%s, version %d: %s\n%s\n%s\n\n", p.Name, p.Version, p.Title, p.Doc, p.DocZH)
+	sh.Printf("%s, version %d: %s\n%s\n\n", p.Name, p.Version, sh.Either(p.Title, p.TitleZH), sh.Either(p.Doc, p.DocZH))
 	rows := [][]string{}
 	for _, f := range p.Fields {
 		flag := "--field"
@@ -80,10 +81,16 @@ func printPreset(sh *shell.Shell, p wire.Preset) {
 		if !f.Required {
 			must = f.Default
 		}
-		rows = append(rows, []string{flag + " " + f.Name, f.Label, must, f.Example, f.Help})
+		rows = append(rows, []string{flag + " " + f.Name, sh.Either(f.Label, f.LabelZH), must, f.Example, sh.Either(f.Help, f.HelpZH)})
 	}
 	sh.Table([]string{"Field", "What it is", "Default", "Such as", "Help"}, rows)
-	list := func(title string, lines []string) {
+	list := func(title string, lines, chinese []string) {
+		if len(chinese) == len(lines) {
+			lines = slices.Clone(lines)
+			for i := range lines {
+				lines[i] = sh.Either(lines[i], chinese[i])
+			}
+		}
 		for i, line := range lines {
 			if i == 0 {
 				sh.Printf("\n%s:\n", sh.Label(title))
@@ -99,10 +106,10 @@ func printPreset(sh *shell.Shell, p wire.Preset) {
 		}
 		limits = append(limits, sh.Text("%d each %s of the %s (%s, %s%s)", l.Max, l.Per, l.Of, l.Source, l.Date, certain))
 	}
-	list("Limits", limits)
-	list("Notes", p.Notes)
-	list("Not verified", p.Unverified)
-	list("Pages", p.Links)
+	list("Limits", limits, nil)
+	list("Notes", p.Notes, p.NotesZH)
+	list("Not verified", p.Unverified, p.UnverifiedZH)
+	list("Pages", p.Links, nil)
 	sh.Printf("\nIts shapes: %d documented, %d from its SDK or source, %d not verified.\n", p.Evidence.Documented, p.Evidence.SDK, p.Evidence.Unverified)
 }
 

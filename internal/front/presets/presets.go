@@ -70,7 +70,7 @@ func matches(p *preset.Preset, search string) bool {
 func shown(p *preset.Preset) wire.Preset {
 	out := wire.Preset{
 		Name: p.Name, Version: p.Version, Group: wire.PresetGroup(p.Group), Title: p.Title, TitleZH: p.TitleZH, Doc: p.Doc, DocZH: p.DocZH, Own: p.Own,
-		Links: p.Links, Notes: p.Notes, NotesZH: p.NotesZH, Unverified: p.Unverified, Fields: []wire.PresetField{}, Batch: 1,
+		Links: p.Links, Notes: p.Notes, NotesZH: p.NotesZH, Unverified: p.Unverified, UnverifiedZH: p.UnverifiedZH, Fields: []wire.PresetField{}, Batch: 1,
 	}
 	for _, f := range p.Fields {
 		out.Fields = append(out.Fields, wire.PresetField{
