@@ -7,14 +7,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/consoletest"
 )
-
-// hiddenIn is the value of the first hidden field of a name.
-func hiddenIn(page, name string) string {
-	_, rest, _ := strings.Cut(page, `name="`+name+`" value="`)
-	value, _, _ := strings.Cut(rest, `"`)
-	return strings.NewReplacer("&#43;", "+", "&amp;", "&").Replace(value)
-}
 
 // A form whose session is over goes through the sign-in, and is carried out when the person says so; a secret in it is typed again.
 func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
@@ -32,8 +26,8 @@ func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
 		}
 	}
 	h.shows(kept.body, "what you sent was not carried out. It is kept")
-	sign := url.Values{"name": {"admin"}, "password": {"wrong"}, "back": {hiddenIn(kept.body, "back")}, "kept": {hiddenIn(kept.body, "kept")}}
-	if again := h.ask("", "/console/sign-in", sign); hiddenIn(again.body, "kept") != sign.Get("kept") {
+	sign := url.Values{"name": {"admin"}, "password": {"wrong"}, "back": {consoletest.Hidden(kept.body, "back")}, "kept": {consoletest.Hidden(kept.body, "kept")}}
+	if again := h.ask("", "/console/sign-in", sign); consoletest.Hidden(again.body, "kept") != sign.Get("kept") {
 		t.Error("a wrong password loses the form")
 	}
 	sign.Set("password", "correct horse battery")
@@ -41,7 +35,7 @@ func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
 	h.shows(let.body, "维护 &lt;b&gt;", `action="`+out+`/pause"`, "Send it now", `href="`+out+`"`)
 	send := url.Values{}
 	for name := range pause {
-		send.Set(name, hiddenIn(let.body, name))
+		send.Set(name, consoletest.Hidden(let.body, name))
 	}
 	send.Set("reason", pause.Get("reason"))
 	if got := h.ask(sessionOf(t, let), out+"/pause", send); got.to() != out+"?said=paused_said" {
@@ -53,7 +47,7 @@ func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
 	}
 
 	secret := h.ask("over", "/console/t/default/drivers/webhook", url.Values{"name": {"hook"}, "config.secret": {"whsec_typed"}, "unkept": {"config.secret", "config.headers"}})
-	sign.Set("kept", hiddenIn(secret.body, "kept"))
+	sign.Set("kept", consoletest.Hidden(secret.body, "kept"))
 	let = h.ask("", "/console/sign-in", sign)
 	h.shows(let.body, "Secrets are not kept", "<code>config.secret</code>")
 	if strings.Contains(let.body, "whsec_typed") || strings.Contains(let.body, "Send it now") || strings.Contains(let.body, "config.headers</code>") {

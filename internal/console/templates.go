@@ -240,6 +240,9 @@ func tryTemplate(v *visit) error {
 		var d posthouse.Template
 		d, s.Problems = typed(v, s.Template)
 		s.Draft, ask.Title, ask.Text, ask.Type, ask.Extra = &d, d.Title, d.Text, d.Type, d.Extra
+		if newest := v.form("newest"); newest != "" && newest != strconv.Itoa(s.Newest) && s.Problems == nil {
+			return s.both(v)
+		}
 	}
 	if s.Reads != "" {
 		ask = wire.Preview{Payload: ask.Payload, Channel: s.Channel, Language: s.Reads}

@@ -42,6 +42,11 @@ func TestTemplatesAreComparedTriedAndStored(t *testing.T) {
 	if got := h.ask("admin", at, form); got.status != http.StatusConflict {
 		t.Errorf("a second click: %d", got.status)
 	}
+	late := h.ask("admin", at+"/preview", form)
+	if late.status != http.StatusConflict {
+		t.Errorf("a look at a text typed over a version that was replaced: %d", late.status)
+	}
+	h.shows(late.body, "Somebody else has stored a version")
 }
 
 // A template is made by a form, where there is none of its name.

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
@@ -137,6 +138,13 @@ func (h *House) Page(session, path string, change ...func(*http.Request)) string
 		h.Fatalf("GET %s as %s: status %d, to %q\n%s", path, session, got.Status, got.To(), got.Body)
 	}
 	return got.Body
+}
+
+// Hidden is the value of the first hidden field of a name, empty where a page has none.
+func Hidden(page, name string) string {
+	_, rest, _ := strings.Cut(page, `name="`+name+`" value="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return html.UnescapeString(value)
 }
 
 // Shows is an error for each text that a page lacks.

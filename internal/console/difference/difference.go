@@ -1,7 +1,10 @@
 // Package difference tells how a text came to be another.
 package difference
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Change is a line of a difference.
 type Change struct {
@@ -52,4 +55,17 @@ func linesOf(text string) []string {
 		return nil
 	}
 	return strings.SplitN(text, "\n", mostCompared)
+}
+
+// JSON compares the texts of two values as JSON, a member a line.
+func JSON(from, to any) ([]Change, error) {
+	var texts [2]string
+	for i, v := range []any{from, to} {
+		text, err := json.MarshalIndent(v, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = string(text)
+	}
+	return Lines(texts[0], texts[1]), nil
 }

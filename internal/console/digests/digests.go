@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/difference"
 	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -50,6 +52,8 @@ type list struct {
 type form struct {
 	posthouse.Digest
 	WindowText, MaxText string
+	Tag                 string // of the version that it is to replace
+	Meanwhile           []difference.Change
 	Problems            []posthouse.Problem
 }
 
@@ -111,14 +115,25 @@ func drawOne(v *host.Visit, status int, f *form) error {
 	if len(s.Last) > mostLast {
 		s.Last, s.More = s.Last[:mostLast], true
 	}
-	s.Form = form{Digest: s.Digest, MaxText: strconv.Itoa(s.Max)}
+	s.Form = form{Digest: s.Digest, MaxText: strconv.Itoa(s.Max), Tag: s.Digest.Tag()}
 	if s.Window > 0 {
 		s.Form.WindowText = s.Window.String()
 	}
 	if f != nil {
-		s.Form = *f
+		if s.Form = *f; status == http.StatusConflict {
+			s.Form.Tag = s.Digest.Tag()
+			if s.Form.Meanwhile, err = difference.JSON(said(s.Digest), said(f.Digest)); err != nil {
+				return err
+			}
+		}
 	}
 	return v.Draw(status, "digest", "digest", s)
+}
+
+// said is a digest without what is not a person's to say.
+func said(d posthouse.Digest) posthouse.Digest {
+	d.Tenant, d.Version, d.CreatedAt = "", 0, time.Time{}
+	return d
 }
 
 // ofDigest are the collections of a digest in a state among the newest; more says that there are others behind those.
@@ -134,7 +149,7 @@ func ofDigest(v *host.Visit, name string, state posthouse.CollectionState) (list
 
 // store stores a digest, of the page of one under its name.
 func store(v *host.Visit) error {
-	f := form{WindowText: strings.TrimSpace(v.Form("window")), MaxText: strings.TrimSpace(v.Form("max")), Digest: posthouse.Digest{
+	f := form{Tag: v.Form("tag"), WindowText: strings.TrimSpace(v.Form("window")), MaxText: strings.TrimSpace(v.Form("max")), Digest: posthouse.Digest{
 		Name: cmp.Or(v.R.PathValue("name"), v.Form("name")), Cron: v.Form("cron"), TimeZone: v.Form("time_zone"), By: v.Form("by"), Template: v.Form("template"), Line: v.Form("line"),
 		Note: v.Form("for"), Always: v.Form("always") != "",
 	}}
@@ -153,9 +168,21 @@ func store(v *host.Visit) error {
 		}
 	}
 	if len(f.Problems) == 0 {
-		_, err := v.API.Digests.Put(v.Noted(), f.Digest)
+		ctx, changes := v.Noted(), v.R.PathValue("name") != ""
+		if changes {
+			ctx = client.IfMatch(ctx, cmp.Or(f.Tag, "none"))
+		}
+		_, err := v.API.Digests.Put(ctx, f.Digest)
 		if err == nil {
 			return v.GoTo(v.At("digests", f.Name) + "?said=stored")
+		}
+		if changes && posthouse.CodeOf(err) == posthouse.CodeChanged {
+			err := drawOne(v, http.StatusConflict, &f)
+			if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+				f.Problems = []posthouse.Problem{{Path: "name", Message: v.Say("deleted_since")}}
+				return draw(v, http.StatusConflict, f)
+			}
+			return err
 		}
 		var coded *posthouse.Error
 		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {

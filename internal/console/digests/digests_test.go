@@ -44,8 +44,17 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 	h.Shows(h.Page("viewer", at+"digests/evening"), "Gathers now", d.Collection, "1h", "Nothing has left by it yet")
 	changed := h.Ask("admin", at+"digests/evening", url.Values{"window": {"soon"}, "for": {"each evening"}})
 	h.Shows(changed.Body, `data-problem="window"`, `value="each evening"`)
-	if got := h.Ask("admin", at+"digests/evening", url.Values{"window": {"2h"}, "by": {"kind"}}); got.To() != at+"digests/evening?said=stored" {
+	tag := consoletest.Hidden(h.Page("admin", at+"digests/evening"), "tag")
+	if got := h.Ask("admin", at+"digests/evening", url.Values{"window": {"2h"}, "by": {"kind"}, "tag": {tag}}); got.To() != at+"digests/evening?said=stored" {
 		t.Errorf("a digest is changed: %d %s", got.Status, got.Body)
+	}
+	late := h.Ask("admin", at+"digests/evening", url.Values{"window": {"3h"}, "by": {"ref"}, "tag": {tag}})
+	if late.Status != http.StatusConflict {
+		t.Errorf("a page that was drawn before: %d", late.Status)
+	}
+	h.Shows(late.Body, "Somebody else has stored a version", "kind", "ref", `value="3h"`)
+	if again := consoletest.Hidden(late.Body, "tag"); again == tag || again == "" {
+		t.Errorf("the page cannot be sent again: its tag is %q", again)
 	}
 	h.Shows(h.Page("viewer", at+"digests/evening"), "v2", "2h")
 	if got := h.Ask("viewer", at+"digests/none", nil); got.Status != http.StatusNotFound {
@@ -61,6 +70,11 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "一次汇总")
 	if got := h.Ask("admin", at+"digests/evening/delete", url.Values{}); got.To() != at+"digests?said=digest_deleted" {
 		t.Errorf("a digest is deleted: %d %s", got.Status, got.Body)
+	}
+	gone := h.Ask("admin", at+"digests/evening", url.Values{"window": {"5h"}, "tag": {tag}})
+	h.Shows(gone.Body, "was deleted since you opened the page", `value="5h"`)
+	if got := h.Ask("viewer", at+"digests/evening", nil); got.Status != http.StatusNotFound {
+		t.Errorf("what was deleted was made anew: %d", got.Status)
 	}
 }
 

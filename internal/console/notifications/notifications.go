@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/difference"
 	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/web"
@@ -252,6 +253,8 @@ type routes struct {
 // form is a route as somebody typed it.
 type form struct {
 	Name, Text string
+	Tag        string // of the version that it is to replace
+	Meanwhile  []difference.Change
 	Problems   []posthouse.Problem
 }
 
@@ -305,42 +308,64 @@ func showRoute(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
-	return v.Show("route", "route", oneOf(r, form{Name: r.Name, Text: text}))
+	return v.Show("route", "route", oneOf(r, form{Name: r.Name, Text: text, Tag: r.Tag()}))
 }
 
 // textOf is a route as a person changes it.
 func textOf(r posthouse.Route) (string, error) {
-	r.Tenant, r.Name, r.Version, r.CreatedAt, r.Warnings = "", "", 0, time.Time{}, nil
-	text, err := json.MarshalIndent(r, "", "  ")
+	text, err := json.MarshalIndent(said(r), "", "  ")
 	return string(text), err
 }
 
+// said is a route without what is not a person's to say.
+func said(r posthouse.Route) posthouse.Route {
+	r.Tenant, r.Name, r.Version, r.CreatedAt, r.Warnings = "", "", 0, time.Time{}, nil
+	return r
+}
+
 func store(v *host.Visit) error {
-	f := form{Name: cmp.Or(v.R.PathValue("name"), v.Form("name")), Text: v.Form("text")}
+	f := form{Name: cmp.Or(v.R.PathValue("name"), v.Form("name")), Text: v.Form("text"), Tag: v.Form("tag")}
+	ctx, changes, status := v.Noted(), v.R.PathValue("name") != "", http.StatusUnprocessableEntity
+	if changes {
+		ctx = client.IfMatch(ctx, cmp.Or(f.Tag, "none"))
+	}
 	r, problems, err := web.BodyOf[posthouse.Route]().Read([]byte(f.Text))
 	switch f.Problems = problems; {
 	case err != nil:
 		f.Problems = []posthouse.Problem{{Path: "text", Message: err.Error()}}
 	case len(problems) == 0:
 		r.Name = f.Name
-		_, err = v.API.Routes.Put(v.Noted(), r)
-		if err == nil {
-			return v.GoTo(v.At("routes", f.Name) + "?said=stored")
-		}
+		_, err = v.API.Routes.Put(ctx, r)
 		var coded *posthouse.Error
-		if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+		switch {
+		case err == nil:
+			return v.GoTo(v.At("routes", f.Name) + "?said=stored")
+		case changes && posthouse.CodeOf(err) == posthouse.CodeChanged:
+			status = http.StatusConflict
+		case errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid:
+			f.Problems = coded.Problems
+		default:
 			return err
 		}
-		f.Problems = coded.Problems
 	}
-	if v.R.PathValue("name") == "" {
-		return drawRoutes(v, http.StatusUnprocessableEntity, f)
+	if !changes {
+		return drawRoutes(v, status, f)
 	}
 	stored, err := v.API.Routes.Get(v.Ctx(), f.Name, 0)
+	if status == http.StatusConflict {
+		if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			f.Problems = []posthouse.Problem{{Path: "name", Message: v.Say("deleted_since")}}
+			return drawRoutes(v, status, f)
+		}
+		if err == nil {
+			f.Tag = stored.Tag()
+			f.Meanwhile, err = difference.JSON(said(stored), said(r))
+		}
+	}
 	if err != nil {
 		return err
 	}
-	return v.Draw(http.StatusUnprocessableEntity, "route", "route", oneOf(stored, f))
+	return v.Draw(status, "route", "route", oneOf(stored, f))
 }
 
 func remove(v *host.Visit) error {

@@ -57,8 +57,22 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	} else {
 		h.Shows(got.Body, "want a time such as 2026-10-01T08:30", "want a duration such as 24h")
 	}
+	tag := consoletest.Hidden(h.Page("admin", at+"routes/night"), "tag")
+	shorter := strings.Replace(steps, "10m", "5m", 1)
+	if got := h.Ask("admin", at+"routes/night", url.Values{"text": {shorter}, "tag": {tag}}); got.To() != at+"routes/night?said=stored" {
+		t.Errorf("a route is changed: %d %s", got.Status, got.Body)
+	}
+	late := h.Ask("admin", at+"routes/night", url.Values{"text": {strings.Replace(steps, "10m", "20m", 1)}, "tag": {tag}})
+	if late.Status != http.StatusConflict {
+		t.Errorf("a page that was drawn before: %d", late.Status)
+	}
+	h.Shows(late.Body, "Somebody else has stored a version", "&#34;within&#34;: &#34;5m&#34;", "&#34;within&#34;: &#34;20m&#34;")
 	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted_said" {
 		t.Errorf("a route is deleted: %d %s", got.Status, got.Body)
+	}
+	h.Shows(h.Ask("admin", at+"routes/night", url.Values{"text": {shorter}, "tag": {tag}}).Body, "was deleted since you opened the page")
+	if got := h.Ask("viewer", at+"routes/night", nil); got.Status != http.StatusNotFound {
+		t.Errorf("what was deleted was made anew: %d", got.Status)
 	}
 }
 
