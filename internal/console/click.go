@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -62,6 +63,9 @@ func (c *console) once(v *visit, serve func(*visit) error) error {
 	if err != nil || v.undecided {
 		return err
 	}
+	if v.spoken != nil {
+		c.spoken.keep(tokenOf(v.r)+key, *v.spoken)
+	}
 	if to := v.w.Header().Get("Location"); to != "" {
 		if _, err := c.o.Clicks.KeepAnswer(context.WithoutCancel(v.r.Context()), v.tenant, clickLed, key, "", []byte(to)); err != nil {
 			c.o.Log.Error("where a form led could not be kept: a second click shows an error", "path", v.r.URL.Path, "error", err)
@@ -79,8 +83,13 @@ func refused(err error) bool {
 	return false
 }
 
-// led leads to where a form led that was sent before.
+// led leads to where a form led that was sent before, or says once more what it was told alone.
 func (c *console) led(v *visit, key string) error {
+	if said, is := c.spoken.of(tokenOf(v.r) + key); is {
+		v.w.Header().Set("Content-Language", said.Language)
+		v.write(said.Status, []byte(said.Page))
+		return nil
+	}
 	to, found, err := c.o.Clicks.Answer(v.r.Context(), v.tenant, clickLed, key, "")
 	if err == nil && !found {
 		err = errSent
@@ -136,4 +145,40 @@ func (f *flights) enter(ctx context.Context, key string) (leave func(), err erro
 		delete(f.under, key)
 		close(done)
 	}, nil
+}
+
+// spoken are the pages with a secret that is shown once, and kept nowhere but here for a moment: of two clicks the browser shows the answer to
+// the second. Another process knows none of them.
+type spoken struct {
+	mu    sync.Mutex
+	pages map[string]answerPage
+}
+
+const (
+	spokenFor  = 10 * time.Second
+	mostSpoken = 100
+)
+
+func (s *spoken) keep(key string, page answerPage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pages == nil {
+		s.pages = map[string]answerPage{}
+	}
+	if len(s.pages) == mostSpoken {
+		return
+	}
+	s.pages[key] = page
+	time.AfterFunc(spokenFor, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.pages, key)
+	})
+}
+
+func (s *spoken) of(key string) (page answerPage, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	page, is = s.pages[key]
+	return page, is
 }

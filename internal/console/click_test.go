@@ -121,6 +121,28 @@ func TestAFormThatDecidedNothingComesAgain(t *testing.T) {
 	}
 }
 
+// Of two clicks that make a key the browser shows the answer to the second: it has the key that the first made, and no other is made.
+func TestASecretIsShownToTheSecondOfTwoClicks(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	const at = "/console/t/default/keys"
+	form := url.Values{"name": {"desk"}, "scope": {"send"}, "click": {"k"}, "here": {at}}
+	first := h.ask("admin", at, form)
+	if first.status != http.StatusOK || !strings.Contains(first.body, "ph_") {
+		t.Fatalf("a key is made: %d\n%s", first.status, first.body)
+	}
+	if again := h.ask("admin", at, form); again.status != http.StatusOK || again.body != first.body {
+		t.Errorf("the second of two clicks: %d\n%s", again.status, again.body)
+	}
+	if other := h.ask("operator", at, form); strings.Contains(other.body, "ph_") {
+		t.Error("another person's click is answered with the key")
+	}
+	var keys struct{ Items []any }
+	if h.api("GET", "/v1/keys", "", &keys); len(keys.Items) != 2 {
+		t.Errorf("there are %d keys, want the first one and the one that was made", len(keys.Items))
+	}
+}
+
 // A form that is too long says so: it is not taken for an empty one.
 func TestAFormThatIsTooLongSaysSo(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,7 @@ type console struct {
 	needs  *needs
 	// flights are forms that are being served.
 	flights flights
+	spoken  spoken
 	// serve are the pages, for one of them to be drawn again.
 	serve http.Handler
 }

@@ -123,6 +123,14 @@ func (v *visit) answer(status int, page []byte, data any) {
 	if v.leadsTo(status, page, data) {
 		return
 	}
+	if secret, some := data.(fleeting); some && secret.Fleeting() && v.r.Method == http.MethodPost && status < http.StatusBadRequest {
+		v.spoken = &answerPage{Status: status, Language: v.w.Header().Get("Content-Language"), Page: string(page)}
+	}
+	v.write(status, page)
+}
+
+// write answers with a page.
+func (v *visit) write(status int, page []byte) {
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(page) // a browser that left is no error of ours

@@ -32,6 +32,8 @@ type visit struct {
 	local  *time.Location // that the browser keeps, nil for the server's
 	// undecided says that the page which answers a form shows no more than what is wrong with it, or what it would do.
 	undecided bool
+	// spoken is the page that answers a form with a secret, nil for none.
+	spoken *answerPage
 }
 
 // door is a line of the table of what stands outside of tenants.
