@@ -51,9 +51,9 @@ func (m *Measurer) Depths() ([]work.Depth, time.Time) {
 // DepthEvery is the time between two counts of the queue.
 const DepthEvery = 10 * time.Second
 
-// Run counts the queue now and then.
+// Run counts the queue at once, so that nobody takes what was not counted yet for nothing, and then now and then.
 func (m *Measurer) Run(ctx context.Context) {
-	for m.Life.Pause(life.Spread(DepthEvery)) {
+	for first := true; first || m.Life.Pause(life.Spread(DepthEvery)); first = false {
 		m.countOutbox(ctx)
 		m.countNotifications(ctx)
 		depths, err := m.Store.Depths(ctx)
