@@ -199,9 +199,40 @@ func TestNoFindingIsInEnglishAlone(t *testing.T) {
 	}
 }
 
+// What stands above the lines to paste at a sender is there in Chinese: the console and commands show it with a new front's token.
+func TestNoHeadingOfAFrontIsInEnglishAlone(t *testing.T) {
+	t.Parallel()
+	headings := func(t *testing.T, name string, list map[string]string) {
+		t.Helper()
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); !ok || !strings.HasPrefix(fn.Name.Name, "setup") {
+				continue
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if pair, ok := n.(*ast.KeyValueExpr); ok {
+					if key, is := pair.Key.(*ast.Ident); is && key.Name == "Title" {
+						if title, ok := formatOf(pair.Value); ok {
+							list[title] = files.Position(pair.Pos()).String()
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	if found := spokenIn(t, []string{"../front/*/*.go"}, headings); found < 15 {
+		t.Errorf("only %d headings were found", found)
+	}
+}
+
 // typed are the files whose errors commands print.
 var typed = []string{
-	"../cli/*/*.go", "../config/*.go", "../limittext/*.go", "../../client/*.go", "../../settings.go",
+	"../cli/*/*.go", "../config/*.go", "../limittext/*.go", "../fronttext/*.go", "../../client/*.go", "../../settings.go",
 }
 
 // What commands say is wrong is there in Chinese, without what it is about before it and a wrapped error behind it: Error takes these off.

@@ -96,7 +96,7 @@ func typed() []Sentence {
 		{"--head goes with a database, not with --events", "--head 用于数据库，不能与 --events 同用"},
 		{"--keep %d: want 0 or more", "--keep {1}：应为 0 或更大"},
 		{"--list, --database, --query, --address, --within and --force go with --campaign", "--list、--database、--query、--address、--within、--force 须与 --campaign 同用"},
-		{"--match has %s", "--match 中 {1}"},
+		{"--match has %s", "--match 中 {1!}"},
 		{"--messages holds whole messages: leave out %s", "--messages 已含完整的消息，请去掉 {1}"},
 		{"--out and --phone are two ways to send: one is allowed", "--out 和 --phone 是两种发送方式，只能用一种"},
 		{"--output and --page name one file: the page is another", "--output 和 --page 指向同一个文件，页面须另存"},

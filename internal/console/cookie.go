@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/people"
+
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 const (
@@ -16,13 +18,8 @@ const (
 	langCookie = "posthouse-lang"
 )
 
-// secure reports whether the browser came by TLS, to us or to a proxy. Who lies about it harms only the own browser.
-func secure(r *http.Request) bool {
-	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-}
-
 func cookieName(r *http.Request) string {
-	if secure(r) {
+	if web.Secure(r) {
 		return hostCookie
 	}
 	return sessionCookie
@@ -48,7 +45,7 @@ func keep(w http.ResponseWriter, r *http.Request, token string) {
 // setCookie gives the browser a cookie for so many seconds. No page of ours needs to read it.
 func setCookie(w http.ResponseWriter, r *http.Request, name, value string, age int) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the browser came by TLS: over plain HTTP it would be dropped
-		Name: name, Value: value, Path: "/", MaxAge: age, Secure: secure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: value, Path: "/", MaxAge: age, Secure: web.Secure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 

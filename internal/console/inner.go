@@ -19,9 +19,10 @@ type (
 	fileKey    struct{}
 )
 
-// actingFor is a context for calls of the API on behalf of a person.
-func actingFor(ctx context.Context, key posthouse.Key, address string) context.Context {
-	return context.WithValue(web.As(ctx, key), addressKey{}, address)
+// actingFor is a context for calls of the API on behalf of a person, from where the person's browser asks and at the address by which it
+// came.
+func actingFor(ctx context.Context, key posthouse.Key, r *http.Request) context.Context {
+	return context.WithValue(web.From(web.As(ctx, key), web.Origin(r)), addressKey{}, r.RemoteAddr)
 }
 
 // withNote is a context whose calls say why something is changed.

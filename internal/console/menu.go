@@ -156,7 +156,7 @@ func (v *visit) needed(tenant string, key posthouse.Key) map[string]int {
 		return kept.counts
 	}
 	kept = need{at: time.Now()}
-	ctx := actingFor(v.r.Context(), key, v.r.RemoteAddr)
+	ctx := actingFor(v.r.Context(), key, v.r)
 	if o, err := v.call().Overview(ctx, "", 1); err == nil {
 		unsure, quarantined := stuck(o.Lanes)
 		kept.counts = map[string]int{"attention": unsure + quarantined}

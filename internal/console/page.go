@@ -232,10 +232,7 @@ func (f frame) URL() string {
 	if told := f.v.o.PublicURL; told != "" {
 		return told
 	}
-	if secure(f.v.r) {
-		return "https://" + f.v.r.Host
-	}
-	return "http://" + f.v.r.Host
+	return web.Origin(f.v.r)
 }
 
 // Is reports whether a time is there.

@@ -162,7 +162,7 @@ func (v *visit) enter() (err error) {
 
 // ctx is for calls of the API on behalf of the person.
 func (v *visit) ctx() context.Context {
-	return actingFor(context.WithValue(v.r.Context(), asOfKey{}, v.asOf), v.key, v.r.RemoteAddr)
+	return actingFor(context.WithValue(v.r.Context(), asOfKey{}, v.asOf), v.key, v.r)
 }
 
 // call is the API.

@@ -3,7 +3,6 @@
 package fronttext
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -94,11 +93,11 @@ func OfMatch(m posthouse.FrontMatch) string {
 	return strings.Join(words, " ")
 }
 
-// Pair reads NAME=VALUE; a name alone is none.
-func Pair(text string) (name, value string, err error) {
+// Pair reads NAME=VALUE; a name alone is none. An error names the example of what is typed there.
+func Pair(text, example string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	if name = strings.TrimSpace(name); !ok || name == "" {
-		return "", "", fmt.Errorf("%.80q: want NAME=VALUE", cmp.Or(text, name))
+		return "", "", fmt.Errorf("%.80q is no name with a value: want NAME=VALUE, such as %s", text, example)
 	}
 	return name, strings.TrimSpace(value), nil
 }

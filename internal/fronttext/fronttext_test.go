@@ -29,7 +29,7 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 		t.Error("a word without a value is taken")
 	}
 	for text, ok := range map[string]bool{"title=a == b": true, " a = b ": true, "a": false, "=b": false, "": false} {
-		if name, value, err := Pair(text); (err == nil) != ok || ok && (name == "" || value == "") {
+		if name, value, err := Pair(text, "a=b"); (err == nil) != ok || ok && (name == "" || value == "") {
 			t.Errorf("%q: %q, %q, %v", text, name, value, err)
 		}
 	}

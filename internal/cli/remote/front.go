@@ -107,7 +107,7 @@ func (f *frontFlags) read() error {
 	f.in.To = fronttext.Recipients(f.recipients)
 	f.in.Format = posthouse.ContentType(f.format)
 	for _, text := range f.formulas {
-		name, source, err := fronttext.Pair(text)
+		name, source, err := fronttext.Pair(text, "title=build.name")
 		if err != nil {
 			return shell.Usagef("--expression %.80q: want NAME=EXPRESSION, such as 'title=build.name'", text)
 		}
@@ -143,7 +143,7 @@ func showFront(sh *shell.Shell, made wire.NewFront) {
 		if i > 0 {
 			sh.Printf("\n")
 		}
-		sh.Printf("# %s\n", s.Title)
+		sh.Printf("# %s\n", sh.Says(s.Title))
 		for line := range strings.Lines(s.Text) { // what stands on one line cannot begin another
 			sh.Printf("%s\n", strings.TrimSuffix(line, "\n"))
 		}

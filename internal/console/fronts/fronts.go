@@ -213,19 +213,17 @@ func (s *settings) read(v *host.Visit) {
 	}
 	s.Priorities, s.Expressions = map[string]posthouse.Priority{}, map[string]string{}
 	for text := range lines(s.Priority) {
-		word, p, err := fronttext.Pair(text)
+		word, p, err := fronttext.Pair(text, "warning=high")
 		s.wrong("priorities", err)
 		s.Priorities[word] = posthouse.Priority(p)
 	}
 	for text := range lines(s.Expression) {
-		name, source, err := fronttext.Pair(text)
+		name, source, err := fronttext.Pair(text, "title=build.name")
 		s.wrong("expressions", err)
 		s.Expressions[name] = source
 	}
 	if s.Window != "" {
-		d, err := time.ParseDuration(s.Window)
-		s.wrong("dedup_window", err)
-		s.DedupWindow = posthouse.Duration(d)
+		s.wrong("dedup_window", s.DedupWindow.UnmarshalText([]byte(s.Window)))
 	}
 }
 

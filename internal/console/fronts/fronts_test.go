@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/consoletest"
+	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -141,5 +142,61 @@ func TestAFrontLeadsToARoute(t *testing.T) {
 	routed.Set("channel", "out")
 	if got := h.Ask("admin", at+"/grafana", routed); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `data-problem="route"`) {
 		t.Errorf("a channel beside a route: %d", got.Status)
+	}
+}
+
+// What to paste at a sender has the address by which the browser came to the console, or by which the API was asked, and the server's own
+// where it was told one. Its headings are in the person's language.
+func TestWhatIsPastedNamesTheServer(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"alertmanager", "grafana", "bark", "gotify", "mail", "json", "wecom", "ntfy", "smsgate"}
+	for public, want := range map[string]string{"": "https://push.example.net:8443", "https://post.example.com/": "https://post.example.com"} {
+		h := consoletest.Open(t, false, func(o *server.Options) { o.PublicURL = public })
+		h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+		byProxy := func(r *http.Request) {
+			r.Host = "push.example.net:8443"
+			r.Header.Set("X-Forwarded-Proto", "https")
+			r.Header.Set("Accept-Language", "zh-CN")
+			r.AddCookie(&http.Cookie{Name: "__Host-posthouse", Value: "admin"})
+		}
+		for _, kind := range kinds {
+			made := h.Ask("", at, url.Values{"kind": {kind}, "name": {kind}, "channel": {"out"}, "recipients": {"li.na"}}, byProxy)
+			_, setup, _ := strings.Cut(made.Body, `<article id="setup">`)
+			setup, _, _ = strings.Cut(setup, "</article>")
+			if !strings.Contains(setup, want+"/in/"+kind) || strings.Contains(setup, "http://posthouse") {
+				t.Errorf("public_url %q: %s is to call\n%s", public, kind, setup)
+			}
+			if english := regexp.MustCompile(`<p>(?:a|the|this) [^<]*</p>`).FindAllString(setup, -1); len(english) > 0 || !strings.Contains(setup, "<p>手工试发</p>") && kind != "mail" {
+				t.Errorf("the headings of %s are in English: %v\n%s", kind, english, setup)
+			}
+		}
+		r := httptest.NewRequest(http.MethodPut, "/v1/fronts/hook", strings.NewReader(`{"kind":"json","channel":"out","to":[{"user":"u1"}]}`))
+		r.Header.Set("Authorization", "Bearer "+h.Key)
+		byProxy(r)
+		w := httptest.NewRecorder()
+		if h.Serve.ServeHTTP(w, r); !strings.Contains(w.Body.String(), want+"/in/json/") {
+			t.Errorf("public_url %q: the API answers %d %s", public, w.Code, w.Body)
+		}
+	}
+}
+
+// What somebody types wrongly is told in one sentence with an example, in the person's language.
+func TestWhatIsTypedOfAFrontIsToldWithAnExample(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	for _, c := range []struct{ field, bad, en, zh string }{
+		{"dedup_window", "-5x", "&#34;-5x&#34; is not a duration such as 500ms, 90s, 5m, 1h30m or 7d", "不是时长，例如 500ms、90s、5m、1h30m、7d"},
+		{"priorities", "warning", "want NAME=VALUE, such as warning=high", "&#34;warning&#34; 不是“名称=值”的写法，例如 warning=high"},
+		{"expressions", "title", "want NAME=VALUE, such as title=build.name", "&#34;title&#34; 不是“名称=值”的写法，例如 title=build.name"},
+		{"match", "team", "want NAME=VALUE, to-channel=CHANNEL", "&#34;team&#34; 不是“名称=值”的写法：应为 标签=值、to-channel=渠道"},
+	} {
+		for lang, want := range map[string]string{"en": c.en, "zh-CN": c.zh} {
+			form := url.Values{"kind": {"json"}, "channel": {"out"}, "recipients": {"u1"}, c.field: {c.bad}}
+			got := h.Ask("admin", at, form, func(r *http.Request) { r.Header.Set("Accept-Language", lang) })
+			if !strings.Contains(got.Body, want) || strings.Contains(got.Body, "time: ") {
+				t.Errorf("%s=%s in %s: want %q\n%s", c.field, c.bad, lang, want, got.Body)
+			}
+		}
 	}
 }

@@ -146,7 +146,7 @@ func (f fronts) told(c *web.Call, front posthouse.Front, token string) wire.NewF
 	out := wire.NewFront{Front: front, Path: inbound.Path + front.Kind, Token: token}
 	base := strings.TrimRight(f.PublicURL, "/")
 	if base == "" {
-		base = "http://" + c.Host
+		base = web.Origin(c.Request)
 	}
 	if form := f.form(front.Kind); form != nil && form.Setup != nil {
 		for _, s := range form.Setup(inbound.Setup{URL: cmp.Or(f.Root(front.Kind, base), base+out.Path), Token: token, Front: front}) {
