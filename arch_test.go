@@ -167,15 +167,15 @@ var floors = map[string]floor{
 	"internal/people":                {layer: 2, beside: []string{"internal/web"}, never: []string{"internal/store"}},                    // lets people into the console
 	"internal/oidc":                  {layer: 2, beside: []string{"internal/people", "internal/web"}, never: []string{"internal/store"}}, // asks an OpenID provider who somebody is
 	"internal/console":               {layer: 3, beside: []string{"internal/proof", "internal/read", "internal/console/*"}, never: []string{"internal/store"}},
-	"internal/console/host":          {layer: 3, beside: []string{"internal/console/words"}, never: []string{"internal/store"}},                          // what the console and groups of pages hand to each other
-	"internal/console/gallery":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of presets
-	"internal/console/fronts":        {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of fronts
-	"internal/console/doctor":        {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // settings in force, and what is unsafe or broken
-	"internal/console/digests":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // which messages become one
-	"internal/console/notifications": {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // whether somebody was told
-	"internal/console/quiet":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of when people are left alone
-	"internal/console/rosters":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // pages of who is on duty
-	"internal/console/users":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // the page of a user of the directory
+	"internal/console/host":          {layer: 3, beside: []string{"internal/console/words"}, never: []string{"internal/store"}},                                                         // what the console and groups of pages hand to each other
+	"internal/console/gallery":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of presets
+	"internal/console/fronts":        {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of fronts
+	"internal/console/doctor":        {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // settings in force, and what is unsafe or broken
+	"internal/console/digests":       {layer: 3, beside: []string{"internal/console/difference", "internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // which messages become one
+	"internal/console/notifications": {layer: 3, beside: []string{"internal/console/difference", "internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // whether somebody was told
+	"internal/console/quiet":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of when people are left alone
+	"internal/console/rosters":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of who is on duty
+	"internal/console/users":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // the page of a user of the directory
 	"simulator":                      {layer: 3, never: []string{"internal/store", "internal/engine"}},
 
 	"internal/consoletest": {layer: 5, tests: true},
