@@ -90,13 +90,13 @@ func waits(c *work.Campaign, p *work.Progress, closed Closed, now time.Time) (wh
 	if c.State == posthouse.CampaignScheduled {
 		return "it begins by itself", c.StartAt
 	}
-	if c.State != posthouse.CampaignRunning || p.Members[Started] > 0 || c.Planned >= c.Last && p.Segments[work.SegmentFree]+p.Segments[work.SegmentClaimed]+p.Segments[work.SegmentPartly] == 0 {
+	if c.State != posthouse.CampaignRunning || c.Planned >= c.Last && p.Segments[work.SegmentFree]+p.Segments[work.SegmentClaimed]+p.Segments[work.SegmentPartly] == 0 {
 		return "", time.Time{}
 	}
-	if why, until := closed(c.Tenant, c.Channel); why != "" {
+	if why, until := closed(c.Tenant, c.Channel); why != "" { // also while members are under way: nobody follows them
 		return why, until
 	}
-	if p.Segments[work.SegmentClaimed] > 0 || c.Planned < goal(c) {
+	if p.Members[Started] > 0 || p.Segments[work.SegmentClaimed] > 0 || c.Planned < goal(c) {
 		return "", time.Time{}
 	}
 	for _, status := range []work.SegmentStatus{work.SegmentFree, work.SegmentPartly} {

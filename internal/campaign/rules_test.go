@@ -236,3 +236,16 @@ func TestASegmentSaysWhomItHasTold(t *testing.T) {
 		}
 	}
 }
+
+// CAMP-11: a channel that is paused is the reason also while members are under way: nobody follows them.
+func TestAPauseThatBeginsUnderWayIsSaid(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	c := work.Campaign{Campaign: posthouse.Campaign{State: posthouse.CampaignRunning, Channel: "c"}, Planned: 10, Last: 100}
+	p := work.Progress{}
+	p.Members[Started] = 3
+	why, until := waits(&c, &p, func(string, string) (string, time.Time) { return "the channel c is paused", now.Add(time.Hour) }, now)
+	if why != "the channel c is paused" || !until.Equal(now.Add(time.Hour)) {
+		t.Errorf("it waits for %q until %s", why, until)
+	}
+}

@@ -17,6 +17,7 @@ type overview struct {
 	Stuck     []wire.OverviewLane // with something that needs a person
 	Waiting   []wire.OverviewLane
 	Halted    []posthouse.Channel // that do not send
+	Campaigns []onTheWay          // that run, and have members whom nothing was sent yet
 	Matters   []matter            // what needs somebody, the verdict of the page
 	Open      wire.OverviewLane   // the sum of what is open
 	Loudest   []wire.OverviewTrouble
@@ -47,7 +48,7 @@ func showOverview(v *visit) error {
 			o.Waiting = append(o.Waiting, l)
 		}
 	}
-	for _, look := range []func(*visit) error{o.halted, o.loudest, o.refused, o.present} {
+	for _, look := range []func(*visit) error{o.halted, o.campaigns, o.loudest, o.refused, o.present} {
 		if err := look(v); err != nil {
 			return err
 		}
@@ -79,6 +80,9 @@ func (o *overview) judge(v *visit) {
 	add(o.Open.Quarantined > 0, matter{N: o.Open.Quarantined, Word: "matter_quarantined", Link: v.at("attention") + "?state=quarantined"})
 	for _, c := range o.Halted {
 		add(true, matter{Name: c.Name, Word: "channel_" + string(c.State), Link: v.at("channels", c.Name), Detail: c.StateReason})
+	}
+	for _, c := range o.Campaigns {
+		add(c.Halted != nil, matter{N: int(c.Counts.Unsent), Name: c.Name, Word: "matter_campaign", Link: v.at("campaigns", c.Name)})
 	}
 	for _, l := range o.Waiting {
 		add(l.Late && !slices.ContainsFunc(o.Halted, func(c posthouse.Channel) bool { return c.Name == l.Channel }),
@@ -113,6 +117,31 @@ func (o *overview) halted(v *visit) error {
 		if !isOpen(c) {
 			o.Halted = append(o.Halted, c)
 		}
+	}
+	return err
+}
+
+// onTheWay is a campaign that runs: its members are in no queue before their turn, so no lane counts them.
+type onTheWay struct {
+	wire.CampaignListed
+	Halted *posthouse.Channel // its channel, where that does not send
+}
+
+// mostCampaigns bounds the campaigns that the overview names.
+const mostCampaigns = 20
+
+// campaigns reads which campaigns have members whom nothing was sent yet, and which of them stand still because their channel does.
+func (o *overview) campaigns(v *visit) error {
+	page, err := v.call().Campaigns.List(v.ctx(), posthouse.CampaignRunning, client.Filter{Limit: mostCampaigns})
+	for _, c := range page.Items {
+		if c.Counts.Unsent == 0 {
+			continue
+		}
+		of := onTheWay{CampaignListed: c}
+		if i := slices.IndexFunc(o.Halted, func(ch posthouse.Channel) bool { return ch.Name == c.Channel }); i >= 0 {
+			of.Halted = &o.Halted[i]
+		}
+		o.Campaigns = append(o.Campaigns, of)
 	}
 	return err
 }

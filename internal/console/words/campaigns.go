@@ -28,6 +28,7 @@ func wizardWords() map[string]Word {
 		"camp_not_started":        {"The campaign cannot be started", "群发任务不能开始"},
 		"camp_at":                 {"Begin at (empty: now)", "开始时间（留空则立即开始）"},
 		"camp_begins":             {"Begins", "开始时间"},
+		"camp_waits":              {"Nobody is sent to now:", "当前发不出去："},
 		"camp_through":            {"Through", "已处理"},
 		"camp_not_within":         {"Leave out whom another campaign of the channel has told within", "跳过在此时间内已收到本渠道其他群发任务的人"},
 		"camp_canary":             {"Send to so many first", "先发给前多少人"},

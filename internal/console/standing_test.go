@@ -1,0 +1,83 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// addresses are lines of a file of so many people.
+func addresses(n int) string {
+	var b strings.Builder
+	b.WriteString("address\n")
+	for i := range n {
+		fmt.Fprintf(&b, "a%d\n", i)
+	}
+	return b.String()
+}
+
+// chinese asks for a page in Chinese.
+func chinese(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
+
+// A campaign whose channel is paused says so, why and until when; and the overview says that it stands still: its members wait in no lane.
+func TestACampaignOfAPausedChannelSaysWhyItStandsStill(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	const at = "/console/t/default/"
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":10,"per":"1m"}]}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`, nil)
+	h.api("POST", "/v1/campaigns/spring/members?final=true&format=csv", addresses(300), nil)
+	h.api("POST", "/v1/campaigns/spring/start", `{}`, nil)
+	h.shows(h.page("viewer", at), `<a href="/console/t/default/campaigns/spring">spring</a></td>`) // it sends, and is no matter
+	if page := h.page("viewer", at); strings.Contains(page, "stands still") {
+		t.Errorf("a campaign that sends is said to stand still:\n%s", page)
+	}
+
+	until := time.Now().Add(time.Hour).UTC()
+	h.api("POST", "/v1/channels/out/pause", fmt.Sprintf(`{"reason":"the provider is moved","until":%q}`, until.Format(time.RFC3339)), nil)
+	page := h.page("viewer", at+"campaigns/spring", chinese)
+	_, why, _ := strings.Cut(page, "当前发不出去：")
+	why, _, _ = strings.Cut(why, "</p>")
+	h.shows(why, "渠道 out 已暂停：the provider is moved", "直到 "+until.In(time.FixedZone("", 8*3600)).Format("2006-01-02 15:04:05"))
+	if strings.Contains(page, "开始时间") {
+		t.Error("the end of the pause is called the beginning of the campaign")
+	}
+	page = h.page("viewer", at)
+	h.shows(page, `<a href="/console/t/default/campaigns/spring">spring the campaign stands still; not sent yet: `, `<td>300</td>`)
+	if strings.Contains(page, "Nothing waits.") {
+		t.Error("nothing waits, the overview says of a campaign with members whom nothing was sent")
+	}
+}
+
+// A campaign that does not start because records lack a variable says so at the box that starts it all the same, and what was typed stays.
+func TestWhatSpeaksAgainstAStartStandsAtItsBox(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	const at = "/console/t/default/campaigns/spring"
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("PUT", "/v1/templates/coupon", `{"text":"Hello ${name}"}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","template":"coupon"}`, nil)
+	h.api("POST", "/v1/campaigns/spring/members?final=true&format=csv", "address,name\na1,Li Na\na2,\n", nil)
+	form := url.Values{"state": {"ready"}, "here": {at + "/plan"}, "click": {"c"}, "note": {"approved by Wang"}}
+	for _, lang := range []string{"zh-CN", "en"} {
+		in := func(r *http.Request) { r.Header.Set("Accept-Language", lang) }
+		got := h.ask("sender", h.ask("sender", at+"/start", form, in).to(), nil, in)
+		beside(t, "start", "force", lang, got)
+		h.shows(got.body, `value="approved by Wang"`)
+		if got.status != http.StatusUnprocessableEntity {
+			t.Errorf("the answer is %d", got.status)
+		}
+	}
+	form.Set("force", "1")
+	form.Del("click")
+	form.Del("here")
+	if got := h.ask("sender", at+"/start", form); got.to() != at+"?said=changed_said" {
+		t.Errorf("started all the same: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("sender", at+"/start", form); got.status != http.StatusConflict {
+		t.Errorf("started twice: %d", got.status)
+	}
+}
