@@ -3,6 +3,7 @@ package catalog
 // refused is why a call is refused that is well-formed: whom it takes, what has changed meanwhile, what is used up, what is away.
 func refused() []Sentence {
 	return []Sentence{
+		{"%.80q is the name of several users: want one of the ids %s", "有多个用户叫 {1}，请用编号：{2}"},
 		{"the key's scope is %s: this needs %s", "密钥的权限为 {1}，此操作需要 {2}"},
 		{"the key is narrowed: this needs one that is not", "密钥的范围受限，此操作需要不受限的密钥"},
 		{"the key is for the actions %s: this is %s", "密钥只能执行 {1}，此操作是 {2}"},

@@ -72,6 +72,8 @@ func outcome(n *posthouse.Notification, at func(time.Time) string) string {
 		return fmt.Sprintf("It was not told: %s. All its steps are over.", n.Reason)
 	}
 	switch {
+	case n.Held != "":
+		return fmt.Sprintf("A new epoch holds it: a step may have begun in what a restore has undone. posthouse notification resume %s has it go on, posthouse notification end ends it.", n.ID)
 	case n.NextAt.IsZero():
 		return "It waits for what is under way or in doubt: nothing else begins the next step."
 	case n.Step == 0 && n.Reason == "":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 func TestANotificationIsExplained(t *testing.T) {
@@ -46,13 +47,14 @@ func TestANotificationIsExplained(t *testing.T) {
 		}
 	}
 	for want, n := range map[string]posthouse.Notification{
-		"It was acknowledged at 03:00 by li.na: no further step begins.":                 {State: posthouse.NotificationAcknowledged, Ack: &posthouse.Acknowledgement{By: "li.na", At: at}},
-		"zhang.san was told at 03:00: no further step begins.":                           {State: posthouse.NotificationTold, ToldUser: "zhang.san", ToldAt: at},
-		"Its person was not told: li.na was, at 03:00.":                                  {State: posthouse.NotificationNotTold, Reason: ReasonEscalated, ToldUser: "li.na", ToldAt: at},
-		"It was not told: nobody. All its steps are over.":                               {State: posthouse.NotificationNotTold, Reason: ReasonNobody},
-		"It waits for what is under way or in doubt: nothing else begins the next step.": {State: posthouse.NotificationWaiting, Step: 1},
-		"It waits: quiet_hours. It goes on at 03:00.":                                    {State: posthouse.NotificationWaiting, Reason: ReasonQuietHours, NextAt: at},
-		"Its first step begins at 03:00.":                                                {State: posthouse.NotificationWaiting, NextAt: at},
+		"It was acknowledged at 03:00 by li.na: no further step begins.": {State: posthouse.NotificationAcknowledged, Ack: &posthouse.Acknowledgement{By: "li.na", At: at}},
+		"zhang.san was told at 03:00: no further step begins.":           {State: posthouse.NotificationTold, ToldUser: "zhang.san", ToldAt: at},
+		"Its person was not told: li.na was, at 03:00.":                  {State: posthouse.NotificationNotTold, Reason: ReasonEscalated, ToldUser: "li.na", ToldAt: at},
+		"It was not told: nobody. All its steps are over.":               {State: posthouse.NotificationNotTold, Reason: ReasonNobody},
+		"A new epoch holds it: a step may have begun in what a restore has undone. posthouse notification resume n1 has it go on, posthouse notification end ends it.": {ID: "n1", State: posthouse.NotificationWaiting, Step: 1, Held: work.ReasonEpochHold},
+		"It waits for what is under way or in doubt: nothing else begins the next step.":                                                                               {State: posthouse.NotificationWaiting, Step: 1},
+		"It waits: quiet_hours. It goes on at 03:00.":                                                                                                                  {State: posthouse.NotificationWaiting, Reason: ReasonQuietHours, NextAt: at},
+		"Its first step begins at 03:00.": {State: posthouse.NotificationWaiting, NextAt: at},
 	} {
 		got, _ := Explain(&n, clock)
 		if _, known := catalog.Chinese(got); got != want || !known {

@@ -151,9 +151,10 @@ func HeldBy(tiers []Tier, g limit.Grant) (reason, why string) {
 }
 
 // capped reports whether caps have counted a delivery, and nothing has come back: it is a repeat of what may have arrived, or of what
-// a person or a query says has not.
+// a person or a query says has not. Of one that has lost a lease nobody knows: its worker may have been gone between the start and the
+// question, so it is asked again, and rather counted twice.
 func capped(d posthouse.Delivery) bool {
-	return Doubtful(d) || d.Attempts > 0 && (d.Reason == ReasonRetry || d.Reason == reasonAbsent)
+	return d.ClaimLosses == 0 && (Doubtful(d) || d.Attempts > 0 && (d.Reason == ReasonRetry || d.Reason == reasonAbsent))
 }
 
 // CapsIn is the part of a grant that caps have counted.

@@ -25,6 +25,21 @@ func notificationGroup(sh *shell.Shell) *cobra.Command {
 type asked struct {
 	client.Filter
 	state, message, since, until, by string
+	unknown                          bool // the directory knows nobody of the person's id or name
+}
+
+// whose finds the user of the directory whom --person names. A key that may not look there asks as it is typed.
+func (f *asked) whose(ctx context.Context, c *client.Client) error {
+	if f.Person == "" {
+		return nil
+	}
+	found, err := c.Users.Find(ctx, f.Person, route.MostCalled)
+	if err != nil {
+		return nil //nolint:nilerr // the list itself says what is wrong
+	}
+	id, known, err := route.Whose(f.Person, found.Items)
+	f.Person, f.unknown = id, !known
+	return err
 }
 
 func notificationList(sh *shell.Shell) *cobra.Command {
@@ -35,6 +50,9 @@ func notificationList(sh *shell.Shell) *cobra.Command {
   posthouse notification list --person zhang.san --by 03:10   # did zhang.san know by 03:10?`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
 			by, err := f.read(sh)
+			if err == nil {
+				err = f.whose(ctx, c)
+			}
 			if err != nil {
 				return err
 			}
@@ -59,7 +77,7 @@ func notificationList(sh *shell.Shell) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Person, "person", "", "only those that mean the `PERSON`, by the user or the address, told them or were acknowledged by them")
+	flags.StringVar(&f.Person, "person", "", "only those that mean the `PERSON`, by the user's id or name or the address, told them or were acknowledged by them")
 	flags.StringVar(&f.by, "by", "", "with --person, say of each whether the person knew by this `TIME`: 03:10, \"2026-10-01 03:10\", or 2h ago")
 	flags.StringVar(&f.state, "state", "", "only those in a `STATE`: waiting, told, acknowledged or not_told")
 	flags.BoolVar(&f.Held, "held", false, "only those that a new epoch holds until somebody lets them go on")
@@ -138,6 +156,9 @@ func knew(ctx context.Context, sh *shell.Shell, c *client.Client, f *asked, by t
 		}
 		if len(answers) == 0 {
 			sh.Printf("no notification concerns %s from %s to %s\n", f.Person, sh.At(f.Since), sh.At(by))
+			if f.unknown {
+				sh.Printf("the directory has no user whose id or name is %s\n", f.Person)
+			}
 		}
 		if f.Cursor != "" {
 			sh.Printf("only so many were looked at: --cursor %s leads on\n", f.Cursor)

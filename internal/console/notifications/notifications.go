@@ -69,6 +69,8 @@ type list struct {
 	Items         []shown
 	Older         string
 	Query         url.Values
+	// Unknown says that the directory has no user of the person's id or name.
+	Unknown bool
 }
 
 // choice is a value that a list can be narrowed to, or is.
@@ -129,6 +131,15 @@ func showAll(v *host.Visit) error {
 	if err := posthouse.Invalid("the list cannot be shown", wrong); err != nil {
 		return err
 	}
+	if f.Person != "" {
+		if found, err := v.API.Users.Find(v.Ctx(), f.Person, route.MostCalled); err == nil {
+			id, known, err := route.Whose(f.Person, found.Items)
+			if err != nil {
+				return err
+			}
+			f.Person, l.Unknown = id, !known
+		}
+	}
 	page, err := v.API.Notifications.List(v.Ctx(), posthouse.NotificationState(l.State), f)
 	if err != nil {
 		return err
@@ -141,7 +152,7 @@ func showAll(v *host.Visit) error {
 	for i := range page.Items {
 		one := shown{Notification: page.Items[i]}
 		if l.Person != "" {
-			one.Answer = route.Knew(&one.Notification, l.Person, by, func(t time.Time) string { return t.In(v.Zone).Format("2006-01-02 15:04:05") })
+			one.Answer = route.Knew(&one.Notification, f.Person, by, func(t time.Time) string { return t.In(v.Zone).Format("2006-01-02 15:04:05") })
 		}
 		l.Items = append(l.Items, one)
 	}

@@ -50,6 +50,8 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "已知晓，确认人")
 	h.Shows(h.Page("viewer", at+"notifications?state=acknowledged"), "zhang")
 	h.Shows(h.Page("viewer", at+"notifications?person=zhang&route=night&since=1h"), "zhang knew at", "acknowledged by API, command or console", `href="?person=zhang&amp;since=1h"`)
+	h.Shows(h.Page("viewer", at+"notifications?person=张三&route=night&since=1h"), "zhang knew at")
+	h.Shows(h.Page("viewer", at+"notifications?person=nobody"), "There is no notification", "no user of this id or name: nobody")
 	h.Shows(h.Page("viewer", at+"notifications?person=zhang&by=2020-01-01T03:10"), "There is no notification")
 	h.Shows(h.Page("viewer", at+"notifications?route=day"), "There is no notification")
 	if got := h.Ask("viewer", at+"notifications?person=zhang&by=nonsense&since=ever", nil); got.Status != http.StatusUnprocessableEntity {

@@ -8,6 +8,7 @@ func texts() map[string]words.Word {
 		"notifications":       {"Notifications", "通知"},
 		"notification":        {"Notification", "通知"},
 		"notifications_help":  {"Whether each person was told of a message that follows a route, and if not, why.", "按路由发送的消息，每个人是否已通知到；没有通知到的，原因是什么。"},
+		"no_such_user":        {"The directory has no user of this id or name:", "通讯录中没有此编号或姓名的用户："},
 		"no_notification":     {"There is no notification.", "没有通知。"},
 		"told_hour":           {"the last hour", "最近 1 小时"},
 		"told_day":            {"the last day", "最近 1 天"},
