@@ -208,6 +208,16 @@ func TestArrivalsWithoutAKeyAreFoundByTheirIDs(t *testing.T) {
 	}
 }
 
+// A mail has its key before the domain in its Message-ID.
+func TestAMailIsFoundByItsMessageID(t *testing.T) {
+	t.Parallel()
+	h := plain()
+	h.arrivals[0].Key += "@example.com"
+	if r := check(t, h.journals()); r.Verdict != verify.Holds || r.Totals.Unexpected != 0 || r.Invariant("I2").Checked != 1 {
+		t.Errorf("got:\n%s", r.Page())
+	}
+}
+
 func TestOnlySoManyViolationsAreShownAndAllAreCounted(t *testing.T) {
 	t.Parallel()
 	run := madeRun(1, 50)

@@ -107,6 +107,11 @@ func (k *sink) scan(s *scan.Line) (a arrival, ok bool) {
 	}
 	a.at = at.UnixNano()
 	a.answer = answer(max(0, slices.Index(arrivalAnswers, word)))
+	if id, _, isMail := strings.Cut(key, "@"); isMail { // a mail's Message-ID has the sender's domain behind the key
+		if _, ours := k.ID(id); ours {
+			key = id
+		}
+	}
 	a.key = k.Key(key)
 	if key == "" {
 		a.keyless, a.key = true, k.Pair("ref", ref)
