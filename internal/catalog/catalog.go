@@ -181,9 +181,12 @@ func (p *pattern) ends(text string, at int) (list []int) {
 	}
 }
 
-// inside is an argument in Chinese, as far as it is known: a sentence, or a word.
+// inside is an argument in Chinese, as far as it is known: a sentence, where something is, or a word.
 func inside(arg string) string {
 	if said, ok := Chinese(arg); ok {
+		return said
+	}
+	if said, ok := Path(arg); ok {
 		return said
 	}
 	return Reason(arg)

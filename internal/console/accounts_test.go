@@ -50,7 +50,7 @@ func TestAnAccountIsMadeByForm(t *testing.T) {
 	if wrong.status != http.StatusUnprocessableEntity || strings.Contains(wrong.body, "s3cret") {
 		t.Errorf("a wrong form: %d", wrong.status)
 	}
-	h.shows(wrong.body, `value="1000007"`, "want a whole number", "want a number such as 5", "want windows")
+	h.shows(wrong.body, `value="1000007"`, "want a whole number", "want a number such as 5", "is not a limit such as 20/1s")
 	form.Set("weight", "2000")
 	form.Set("base_rate", "0.5")
 	form.Set("limits", "20/1s\r\n500/1m")

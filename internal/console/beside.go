@@ -14,7 +14,7 @@ import (
 
 // sent is the form of the visit.
 func (v *visit) sent() beside.Sent {
-	return beside.Sent{To: v.r.URL.Path, Values: v.r.PostForm, Unkept: v.r.PostForm[unkeptField], Own: []string{"click", "here"}}
+	return beside.Sent{To: v.r.URL.Path, Values: v.r.PostForm, Unkept: v.r.PostForm[unkeptField], Own: []string{"click", "here"}, Where: func(path string) string { return frame{v: v}.Where(path).Said }}
 }
 
 // beside is a page that refuses a form, with what is wrong beside its fields. Of a part of a page that is asked for by itself the form is not

@@ -24,6 +24,17 @@ func (f frame) Says(text string) string {
 	return f.Short(said)
 }
 
+// where is where a problem is: as the API names it, and in words, empty where the visitor's language has none.
+type where struct{ Path, Said string }
+
+// Where says where a problem is, such as in a line of a file.
+func (f frame) Where(path string) where {
+	if said, ok := catalog.Path(path); ok && f.v.zh {
+		return where{path, said}
+	}
+	return where{Path: path}
+}
+
 // ReasonWord is the reason of a delivery in words, where they are known in the visitor's language.
 func (f frame) ReasonWord(code string) string {
 	if !f.v.zh {

@@ -23,7 +23,7 @@ func TestAChannelIsMadeByForm(t *testing.T) {
 	if wrong.status != http.StatusUnprocessableEntity || strings.Contains(wrong.body, `value="short"`) {
 		t.Errorf("a wrong form: %d", wrong.status)
 	}
-	h.shows(wrong.body, `value="ftp://x"`, "want a whole number", "want windows", "give an http or https URL", "What you typed here is not kept")
+	h.shows(wrong.body, `value="ftp://x"`, "want a whole number", "is not a limit such as 20/1s", "give an http or https URL", "What you typed here is not kept")
 	if unnamed := h.ask("admin", at, url.Values{"config.url": {"ftp://x"}, "tries": {"-1"}}); strings.Count(unnamed.body, `role="alert"`) < 4 {
 		t.Errorf("a form without a name says:\n%s", unnamed.body)
 	}

@@ -80,6 +80,8 @@ func (h *house) changesAPhone(one, key string) {
 	old := seen()
 	change := url.Values{"seen": {old}, "name": {"前台"}, "channels": {"pulled"}, "limits": {"soon"}}
 	h.shows(h.ask("admin", one, change).body, `data-problem="limits"`, ">soon</textarea>", `value="前台"`)
+	change.Set("limits", "9/1m\r\nsoon")
+	h.shows(h.ask("admin", one, change, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }).body, `第 2 行：&#34;soon&#34; 不是限流窗口；例如 20/1s`)
 	change.Set("limits", "9/1m")
 	if got := h.ask("admin", one, change); got.to() != one+"?said=stored" {
 		h.Errorf("it is changed: %d %s", got.status, got.body)

@@ -38,3 +38,46 @@ func TestAPageSaysErrorsInItsLanguage(t *testing.T) {
 		}
 	}
 }
+
+// On a Chinese page the place of what is wrong is in words too, and fields have the names that they have on the form.
+func TestAPageSaysWhereSomethingIsWrong(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":1,"per":"1h"}]}`, nil)
+	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"]}}`, nil)
+	h.api("PUT", "/v1/routes/alarm", `{"steps":[{"channels":["out"],"to":[{"user":"gone"}]}]}`, nil)
+	tag := found(t, h.page("admin", "/console/t/default/quiet"), `name="tag" value="([^"]+)"`)
+	const at = "/console/t/default/"
+	route := func(text string) url.Values {
+		return url.Values{"text": {text}, "version": {"1"}, "step": {"look"}}
+	}
+	for _, e := range []struct {
+		path string
+		form url.Values
+		want []string
+		not  string
+	}{
+		{"rosters/night", url.Values{"do": {"import"}, "csv": {"when,who\nFri,q\n"}}, []string{"第 1 行：</span>表头应为"}, "<code>line"},
+		{"rosters/night", url.Values{"do": {"import"}, "csv": {"day,user\nFreitag,q\n"}}, []string{"第 2 行：</span>"}, "<code>line"},
+		{"directory", url.Values{"csv": {"name\n张三\n"}}, []string{"第 1 行：</span>缺少列 id"}, "<code>line"},
+		{"quiet", url.Values{"tag": {tag}, "from0": {"22:00"}, "to0": {"08:00"}, "kinds0": {"news"}, "except0": {"otp"}}, []string{"已填“消息类别”时不能再填“不含类别”"}, "kinds 已说明"},
+		{"quiet", url.Values{"tag": {tag}, "max0": {"1"}, "per0": {"1h"}, "max1": {"2"}, "per1": {"1h"}}, []string{"与第 1 条频次上限相同"}, "caps[0] 相同"},
+		{"quiet", url.Values{"tag": {"another"}, "max0": {"1"}, "per0": {"1h"}}, []string{">期间有其他人改过"}, "<code>version"},
+		{"compose", url.Values{"channel": {"out"}, "text": {"x"}, "to": {strings.Repeat("x", 300)}, "step": {"look"}}, []string{"第 1 个收件人"}, "<code>[0]"},
+		{"routes/alarm", route(`{"steps":[{"channels":["out"],"to":[{"user":"u"}],"until":"soon"}]}`), []string{"第 1 步的 until：</span>"}, "<code>steps"},
+		{"routes/alarm", nil, []string{"第 1 步，第 1 个收件人：</span>"}, "<code>steps"},
+	} {
+		got := h.ask("admin", at+e.path, e.form, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") })
+		for _, want := range e.want {
+			if !strings.Contains(got.body, want) || strings.Contains(got.body, e.not) {
+				t.Errorf("%s: %d, want %q and not %q\n%s", e.path, got.status, want, e.not, mainOf(got.body))
+			}
+		}
+	}
+}
+
+// mainOf is what a page says itself.
+func mainOf(page string) string {
+	_, page, _ = strings.Cut(page, "<main")
+	return page
+}

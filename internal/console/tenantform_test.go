@@ -23,7 +23,7 @@ func TestATenantIsMadeAndChangedByAForm(t *testing.T) {
 	made := url.Values{"name": {"branch"}, "for": {"the branch"}, "language": {"zh"}, "quota.requests": {"20/1s\r\n600/1m"}, "quota.open": {"500"}, "mandatory_kinds": {"alarm\r\n"}, "optional_kinds": {"news"}}
 	bad := url.Values{"name": {"branch"}, "quota.requests": {"soon"}, "quota.open": {"many"}}
 	got := h.ask("admin", "/console/t/default/new-tenant", bad)
-	h.shows(got.body, "want windows", "want a whole number", ">soon</textarea>")
+	h.shows(got.body, "is not a limit such as 20/1s", "want a whole number", ">soon</textarea>")
 	if got.status != http.StatusUnprocessableEntity {
 		t.Errorf("what cannot be read: %d", got.status)
 	}

@@ -48,7 +48,7 @@ const unlimited = "unlimited"
 
 // Read reads limits with commas, semicolons or spaces between them. An empty text says nothing: nil.
 func Read(text string) ([]posthouse.Limit, error) {
-	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
+	parts := partsOf(text)
 	if len(parts) == 0 {
 		return nil, nil
 	}
@@ -64,6 +64,23 @@ func Read(text string) ([]posthouse.Limit, error) {
 		list = append(list, l)
 	}
 	return list, nil
+}
+
+// Wrong is the line, from 1 on, of the first limit of a text that Read does not take: one that is none, or unlimited beside others.
+func Wrong(text string) (line int) {
+	for one := range strings.Lines(text) {
+		line++
+		for _, part := range partsOf(one) {
+			if _, err := One(part); err != nil {
+				return line
+			}
+		}
+	}
+	return 0
+}
+
+func partsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
 }
 
 // Text is what Read reads, with a text between the limits.

@@ -232,7 +232,7 @@ func CheckCaps(path string, list []posthouse.Cap) (problems []posthouse.Problem)
 		f.names("kinds", c.Kinds)
 		for j := range list[:i] {
 			if o := &list[j]; o.Per == c.Per && same(o.Kinds, c.Kinds) {
-				f.add("per", "is that of %s[%d], for the same kinds: one of both says nothing", path, j)
+				f.add("per", "is that of %s, for the same kinds: one of both says nothing", fmt.Sprintf("%s[%d]", path, j))
 				break
 			}
 		}

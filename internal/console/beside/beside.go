@@ -20,6 +20,8 @@ import (
 const (
 	// problemAttr holds the path of a problem, as the API names it.
 	problemAttr = "data-problem"
+	// whereAttr marks the words that say where a problem is.
+	whereAttr = "data-where"
 	// pathsAttr of a field has the paths that it is about besides its name, with spaces between; * is each that no field is about.
 	pathsAttr = "data-paths"
 )
@@ -30,6 +32,8 @@ type Sent struct {
 	Values url.Values
 	Unkept []string // fields that hold secrets
 	Own    []string // hidden fields that each drawing of a form makes anew
+	// Where says the path of a problem in the reader's words, empty where there are none. Defaults to none.
+	Where func(path string) string
 }
 
 // Place moves the problems of a page to their fields. A page that has none, or not the form, stays as it is.
@@ -169,14 +173,13 @@ func (f *drawn) attach(p, field *html.Node, rest, id string) {
 	p.Data, p.DataAtom = "small", atom.Small
 	set(p, "id", id)
 	set(p, "class", "bad wrong")
-	if code := p.FirstChild; code != nil && code.DataAtom == atom.Code {
-		if rest == "" {
-			p.RemoveChild(code)
-			if text := p.FirstChild; text != nil {
-				text.Data = strings.TrimSpace(text.Data)
-			}
-		} else if code.FirstChild != nil {
-			code.FirstChild.Data = rest
+	if at := p.FirstChild; at != nil && (at.DataAtom == atom.Code || has(at, whereAttr)) {
+		p.RemoveChild(at)
+		if text := p.FirstChild; text != nil {
+			text.Data = strings.TrimSpace(text.Data)
+		}
+		if rest != "" {
+			f.says(p, attr(p, problemAttr), rest)
 		}
 	}
 	if attr(field, "type") != "radio" { // which by itself is never wrong
@@ -197,6 +200,24 @@ func (f *drawn) attach(p, field *html.Node, rest, id string) {
 			set(n, "open", "")
 		}
 	}
+}
+
+// says puts in front of a problem where it is: the words of its path, and else what of the path is to be shown.
+func (f *drawn) says(p *html.Node, path, shown string) {
+	at := &html.Node{Type: html.ElementNode, Data: "code", DataAtom: atom.Code}
+	text := ""
+	if f.Where != nil {
+		text = f.Where(path)
+	}
+	if text != "" {
+		at.Data, at.DataAtom = "span", atom.Span
+		set(at, whereAttr, "")
+		at.AppendChild(&html.Node{Type: html.TextNode, Data: text + "："})
+	} else {
+		at.AppendChild(&html.Node{Type: html.TextNode, Data: shown})
+		p.InsertBefore(&html.Node{Type: html.TextNode, Data: " "}, p.FirstChild)
+	}
+	p.InsertBefore(at, p.FirstChild)
 }
 
 // around is the nearest element of a kind around a field, within its form.
@@ -302,14 +323,11 @@ func choose(list *html.Node, value string) {
 // tell puts a text in front of a form, as its problem at a path, empty for none.
 func (f *drawn) tell(path, text string) {
 	p := &html.Node{Type: html.ElementNode, Data: "p", DataAtom: atom.P, Attr: []html.Attribute{{Key: "class", Val: "bad"}, {Key: "role", Val: "alert"}}}
+	p.AppendChild(&html.Node{Type: html.TextNode, Data: text})
 	if path != "" {
 		set(p, problemAttr, path)
-		code := &html.Node{Type: html.ElementNode, Data: "code", DataAtom: atom.Code}
-		code.AppendChild(&html.Node{Type: html.TextNode, Data: path})
-		p.AppendChild(code)
-		text = " " + text
+		f.says(p, path, path)
 	}
-	p.AppendChild(&html.Node{Type: html.TextNode, Data: text})
 	f.form.Parent.InsertBefore(p, f.form)
 	for n := range f.form.Ancestors() {
 		if n.DataAtom == atom.Details {

@@ -52,7 +52,7 @@ func TestAFormGivesBackWhatItShows(t *testing.T) {
 func TestAFormSaysWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	sent := func(name string) string {
-		return map[string]string{"tries": "many", "limits": "20/1s nonsense", "config.secret": "s3cret", "config.agent_id": "x"}[name]
+		return map[string]string{"tries": "many", "limits": "20/1s\r\n1000/1m\r\n9/1m nonsense", "config.secret": "s3cret", "config.agent_id": "x"}[name]
 	}
 	r := Reader{Sent: sent, Say: func(name string) string { return name }}
 	in := r.Channel(driver, posthouse.Channel{})
@@ -67,7 +67,7 @@ func TestAFormSaysWhatCannotBeRead(t *testing.T) {
 			t.Error("the form shows a secret")
 		}
 	}
-	want := []string{`tries want_number`, `limits "20/1s nonsense": want_window`}
+	want := []string{`tries want_number`, `limits line 3: "nonsense" is not a limit such as 20/1s, 1000/1m or 20/1s/burst=5/jitter=80ms, or unlimited alone`}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

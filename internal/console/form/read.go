@@ -98,11 +98,17 @@ func (r *Reader) budget(name string) *posthouse.Budget {
 
 // Windows are the limits of a field.
 func (r *Reader) Windows(name string) []posthouse.Limit {
-	list, err := limittext.Read(r.Sent(name))
-	if err != nil {
-		r.refuse(name, fmt.Sprintf("%.40q: %s", r.Sent(name), r.Say("want_window")))
+	text := r.Sent(name)
+	list, err := limittext.Read(text)
+	if err == nil {
+		return list
 	}
-	return list
+	message := err.Error()
+	if strings.Contains(strings.TrimSpace(text), "\n") {
+		message = fmt.Sprintf("line %d: %s", limittext.Wrong(text), message)
+	}
+	r.refuse(name, message)
+	return nil
 }
 
 // valueOf is what the form says of a field, nil for nothing. An empty secret keeps the one that is stored.

@@ -207,7 +207,7 @@ func change(v *host.Visit, o owner) error {
 		if _, p.Tag, err = o.read(); err != nil {
 			return err
 		}
-		p.Problems = []posthouse.Problem{{Path: "version", Message: v.Say("quiet_moved")}}
+		p.Problems = []posthouse.Problem{{Message: v.Say("quiet_moved")}}
 		return draw(v, o, p, http.StatusConflict)
 	case errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid:
 		p.Problems = coded.Problems

@@ -171,7 +171,7 @@ func answer(v *host.Visit, err error, form string, typed func(*sheet)) error {
 	var coded *posthouse.Error
 	switch {
 	case posthouse.CodeOf(err) == posthouse.CodeChanged:
-		status, problems = http.StatusConflict, []posthouse.Problem{{Path: "version", Message: v.Say("user_moved")}}
+		status, problems = http.StatusConflict, []posthouse.Problem{{Message: v.Say("user_moved")}}
 	case errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid:
 		problems = coded.Problems
 	default:

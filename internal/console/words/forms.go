@@ -20,7 +20,6 @@ func formWords() map[string]Word {
 		"name_missing":     {"It needs a name.", "请填写名称。"},
 		"want_number":      {"want a whole number", "请填整数"},
 		"want_decimal":     {"want a number such as 5 or 0.5", "请填数字，例如 5 或 0.5"},
-		"want_window":      {"want windows such as 20/1s and 1000/1m, or unlimited alone", "请填窗口，例如 20/1s、1000/1m，或单独填 unlimited"},
 		"by_default":       {" (default)", "（默认）"},
 		"lines_of_pairs":   {"One a line, as name: value.", "每行一项，格式为 名称: 值。"},
 		"lines_of_secrets": {"One a line, as name: value. ******** keeps the stored one.", "每行一项，格式为 名称: 值；******** 表示不变。"},
