@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/shellword"
 )
 
 // Explain says of a notification in sentences what became of it and what comes next, and then of each step what it sent or why it was passed over.
@@ -73,7 +74,7 @@ func outcome(n *posthouse.Notification, at func(time.Time) string) string {
 	}
 	switch {
 	case n.Held != "":
-		return fmt.Sprintf("A new epoch holds it: a step may have begun in what a restore has undone. posthouse notification resume %s has it go on, posthouse notification end ends it.", n.ID)
+		return fmt.Sprintf("A new epoch holds it: a step may have begun in what a restore has undone. posthouse notification resume %s has it go on, posthouse notification end ends it.", shellword.Quote(n.ID))
 	case n.NextAt.IsZero():
 		return "It waits for what is under way or in doubt: nothing else begins the next step."
 	case n.Step == 0 && n.Reason == "":
