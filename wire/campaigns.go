@@ -71,7 +71,7 @@ type CampaignProgress struct {
 	CampaignCounts
 	Reasons   []CampaignReason   `json:"reasons" doc:"Why members failed, are unknown, undelivered or suppressed, and which were sent to by another account than the one that was refused (FAILOVER), or wait for the end of quiet hours (QUIET_HOURS); the most frequent first."`
 	PerSecond float64            `json:"per_second" doc:"How many members were settled a second in the last minute; of a campaign that has ended, on average."`
-	Left      posthouse.Duration `json:"left" doc:"How long the rest takes at that rate; 0s where nobody can tell."`
+	Left      posthouse.Duration `json:"left" doc:"How long the rest takes at that rate, and at least as the limits of the channel and the spread let it; 0s where nobody can tell."`
 	Waits     string             `json:"waits,omitempty" doc:"Why nobody is sent to now, though the campaign runs."`
 	Until     time.Time          `json:"until,omitzero" doc:"Until when that is known to last."`
 }

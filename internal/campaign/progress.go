@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -48,6 +49,15 @@ func progressOf(c *work.Campaign, a *work.Audience, p work.Progress, paces *Pace
 		out.PerSecond = float64(settled) / c.FinishedAt.Sub(c.StartedAt).Seconds()
 	}
 	return out
+}
+
+// leastLeft is how long a campaign takes for those whom nothing was sent yet, at least: as the limits of its channel and its spread let them.
+// The rate of the last minute alone promises too much where a window was filled at once, and is 0 where a window is longer than that minute.
+func leastLeft(c *work.Campaign, unsent int64, ch *state.Channel, now time.Time) time.Duration {
+	if unsent == 0 {
+		return 0
+	}
+	return max(Takes(unsent, ch), c.StartedAt.Add(c.Spread.Std()).Sub(now).Round(time.Second), 0)
 }
 
 func reasonShown(r work.SegmentReason) wire.CampaignReason {

@@ -79,6 +79,22 @@ func About(d time.Duration, chinese bool) string {
 	return none(chinese)
 }
 
+// Roughly is how long something that is estimated takes, with a tenth or so to spare: 5h or 5 小时, and not 4h59m. It is rounded, while About
+// cuts: who plans by it is not told an hour too little.
+func Roughly(d time.Duration, chinese bool) string {
+	switch {
+	case d < 2*time.Minute:
+		return Lasting(d, chinese)
+	case d < time.Hour-30*time.Second:
+		return Lasting(d.Round(time.Minute), chinese)
+	case d < 10*time.Hour:
+		return Lasting(d.Round(10*time.Minute), chinese)
+	case d < 2*day-30*time.Minute:
+		return Lasting(d.Round(time.Hour), chinese)
+	}
+	return About(d.Round(day), chinese)
+}
+
 // Window is how many something may be within a time: 9,000 a minute or 9,000 / 分钟; 20 in 10m or 20 / 10 分钟.
 func Window(most int, per time.Duration, chinese bool) string {
 	for _, u := range units() {

@@ -39,6 +39,18 @@ func TestAboutHasTheLongestUnit(t *testing.T) {
 	}
 }
 
+func TestAnEstimateIsRoundedNotCut(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration][2]string{
+		0: {"0s", "0 秒"}, 61 * time.Second: {"1m1s", "1 分钟 1 秒"}, 59*time.Minute + 40*time.Second: {"1h", "1 小时"}, 299 * time.Minute: {"5h", "5 小时"},
+		89 * time.Minute: {"1h30m", "1 小时 30 分钟"}, 23*time.Hour + 40*time.Minute: {"24h", "24 小时"}, 71 * time.Hour: {"3d", "3 天"}, 47*time.Hour + 50*time.Minute: {"2d", "2 天"},
+	} {
+		if en, zh := catalog.Roughly(d, false), catalog.Roughly(d, true); en != want[0] || zh != want[1] {
+			t.Errorf("Roughly(%s) = %q and %q, want %q", d, en, zh, want)
+		}
+	}
+}
+
 func TestWindowsAreANumberAndAUnit(t *testing.T) {
 	t.Parallel()
 	for _, e := range []struct {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/sms"
@@ -161,10 +162,7 @@ type bar struct {
 // Bars are the chart's, in a field of ten for each and forty high.
 func (f *foresight) Bars() (list []bar) {
 	const high = 40
-	most := int64(1)
-	for _, one := range f.Plan.Forecast {
-		most = max(most, one.Members)
-	}
+	most := max(f.Highest(), 1)
 	for i, one := range f.Plan.Forecast {
 		h := int(one.Members * high / most)
 		if one.Members > 0 {
@@ -173,6 +171,22 @@ func (f *foresight) Bars() (list []bar) {
 		list = append(list, bar{X: 10 * i, Y: high - h, H: h, CampaignForecast: one})
 	}
 	return list
+}
+
+// Highest is how many leave in the step of the chart with most.
+func (f *foresight) Highest() (most int64) {
+	for _, one := range f.Plan.Forecast {
+		most = max(most, one.Members)
+	}
+	return most
+}
+
+// First is when the first step of the chart begins, and Last when its last one ends.
+func (f *foresight) First() time.Time { return f.Plan.Forecast[0].At }
+
+// Last is First's.
+func (f *foresight) Last() time.Time {
+	return f.Plan.Forecast[len(f.Plan.Forecast)-1].At.Add(f.Plan.Step.Std())
 }
 
 // Width is that of the chart.

@@ -282,6 +282,14 @@ func (f frame) Length(d time.Duration) string { return catalog.Lasting(d, f.v.zh
 // Span is about how long something is.
 func (f frame) Span(d time.Duration) string { return catalog.About(d, f.v.zh) }
 
+// Roughly is how long something is estimated to be.
+func (f frame) Roughly(d time.Duration) string {
+	if f.v.zh {
+		return "约 " + catalog.Roughly(d, true)
+	}
+	return "about " + catalog.Roughly(d, false)
+}
+
 // Window is how many a window allows, and within which time.
 func (f frame) Window(most int, per posthouse.Duration) string {
 	return catalog.Window(most, per.Std(), f.v.zh)

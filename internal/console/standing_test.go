@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posthouse/posthouse/wire"
 )
 
 // addresses are lines of a file of so many people.
@@ -79,5 +82,28 @@ func TestWhatSpeaksAgainstAStartStandsAtItsBox(t *testing.T) {
 	}
 	if got := h.ask("sender", at+"/start", form); got.status != http.StatusConflict {
 		t.Errorf("started twice: %d", got.status)
+	}
+}
+
+// An estimate promises no more than the limits of the channel allow: neither the plan, nor the page of a campaign whose first window was filled at once.
+func TestAnEstimateHoldsTheLimitsOfTheChannel(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	const at = "/console/t/default/campaigns/spring"
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":1,"per":"1m"}]}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"}}`, nil)
+	h.api("POST", "/v1/campaigns/spring/members?final=true&format=csv", addresses(300), nil)
+	plan := h.page("sender", at+"/plan", chinese)
+	h.shows(plan, "<dd>约 5 小时</dd>", "<span>最多 15 / 15 分钟</span>")
+	_, axis, _ := strings.Cut(plan, `<p class="axis">`)
+	axis, _, _ = strings.Cut(axis, "</p>")
+	if times := regexp.MustCompile(`<span>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d</span>`).FindAllString(axis, -1); len(times) != 2 || times[0] >= times[1] {
+		t.Errorf("the chart goes from and to %q:\n%s", times, axis)
+	}
+
+	h.api("POST", "/v1/campaigns/spring/start", `{}`, nil)
+	var c wire.Campaign
+	if h.api("GET", "/v1/campaigns/spring", "", &c); c.Progress.Left.Std() < 290*time.Minute || c.Progress.Left.Std() > 300*time.Minute {
+		t.Errorf("of %+v are left %s, want what their windows take", c.Progress.CampaignCounts, c.Progress.Left)
 	}
 }

@@ -87,6 +87,7 @@ func wizardWords() map[string]Word {
 		"camp_units":              {"characters", "字"},
 		"camp_reword":             {"Change what is said", "修改内容"},
 		"camp_forecast":           {"How many leave when, at most", "各时段最多发出多少"},
+		"camp_highest":            {"at most", "最多"},
 		"camp_steps":              {"As a table", "查看表格"},
 		"camp_from":               {"From", "从"},
 		"camp_again_failed":       {"Again to the failed", "再发给失败的人"},
