@@ -15,8 +15,8 @@ type auditLog struct {
 	times
 	Key, Action, Target, About string
 	Lines                      []auditLine
-	Next                       string // the query of the next page
-	Actions                    []string
+	Next                       string   // the query of the next page
+	Actions                    []string // that are offered
 	Narrowed                   bool
 }
 
@@ -41,7 +41,11 @@ func showAudit(v *visit) error {
 	if a.times, err = questionOf(v, v.query, &q); err != nil {
 		return err
 	}
-	filter := client.AuditFilter{Key: a.Key, Action: cmp.Or(a.Action, actionsAbout(a.About)), Target: a.Target, Since: q.Since, Until: q.Until, Cursor: v.query("cursor"), Limit: pageLength}
+	who, err := keyMeant(v, a.Key)
+	if err != nil {
+		return err
+	}
+	filter := client.AuditFilter{Key: who, Action: cmp.Or(frame{v: v}.actionsMeant(a.Action), actionsAbout(a.About)), Target: a.Target, Since: q.Since, Until: q.Until, Cursor: v.query("cursor"), Limit: pageLength}
 	page, err := v.call().Audit.List(v.ctx(), filter)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func TestEachMemberOfTheAuditLogHasWords(t *testing.T) {
 	t.Parallel()
 	for _, of := range []any{
 		posthouse.Channel{}, posthouse.Account{}, posthouse.Template{}, posthouse.Tenant{}, posthouse.Roster{}, posthouse.User{}, posthouse.Route{}, posthouse.Preferences{}, posthouse.Front{}, posthouse.Digest{},
-		wire.CampaignDraft{}, wire.SuppressionDraft{}, wire.Key{},
+		wire.CampaignDraft{}, wire.SuppressionDraft{}, wire.Key{}, posthouse.Key{}, posthouse.Agent{}, posthouse.Person{}, wire.Subscription{}, posthouse.Reminder{},
 	} {
 		for path := range membersOf(reflect.TypeOf(of)) {
 			if slices.Contains(unchanging, path) {

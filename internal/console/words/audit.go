@@ -4,20 +4,20 @@ package words
 func auditWords() map[string]Word {
 	all := map[string]Word{
 		"changes_of":    {"Changes", "变更记录"},
-		"audit_who":     {"Who: a key, or person:NAME", "操作者：密钥编号，或 person:用户名"},
+		"audit_who":     {"Who: a person or a key", "操作者：人员或密钥"},
 		"audit_since":   {"From", "从"},
 		"audit_until":   {"Before", "早于"},
 		"audit_changes": {"What changed", "变更内容"},
 		"audit_what":    {"What", "项目"},
 		"audit_before":  {"Before", "变更前"},
 		"audit_after":   {"After", "变更后"},
-		"audit_nothing": {"The log has no more of it.", "没有更多记录。"},
+		"audit_nothing": {"It changed no values: the log has only that it was done.", "此操作不涉及字段变更，日志只记录了操作本身。"},
 	}
 	for name, w := range map[string]Word{
 		"channels": {"channel", "渠道"}, "accounts": {"account", "账号"}, "templates": {"template", "模板"}, "routes": {"route", "路由"}, "rosters": {"roster", "值班表"}, "users": {"directory", "通讯录"},
 		"campaigns": {"campaign", "群发任务"}, "deliveries": {"delivery", "投递"}, "messages": {"message", "消息"}, "decisions": {"bulk decision", "批量处理"}, "keys": {"key", "密钥"}, "people": {"person", "人员"},
 		"agents": {"phone", "发送端"}, "fronts": {"front", "接入端"}, "contents": {"content", "内容"}, "reminders": {"reminder", "提醒"}, "notifications": {"notification", "通知"}, "digests": {"digest", "汇总"}, "collections": {"collection", "一次汇总"}, "suppressions": {"suppression", "禁发名单"},
-		"audiences": {"list", "名单"}, "doctor": {"examination", "检查"}, "jobs": {"job", "任务"}, "media": {"file", "文件"}, "workflow": {"workflow", "流程"}, "outbox": {"outbox", "发件箱"}, "subscriptions": {"subscription", "事件订阅"}, "tenants": {"tenant", "租户"}, "presets": {"preset", "预设"},
+		"audiences": {"list", "名单"}, "doctor": {"examination", "检查"}, "jobs": {"job", "任务"}, "media": {"file", "文件"}, "workflow": {"workflow", "流程"}, "outbox": {"outbox", "发件箱"}, "subscriptions": {"subscription", "事件订阅"}, "tenants": {"tenant", "租户"}, "presets": {"preset", "预设"}, "proofs": {"proof", "送达证明"},
 	} {
 		all["audit_of_"+name] = w
 	}
@@ -28,7 +28,7 @@ func auditWords() map[string]Word {
 		"drain": {"Drained", "排空"}, "reassign": {"Took back from", "收回"}, "ack": {"Acknowledged", "确认"}, "end": {"Ended", "结束"},
 		"followers": {"Put followers into", "为…导入关注者"}, "query": {"Put people by a query into", "按查询为…导入成员"}, "again": {"Made the next of", "再次发送"}, "clone": {"Copied", "复制"}, "callbacks": {"Made a callback address for", "为…新建回调地址"}, "leave": {"Had leave now", "立即发出"},
 		"run": {"Ran", "运行"}, "token": {"Made a token for", "为…新建令牌"}, "status": {"Set the state of", "设置…的状态"}, "fetch": {"Fetched", "下载"}, "retry": {"Tried again", "重试"}, "override": {"Changed a day of", "调整"}, "revoke-links": {"Revoked the links of", "吊销…的链接"},
-		"keys": {"Made a key for", "为…新建密钥"}, "defaults": {"Installed the templates of", "安装…的默认模板"}, "quota": {"Set the quota of", "设置…的配额"},
+		"keys": {"Made a key for", "为…新建密钥"}, "defaults": {"Installed the templates of", "安装…的默认模板"}, "quota": {"Set the quota of", "设置…的配额"}, "read": {"Read", "查看"}, "new_epoch": {"Began a new epoch of", "开始…的新纪元"},
 	} {
 		all["audit_do_"+name] = w
 	}
@@ -55,6 +55,9 @@ func auditWords() map[string]Word {
 		"days.1": {"Monday", "周一"}, "days.2": {"Tuesday", "周二"}, "days.3": {"Wednesday", "周三"}, "days.4": {"Thursday", "周四"}, "days.5": {"Friday", "周五"}, "days.6": {"Saturday", "周六"}, "days.7": {"Sunday", "周日"},
 		"time_zone": {"time zone", "时区"}, "language": {"language", "语言"}, "manager": {"manager", "上级"},
 		"channel": {"channel", "渠道"}, "channels": {"channels", "渠道"}, "kind": {"kind", "类型"}, "id": {"id", "编号"}, "url": {"URL", "网址"}, "content.text": {"text", "正文"}, "content.title": {"title", "标题"}, "template": {"template", "模板"},
+		"description": {"remark", "备注"}, "refs": {"refs", "业务主键"}, "states": {"states", "投递状态"}, "types": {"types of events", "事件类型"}, "lag": {"lag", "落后时长"}, "failures": {"failures in a row", "连续失败次数"}, "next_try_at": {"tried again at", "下次重试"}, "last_error": {"last error", "最近错误"}, "last_told_at": {"last told", "最近推送"}, "told": {"told", "已推送"}, "dead": {"not taken", "未能推送"},
+		"key": {"key", "密钥编号"}, "capabilities": {"capabilities", "能力"}, "app": {"app", "程序"}, "last_seen_at": {"last seen", "最近在线"}, "seen_at": {"last seen", "最近在线"}, "password": {"password", "密码"}, "totp": {"one-time codes", "动态验证码"}, "subject": {"account at the identity provider", "统一登录账号"},
+		"draft": {"message", "消息"}, "campaign": {"campaign", "群发任务"}, "countdown": {"countdown", "倒计时"}, "missed": {"if missed", "错过时点时"}, "task_id": {"task", "任务编号"}, "node_id": {"node", "节点编号"}, "mention_all": {"calls everybody", "@所有人"}, "preparing": {"being made", "准备中"}, "epoch": {"epoch", "纪元"}, "next_at": {"next", "下一次"}, "slots": {"moments", "时点"}, "fired": {"moments that came", "已到时点"}, "last_message": {"last message", "最近一条消息"}, "last_slots": {"last moments", "最近的时点"},
 		"cron": {"cron", "时间表"}, "window": {"window", "时间窗"}, "to": {"recipients", "收件人"}, "for": {"told", "通知范围"}, "scope": {"scope", "权限"}, "roles": {"roles", "角色"}, "addresses": {"addresses", "地址"},
 	} {
 		all["audit_member_"+name] = w
