@@ -32,7 +32,10 @@ type UsersReplaced struct {
 	Changed   []string `json:"changed" doc:"The ids of users of whom something differs."`
 	Unchanged int      `json:"unchanged" doc:"How many users stay as they are."`
 	Removed   []string `json:"removed" doc:"The ids of users who are not named, and are deleted."`
-	Tag       string   `json:"tag" doc:"The state of the directory that was compared. PUT /v1/users with it as If-Match, in quotes, changes this directory and no other."`
+	// Gained and Lost are of users who stay.
+	Gained map[string]int `json:"gained,omitempty" doc:"By channel, how many users who stay get an address there and have none now."`
+	Lost   map[string]int `json:"lost,omitempty" doc:"By channel, how many users who stay have an address there and would have none."`
+	Tag    string         `json:"tag" doc:"The state of the directory that was compared. PUT /v1/users with it as If-Match, in quotes, changes this directory and no other."`
 }
 
 // UserChange changes a user. What it does not name stays.

@@ -138,7 +138,7 @@ func (u users) put(c *web.Call, in givenUsers) (out wire.UsersStored, err error)
 		return out, err
 	}
 	return wire.UsersStored{Stored: stored, Warnings: u.doubts(c, done.Removed, list), Replaced: &wire.UsersReplaced{
-		DryRun: rehearse, Added: listed(done.Added), Changed: listed(done.Changed), Unchanged: done.Unchanged, Removed: listed(done.Removed), Tag: done.Tag,
+		DryRun: rehearse, Added: listed(done.Added), Changed: listed(done.Changed), Unchanged: done.Unchanged, Removed: listed(done.Removed), Gained: done.Gained, Lost: done.Lost, Tag: done.Tag,
 	}}, nil
 }
 

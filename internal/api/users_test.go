@@ -79,10 +79,11 @@ func TestTablesOfExcelAreRead(t *testing.T) {
 func TestTheDirectoryIsReplacedAfterALook(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	h.must(200, http.MethodPut, "/v1/users", `{"users":[{"id":"stays","name":"a","roles":["y","x"]},{"id":"changes","name":"b"},{"id":"goes","name":"c","roles":["x"]}]}`)
+	h.must(200, http.MethodPut, "/v1/users", `{"users":[{"id":"stays","name":"a","roles":["y","x"]},{"id":"changes","name":"b","addresses":{"sms":"13800138000"}},{"id":"goes","name":"c","roles":["x"]}]}`)
 	h.do(request{method: http.MethodPut, path: "/v1/users", body: `{"users":[{"id":"theirs"}]}`, key: "other"})
-	const file = "id,name,roles\nstays,a,x;y\nchanges,b2,\ncomes,d,\n"
-	want := wire.UsersStored{Stored: 2, Replaced: &wire.UsersReplaced{DryRun: true, Added: []string{"comes"}, Changed: []string{"changes"}, Unchanged: 1, Removed: []string{"goes"}}}
+	const file = "id,name,roles,robot\nstays,a,x;y,\nchanges,b2,,r2\ncomes,d,,r3\n"
+	h.must(201, http.MethodPut, "/v1/channels/robot", `{"driver":"discard"}`)
+	want := wire.UsersStored{Stored: 2, Replaced: &wire.UsersReplaced{DryRun: true, Added: []string{"comes"}, Changed: []string{"changes"}, Unchanged: 1, Removed: []string{"goes"}, Gained: map[string]int{"robot": 1}, Lost: map[string]int{"sms": 1}}}
 	put := func(query string) wire.UsersStored {
 		t.Helper()
 		got := h.do(request{method: http.MethodPut, path: "/v1/users?" + query, body: file, header: http.Header{"Content-Type": {"text/csv"}}})

@@ -239,6 +239,7 @@ func printedList() []Sentence {
 		{"stored", "已保存"},
 		{"users stored: %d", "已保存用户：{1}"},
 		{"would be %s: %d", "将{1}：{2}"},
+		{"users who lose their address on %s: %d", "在 {1} 失去地址的用户：{2}"},
 		{"stay as they are: %d", "不变：{1}"},
 		{"what was stored before is gone: %s. To keep what you do not name, use user change", "原有的已清除：{1}。要保留未写明的，请用 user change"},
 		{"%s: changed", "{1}：已修改"},

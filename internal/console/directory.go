@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -165,8 +166,9 @@ func importDirectory(v *visit) error {
 
 // look takes what the file would change. Without prune managers who are not in the file stay, so they are no warning.
 func (b *book) look(would wire.UsersStored) {
-	if b.Look = would.Replaced; b.Prune {
-		b.Warnings = would.Warnings
+	b.Look, b.Warnings = would.Replaced, would.Warnings
+	if !b.Prune {
+		b.Warnings = slices.DeleteFunc(b.Warnings, func(w string) bool { return !strings.HasPrefix(w, "there is no channel") })
 	}
 }
 

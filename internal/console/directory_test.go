@@ -79,6 +79,8 @@ func TestTheDirectoryIsImportedAfterALook(t *testing.T) {
 	if got := users(); len(got) != 4 || got["li.na"].Addresses["sms"] != "13800138000" {
 		t.Errorf("stored: %+v", got)
 	}
+	other := "id,name,roles,badcol\nli.na,李娜,it,x\n"
+	h.shows(h.ask("admin", atBook, url.Values{"csv": {other}}).body, "Users who get an address on <strong>badcol</strong>: 1", "Users who lose their address on <strong>sms</strong>: 1", "there is no channel")
 	store(url.Values{"csv": {csv}, "prune": {"1"}}, "Deleted: <strong>1</strong> <small>sun.li")
 	if got := users(); len(got) != 3 {
 		t.Errorf("replaced: %+v", got)

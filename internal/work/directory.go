@@ -14,13 +14,16 @@ import (
 type Directory struct {
 	Added, Changed, Removed []string
 	Unchanged               int
+	// Gained and Lost are how many users get an address of a channel that they had none of, and how many have one that they keep none of, by
+	// channel: of users who stay.
+	Gained, Lost map[string]int
 	// Tag is of the directory as it was.
 	Tag string
 }
 
 // Compare says what becomes of users that are there when others replace them, and which of these are to be stored.
 func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directory, fresh []posthouse.User) {
-	d.Tag = DirectoryTag(there)
+	d.Tag, d.Gained, d.Lost = DirectoryTag(there), map[string]int{}, map[string]int{}
 	wanted := map[string]posthouse.User{}
 	for _, u := range users {
 		wanted[u.ID] = u
@@ -35,6 +38,8 @@ func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directo
 			continue
 		default:
 			d.Changed = append(d.Changed, id)
+			lacking(d.Gained, u, old)
+			lacking(d.Lost, old, u)
 		}
 		fresh = append(fresh, u)
 	}
@@ -44,6 +49,15 @@ func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directo
 		}
 	}
 	return d, fresh
+}
+
+// lacking counts the channels in which a user has an address and the other has none.
+func lacking(n map[string]int, has, other posthouse.User) {
+	for channel := range has.Addresses {
+		if _, too := other.Addresses[channel]; !too {
+			n[channel]++
+		}
+	}
 }
 
 // DirectoryTag names the state of a whole directory.

@@ -194,6 +194,9 @@ func (f *importUsers) printReplaced(r wire.UsersReplaced) {
 			f.Printf("  %s\n", id)
 		}
 	}
+	for _, channel := range slices.Sorted(maps.Keys(r.Lost)) {
+		f.Printf("users who lose their address on %s: %d\n", channel, r.Lost[channel])
+	}
 	f.Printf("stay as they are: %d\n", r.Unchanged)
 }
 

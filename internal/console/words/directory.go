@@ -25,6 +25,8 @@ func bookWords() map[string]Word {
 		"book_prune":        {"Delete everybody who is not in the file", "删除文件中没有的用户"},
 		"book_no_file":      {"choose a file, or paste its text", "请选择文件，或粘贴内容"},
 		"book_added":        {"New", "新增"},
+		"book_gained":       {"Users who get an address on", "新增地址的用户，渠道"},
+		"book_lost":         {"Users who lose their address on", "失去地址的用户，渠道"},
 		"book_changed":      {"Changed", "有变化"},
 		"book_removed":      {"Deleted", "将删除"},
 		"book_kept":         {"Stay as they are", "不变"},
