@@ -92,6 +92,31 @@ func readKept(text string) (f keptForm, ok bool) {
 // resume shows a form that was kept, for the person who has signed in to send it.
 func resume(v *visit, f keptForm) error { return v.show("resume", "form_kept_title", f) }
 
+// goOnKept shows a form that was kept to who has signed in elsewhere meanwhile: by a link, which opens a page of its own.
+func goOnKept(v *visit) error {
+	f, ok := readKept(v.form("kept"))
+	if !ok {
+		return v.show("sign-in", "sign_in", signingIn{Back: Root, Provided: v.o.Provider != nil})
+	}
+	if err := v.enter(); err != nil {
+		in := signingIn{Back: f.Here, Kept: v.form("kept"), Why: "form_kept", Wrong: "not_in_yet", Provided: v.o.Provider != nil}
+		return v.draw(http.StatusUnauthorized, "sign-in", "sign_in", in)
+	}
+	return resume(v, f)
+}
+
+// Does says what the form does and to what, by the parts of its address: a channel's name, and the word for what is done.
+func (f keptForm) Does() []string {
+	path, _, _ := strings.Cut(strings.TrimPrefix(f.Action, Root+"t/"), "?")
+	parts := strings.Split(path, "/")
+	for i := range parts {
+		if text, err := url.PathUnescape(parts[i]); err == nil {
+			parts[i] = text
+		}
+	}
+	return parts[1:]
+}
+
 // keptField is a value of a form that was kept.
 type keptField struct {
 	Name, Value string

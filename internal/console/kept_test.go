@@ -26,6 +26,11 @@ func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
 		}
 	}
 	h.shows(kept.body, "what you sent was not carried out. It is kept")
+	goOn := url.Values{"kept": {consoletest.Hidden(kept.body, "kept")}} // by a link, in another tab
+	if not := h.ask("", "/console/sign-in/kept", goOn); not.status != http.StatusUnauthorized || consoletest.Hidden(not.body, "kept") != goOn.Get("kept") {
+		t.Errorf("nobody has signed in elsewhere: %d", not.status)
+	}
+	h.shows(h.ask(sessionOf(t, in), "/console/sign-in/kept", goOn).body, "维护 &lt;b&gt;", `action="`+out+`/pause"`, "<strong>out</strong> / <strong>Pause</strong>", "Send it now")
 	sign := url.Values{"name": {"admin"}, "password": {"wrong"}, "back": {consoletest.Hidden(kept.body, "back")}, "kept": {consoletest.Hidden(kept.body, "kept")}}
 	if again := h.ask("", "/console/sign-in", sign); consoletest.Hidden(again.body, "kept") != sign.Get("kept") {
 		t.Error("a wrong password loses the form")

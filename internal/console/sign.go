@@ -26,6 +26,7 @@ func doors() []door {
 		{"GET", "me", true, showMe},
 		{"POST", "me/password", true, setPassword},
 		{"POST", "sign-in/code", false, completeSignIn},
+		{"POST", "sign-in/kept", false, goOnKept},
 		{"GET", "oidc", false, goToProvider},
 		{"GET", "oidc/callback", false, backFromProvider},
 		{"GET", "me/totp", true, showCodes},
