@@ -1,7 +1,9 @@
 package console
 
 import (
+	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -18,6 +20,7 @@ type found struct {
 	Older  string // the query of the next page
 	File   string // the query of the file of all pages
 	narrowing
+	Problems []posthouse.Problem
 }
 
 // asked is what the query of a visit asks for.
@@ -64,15 +67,15 @@ func seeker(v *visit) seek.Seeker { return seek.Seeker{API: v.call(), Page: page
 func showSearch(v *visit) error {
 	f, err := asked(v)
 	if err != nil {
-		return err
+		return f.refused(v, err)
 	}
-	if posthouse.ValidID(posthouse.MessageID(f.Words)) {
-		if to := byID(v, f.Words); to != "" {
+	if id := strings.ToUpper(f.Words); posthouse.ValidID(posthouse.MessageID(id)) { // which are copied out of addresses in small letters too
+		if to := byID(v, id); to != "" {
 			return v.goTo(to)
 		}
 	}
 	if f.Found, err = seeker(v).Find(v.ctx(), f.Question, v.query("cursor")); err != nil {
-		return err
+		return f.refused(v, err)
 	}
 	q := v.r.URL.Query()
 	q.Del("cursor")
@@ -96,6 +99,20 @@ func showSearch(v *visit) error {
 		return err
 	}
 	return v.show("search", "search", f)
+}
+
+// refused shows what was asked for with what is wrong with it; other errors are returned.
+func (f *found) refused(v *visit, err error) error {
+	if f.Problems = refusalOf(err, ""); f.Problems == nil {
+		return err
+	}
+	for i := range f.Problems {
+		f.Problems[i].Path = strings.TrimPrefix(f.Problems[i].Path, "query.")
+	}
+	if f.narrowing, err = narrowingOf(v, seek.Question{}, nil); err != nil {
+		return err
+	}
+	return v.draw(http.StatusUnprocessableEntity, "search", "search", *f)
 }
 
 // byID is the page of the delivery or message that an id names, empty where there is none.

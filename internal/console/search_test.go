@@ -105,3 +105,22 @@ func TestASearchByRefOrNameGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// A search that asks for what cannot be is drawn again, with what was asked and what is wrong with it; an id is found in small letters too.
+func TestASearchThatIsRefusedKeepsItsForm(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	const at = "/console/t/default/search"
+	got := h.ask("viewer", at+"?q=u1&since=2026-02-01T08:00&until=2026-01-01T08:00", nil)
+	if got.status != http.StatusUnprocessableEntity {
+		t.Errorf("an end before the beginning: %d", got.status)
+	}
+	h.shows(got.body, `data-problem="until"`, `name="q" value="u1"`, `name="since" value="2026-02-01T08:00`)
+	if got := h.ask("viewer", at+"?since=soon", nil); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="since"`) {
+		t.Errorf("a time that is none: %d", got.status)
+	}
+	if got := h.ask("viewer", at+"?q="+strings.ToLower(id), nil); got.to() != "/console/t/default/deliveries/"+id {
+		t.Errorf("an id in small letters: %d to %q", got.status, got.to())
+	}
+}
