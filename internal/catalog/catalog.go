@@ -12,13 +12,13 @@ import (
 	"unicode"
 )
 
-// Sentence is a format in English, as the code that makes it has it, and what it is in Chinese: {1} stands for its first argument, and {1!}
-// for that argument in Chinese, as far as that is known.
+// Sentence is a format in English, as the code that makes it has it, and what it is in Chinese: {1} stands for its first argument, {1!} for
+// that argument in Chinese, as far as that is known, and {1?} for it as the reason of a delivery.
 type Sentence struct{ English, Chinese string }
 
 // Sentences are all that are known.
 func Sentences() []Sentence {
-	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drivers(), anyAPI(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), forms(), findings(), settings(), places(), notified(), commands(), refused(), flows(), headings(), others())
+	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drivers(), answers(), anyAPI(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), forms(), findings(), settings(), places(), notified(), commands(), refused(), flows(), headings(), others())
 }
 
 // Words are what stands in sentences as an argument, and reasons of deliveries. Alone, such a word may be a person's.
@@ -43,6 +43,11 @@ func Error(text string) (string, bool) {
 	if said, ok := Chinese(text); ok {
 		return said, true
 	}
+	if at, rest, _ := strings.Cut(text, " "); field.MatchString(at) { // as in "content.text is required"
+		if said, ok := Chinese(rest); ok {
+			return at + " " + said, true
+		}
+	}
 	about, rest, ok := strings.Cut(text, colon)
 	if !ok {
 		return text, false
@@ -62,13 +67,21 @@ func Error(text string) (string, bool) {
 	}
 }
 
+// field is the path of a field.
+var field = regexp.MustCompile(`^[a-z_]+(?:[.\[][\w\]-]+)+$`)
+
 const (
 	colon      = ": " // stands between what an error is about and the error
 	mostColons = 12
 )
 
-// Reason is the reason of a delivery in Chinese, as it is where it is not known.
+// Reason is the reason of a delivery in Chinese, as it is where it is not known. A word such as recipient says more there than within a sentence.
 func Reason(code string) string {
+	for _, s := range codes() {
+		if s.English == code {
+			return s.Chinese
+		}
+	}
 	word, _ := find(alone(), code)
 	return word
 }
@@ -189,11 +202,12 @@ func inside(arg string) string {
 	if said, ok := Path(arg); ok {
 		return said
 	}
-	return Reason(arg)
+	word, _ := find(alone(), arg)
+	return word
 }
 
 // place is where an argument stands in Chinese.
-var place = regexp.MustCompile(`\{(\d)(!?)\}`)
+var place = regexp.MustCompile(`\{(\d)([!?]?)\}`)
 
 // fill is the Chinese with the arguments of a text.
 func (p *pattern) fill(args []string) string {
@@ -203,7 +217,13 @@ func (p *pattern) fill(args []string) string {
 			return ""
 		}
 		arg := args[n]
-		if at[2] == '!' {
+		switch at[2] {
+		case '!':
+			arg = inside(arg)
+		case '?':
+			if word := Reason(arg); word != arg {
+				return word
+			}
 			arg = inside(arg)
 		}
 		return arg

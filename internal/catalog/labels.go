@@ -54,7 +54,7 @@ func labels() []Sentence {
 		{"whom", "通知对象"}, {"why", "原因"}, {"window", "窗口"}, {"within", "时限"}, {"would be stored", "将保存"}, {"monday", "周一"},
 		{"tuesday", "周二"}, {"wednesday", "周三"}, {"thursday", "周四"}, {"friday", "周五"}, {"saturday", "周六"}, {"sunday", "周日"},
 		{"not configured; run this again when it is", "尚未配置；配置后请再次执行"},
-		{"open deliveries", "未了结的投递"}, {"rows of the outbox", "发件箱的行"}, {"reminders and tasks", "提醒和任务"}, {"campaigns", "群发任务"}, {"audiences", "名单"}, {"subscriptions", "订阅"},
+		{"open deliveries", "积压的投递"}, {"rows of the outbox", "发件箱的行"}, {"reminders and tasks", "提醒和任务"}, {"campaigns", "群发任务"}, {"audiences", "名单"}, {"subscriptions", "订阅"},
 		{"agents", "发送端"}, {"templates", "模板"}, {"rosters", "值班表"}, {"users", "用户"},
 	}
 }

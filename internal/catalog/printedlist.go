@@ -227,7 +227,7 @@ func printedList() []Sentence {
 		{"%s: version %d, variables: %s", "{1}：版本 {2}，变量：{3}"},
 		{"%d characters as a reader counts, %d bytes", "{1} 个字符，{2} 字节"},
 		{"requests %s", "请求 {1}"},
-		{"open %d", "未了结 {1}"},
+		{"open %d", "积压 {1}"},
 		{"%s to %s", "{1} 至 {2}"},
 		{"on %s", "（{1}）"},
 		{"for kinds %s", "，类别 {1}"},

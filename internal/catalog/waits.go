@@ -112,6 +112,13 @@ func classes() []Sentence {
 	}
 }
 
+// codes are reasons of deliveries that are words of sentences too, where they mean less.
+func codes() []Sentence {
+	return []Sentence{
+		{"recipient", "收件人无效"}, {"account", "账号被拒"}, {"template", "模板无法填写"}, {"channel", "渠道出错"},
+	}
+}
+
 // reasons are why deliveries are in their states.
 func reasons() []Sentence {
 	return []Sentence{
@@ -125,6 +132,7 @@ func reasons() []Sentence {
 		{"caller_left", "调用方已离开"}, {"failover", "换账号"}, {"epoch_hold", "数据库恢复后挂起"}, {"told", "已由其他步骤通知到"}, {"channel_gone", "渠道已删除"},
 		{"NETWORK_ERROR", "网络错误"}, {"API_TIMEOUT", "平台超时未应答"}, {"CANCELLED", "调用已放弃"}, {"ADDRESS_BLOCKED", "不允许访问该地址"}, {"BAD_REQUEST", "请求无法发出"},
 		{"late_result", "迟到的结果"}, {"step_over", "该步骤时限已过"}, {"escalated", "已转告他人"}, {"resolved", "已恢复"}, {"not_delivered", "时限内没有送达凭据"}, {"not_acknowledged", "时限内无人确认"}, {"nobody", "没有可通知的人"}, {"condition", "条件不成立"}, {"forgotten", "内容已清除"},
+		{"not_on_duty", "不在班"}, {"duty_schedule_not_configured", "没有排班"}, {"done", "已全部执行"}, {"ended", "已结束"}, {"condition_over", "条件已不成立"},
 		{"digest", "随汇总发送"}, {"composed_anew", "重新汇总"},
 		{"LOCAL_ERROR", "本机无法建立连接"}, {"NO_NAME_SERVER", "域名服务器没有应答"}, {"no_answer", "没有应答"},
 	}

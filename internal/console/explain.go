@@ -10,12 +10,13 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// says is a text of the server's in the visitor's language; false where it is not known in Chinese.
+// says is a text of the server's in the visitor's language, with what stands before its colon or as its path kept; false where it is not known
+// in Chinese.
 func (v *visit) says(text string) (string, bool) {
 	if !v.zh {
 		return text, true
 	}
-	return catalog.Chinese(text)
+	return catalog.Error(text)
 }
 
 // Says is a text of the server's, such as an error, in the visitor's language as far as it is known there, cut for a page.

@@ -35,7 +35,7 @@ func chineseWords() map[string]string {
 		"notification": "通知", "state": "状态", "told_at": "告知时间", "told_instead": "转告对象", "acknowledged": "已确认", "step": "步骤", "round": "轮次", "at": "时间", "sent_what": "发送情况", "sent": "已发送", "skipped": "跳过",
 		"told_waiting": "等待中", "told_told": "已告知", "told_acknowledged": "已确认", "told_not_told": "未告知", "via_api": "经 API", "via_link": "经确认链接", "via_card": "经卡片按钮", "via_mail": "经邮件回复", "via_sms": "经短信回复", "via_voice": "经通话按键",
 		"said": "消息内容", "hidden": "内容敏感，不予显示。其摘要：", "hidden_gone": "内容敏感，且已不再保存。", "salt": "盐值",
-		"delivery": "投递", "unconfirmed": "服务商未确认", "provider_ref": "服务商编号", "attempt": "尝试", "started": "开始", "ended": "结束", "result": "结果",
+		"delivery": "投递", "unconfirmed": "平台未确认", "provider_ref": "平台编号", "attempt": "尝试", "started": "开始", "ended": "结束", "result": "结果",
 		"receipts": "回执", "number": "序号", "event": "事件", "chain": "哈希链", "link": "链环", "link_hash": "链环哈希", "link_previous": "上一链环哈希",
 		"link_body": "清单哈希", "line": "清单中的行", "signature": "签名", "key": "密钥", "fingerprint": "密钥指纹", "check": "如何自行核验",
 		"check_how":    "在只有 proof.json 的空文件夹里执行（需要 jq、OpenSSL 3 和 coreutils）：",

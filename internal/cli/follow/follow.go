@@ -190,7 +190,7 @@ func subscriptionDead(sh *shell.Shell) *cobra.Command {
 			return sh.Show(list, func() {
 				var rows [][]string
 				for _, d := range list {
-					rows = append(rows, []string{d.Event, sh.At(d.GivenUpAt), strconv.Itoa(d.Tries), d.Error})
+					rows = append(rows, []string{d.Event, sh.At(d.GivenUpAt), strconv.Itoa(d.Tries), sh.Says(d.Error)})
 				}
 				sh.Table([]string{"Event", "Given up", "Tries", "Last error"}, rows)
 			})

@@ -45,7 +45,7 @@ func printRecalled(sh *shell.Shell, out wire.Recalled) {
 		out.Recalled, out.NotSent, out.NotSupported, out.TooLate, out.Failed, out.Unknown)
 	var rows [][]string
 	for _, d := range out.Deliveries {
-		rows = append(rows, []string{d.Delivery, d.User, d.Channel, d.Outcome, d.Error})
+		rows = append(rows, []string{d.Delivery, d.User, d.Channel, d.Outcome, sh.Says(d.Error)})
 	}
 	if len(rows) > 0 {
 		sh.Table([]string{"Delivery", "User", "Channel", "Outcome", "Why"}, rows)

@@ -221,7 +221,7 @@ func remindList(sh *shell.Shell) *cobra.Command {
 func printReminders(sh *shell.Shell, page wire.Page[wire.Reminder]) {
 	var rows [][]string
 	for _, r := range page.Items {
-		rows = append(rows, []string{r.ID, sendsBy(r), reminderState(r), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), shell.Cut(r.Error, 60)})
+		rows = append(rows, []string{r.ID, sendsBy(r), reminderState(r), r.Reason, sh.At(r.NextAt), strconv.Itoa(r.Fired), sh.Cut(r.Error, 60)})
 	}
 	sh.Table([]string{"Reminder", "Channel", "State", "Reason", "Next", "Sent", "Last error"}, rows)
 	if page.Next != "" {

@@ -75,7 +75,7 @@ func moments(sh *shell.Shell, s wire.Story) []storyLine {
 		out = append(out, storyLine{l.At, sh.Text("handed out"), l.Agent, sh.Text("token %d", l.Token)})
 	}
 	for _, l := range s.Reported {
-		out = append(out, storyLine{l.At, sh.Text("report %s", l.Outcome), l.Agent, joinWords(l.Answer, shell.Cut(l.Error, 60))})
+		out = append(out, storyLine{l.At, sh.Text("report %s", l.Outcome), l.Agent, joinWords(l.Answer, sh.Cut(l.Error, 60))})
 	}
 	slices.SortStableFunc(out, func(a, b storyLine) int { return a.at.Compare(b.at) })
 	return out

@@ -58,7 +58,7 @@ func (sh *Shell) Says(text string) string {
 	if !sh.chinese() {
 		return text
 	}
-	said, _ := catalog.Chinese(text)
+	said, _ := catalog.Error(text)
 	return said
 }
 
