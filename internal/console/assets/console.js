@@ -111,4 +111,58 @@
 			}
 		});
 	}
+	// Windows and lengths of time are a number and a unit; the field keeps the text that the server reads. What is written in another way stays a
+	// text.
+	const units = document.getElementById("units");
+	const made = (tag, more) => Object.assign(document.createElement(tag), more);
+	const number = (value, label) => made("input", { type: "number", min: 1, step: 1, value: value ?? "", ariaLabel: label });
+	const unitOf = (unit) => {
+		const list = made("select", { ariaLabel: units.dataset.unit });
+		list.append(units.content.cloneNode(true));
+		list.value = unit;
+		return list;
+	};
+	const labelled = (field, first) => { // the label leads to what is seen
+		first.id = (field.id || field.name) + "-number";
+		for (const label of field.labels ?? []) if (label.htmlFor) label.htmlFor = first.id;
+		first.required = field.required;
+		if (field.ariaInvalid) first.ariaInvalid = field.ariaInvalid;
+		if (field.hasAttribute("aria-describedby")) first.setAttribute("aria-describedby", field.getAttribute("aria-describedby"));
+		if (field.autofocus) first.focus();
+		field.required = false;
+		field.hidden = true;
+	};
+	for (const field of units ? document.querySelectorAll("input[data-lasting]") : []) {
+		const is = /^(?:(\d+)([smhd]))?$/.exec(field.value.trim());
+		if (!is || field.disabled) continue;
+		const n = number(is[1], field.ariaLabel), unit = unitOf(is[2] ?? (/\d([smhd])$/.exec(field.placeholder) ?? [, "m"])[1]);
+		const both = made("span", { className: "lasting" });
+		both.append(n, unit);
+		field.before(both);
+		if (field.placeholder) n.placeholder = field.placeholder.replace(/[a-z]+$/, "");
+		both.addEventListener("input", () => { field.value = n.value && n.value + unit.value; });
+		labelled(field, n);
+	}
+	for (const field of units ? document.querySelectorAll("textarea[data-windows]") : []) {
+		const lines = field.value.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => /^(\d+)\/(\d+)([smhd])$/.exec(line));
+		if (lines.includes(null) || field.disabled) continue;
+		const all = made("div", { className: "windows" });
+		const put = () => {
+			field.value = [...all.querySelectorAll(".lasting")].map((row) => [...row.querySelectorAll("input, select")].map((one) => one.value))
+				.filter(([most, n]) => most && n).map(([most, n, unit]) => most + "/" + n + unit).join("\n");
+		};
+		const row = ([, most, n, unit] = [, "", 1, "s"]) => {
+			const line = made("span", { className: "lasting" });
+			const drop = made("button", { type: "button", className: "link", textContent: "×", ariaLabel: units.dataset.drop });
+			drop.addEventListener("click", () => { line.remove(); put(); });
+			line.append(number(most, units.dataset.most), units.dataset.each, number(n), unitOf(unit), drop);
+			return line;
+		};
+		const add = made("button", { type: "button", className: "link", textContent: "+ " + units.dataset.add });
+		add.addEventListener("click", () => add.before(row()));
+		all.append(...(lines.length ? lines : [undefined]).map((line) => row(line)), add);
+		all.addEventListener("input", put);
+		field.before(all);
+		labelled(field, all.querySelector("input"));
+	}
 }

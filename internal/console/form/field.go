@@ -24,6 +24,7 @@ type Field struct {
 	Lax     bool   // whether it may be left out depends on the rest of the form
 	Theirs  string // what is stored, where Differs
 	Differs bool   // somebody else has stored something, and the form says something else
+	Windows bool   // each line is a window, such as 20/1s
 }
 
 // fieldOf is a field with the value that a configuration has.

@@ -150,7 +150,7 @@ func channelSettings(ch posthouse.Channel) []Field {
 		{Field: wire.Field{Label: "It sends by several accounts", LabelZH: "用多个账号发送", Kind: wire.FieldKind(channel.KindBool)}, Name: "accounts", Checked: ch.Accounts},
 		{Field: wire.Field{Label: "Tries", LabelZH: "最多失败次数", Help: "How many failures end a delivery. Without it the profile's, or 8.", HelpZH: "失败多少次后不再重试。不填则按预设，或 8 次。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "tries", Value: unlessZero(ch.Tries)},
 		{Field: wire.Field{Label: "If it is unknown whether it arrived", LabelZH: "结果未知时", Kind: wire.FieldKind(channel.KindChoice), Choices: policies}, Name: "on_unknown", Value: string(ch.OnUnknown)},
-		{Field: windowsField("Without it the driver's.", "不填则按渠道驱动的默认值。"), Name: "limits", Value: limittext.Text(ch.Limits, "\n")},
+		{Field: windowsField("Without it the driver's.", "不填则按渠道驱动的默认值。"), Name: "limits", Windows: true, Value: limittext.Text(ch.Limits, "\n")},
 		{Field: budgetField("", ""), Name: "budget", Value: limittext.BudgetText(ch.Budget)},
 	}
 }
@@ -165,7 +165,7 @@ func accountSettings(a posthouse.Account) []Field {
 		{Field: wire.Field{Label: "Weight", LabelZH: "权重", Help: "Its share of what is pinned to no account, from 1 to 1000. Without it 1.", HelpZH: "未指定账号的消息按权重分配，1 至 1000。不填为 1。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "weight", Value: unlessZero(a.Weight)},
 		{Field: wire.Field{Label: "Pools", LabelZH: "账号池", Help: "Labels that messages may ask for instead of one account.", HelpZH: "消息可以指定账号池，由池中任一账号发送。", Kind: wire.FieldKind(channel.KindList)}, Name: "pools", Value: strings.Join(a.Pools, "\n")},
 		{Field: wire.Field{Label: "Base rate", LabelZH: "基准速率", Help: "How many calls a second it makes at most. Without it the channel's.", HelpZH: "每秒最多调用几次。不填则按渠道的设置。", Kind: wire.FieldKind(channel.KindString)}, Name: "base_rate", Value: base},
-		{Field: windowsField("Without it those that the channel gives its accounts.", "不填则按渠道为账号设的窗口。"), Name: "limits", Value: limittext.Text(a.Limits, "\n")},
+		{Field: windowsField("Without it those that the channel gives its accounts.", "不填则按渠道为账号设的窗口。"), Name: "limits", Windows: true, Value: limittext.Text(a.Limits, "\n")},
 		{Field: budgetField(" Without it the one that the channel gives its accounts.", "不填则按渠道为账号设的预算。"), Name: "budget", Value: limittext.BudgetText(a.Budget)},
 	}
 }
