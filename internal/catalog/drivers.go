@@ -216,3 +216,45 @@ func anyAPI() []Sentence {
 		{"the text at %.20s has no closing quote, or an escape that is none", "{1} 处的文字缺少右引号，或转义有误"},
 	}
 }
+
+// sends are what is wrong with how a channel tries again, with telephone numbers, and with rosters and holidays.
+func sends() []Sentence {
+	return []Sentence{
+		{"%d is not between 1 and %d", "{1} 不在 1 至 {2} 之间"},
+		{"%d waits are too many; the most is %d", "有 {1} 个等待时间，最多 {2} 个"},
+		{"%q is not a policy; the policies are %v", "没有策略 {1}，可选 {2}"},
+		{"%s is not between 0s and %s", "{1} 不在 0s 至 {2} 之间"},
+		{"%s is shorter than probe_after, %s", "{1} 短于 probe_after（{2}）"},
+		{"%v is not between 0 and 1", "{1} 不在 0 至 1 之间"},
+		{"there is no profile %q; the profiles are %s", "没有预设 {1}，可选 {2}"},
+		{"is %.80q: want 1 to 63 of letters, digits, '-', '_' and '.', the first a letter or digit", "为 {1}；应为 1 至 63 个字符，可用字母、数字、-、_ 和 .，以字母或数字开头"},
+
+		{"begins with a country code that does not exist", "国家代码不存在"},
+		{"cannot be read: there is no region %q", "无法识别：没有地区 {1}"},
+		{"has %q at place %d: only digits, spaces, a leading + and ( ) - . are allowed", "第 {2} 个字符为 {1}：只能用数字、空格、开头的 +，以及 ( ) - ."},
+		{"has no country code: write it as +86 138…", "没有国家代码，请写成 +86 138…"},
+		{"is not a number of +%d that exists", "+{1} 没有这样的号码"},
+		{"is not a number of +%d that exists: nobody was given numbers that begin so", "+{1} 没有以此开头的号码"},
+		{"is not a number of +%d: it has %d digits after the country code, mobile numbers there have %d", "不是 +{1} 的号码：国家代码之后有 {2} 位，那里的手机号为 {3} 位"},
+		{"is too long: a number has at most 15 digits, this text has %d bytes", "过长：号码最多 15 位，这里有 {1} 字节"},
+		{"is too long: it has %d digits", "过长：有 {1} 位数字"},
+		{"is too short: it has %d digits", "过短：有 {1} 位数字"},
+
+		{"%s, day %d of the week", "{1}，一周的第 {2} 天"},
+		{"a user id of %d bytes; the most is %d", "用户编号有 {1} 字节，最多 {2} 字节"},
+		{"a user id that is not UTF-8", "用户编号不是 UTF-8"},
+		{"an empty user id", "用户编号为空"},
+		{"it has more than %d bytes", "超过 {1} 字节"},
+		{"it has no line below its header", "表头之下没有内容"},
+		{"it is not UTF-8; in a spreadsheet program, save it as CSV UTF-8", "不是 UTF-8；请在表格软件中另存为 CSV UTF-8"},
+		{"look up the roster %q: %w", "查找值班表 {1} 失败：{2!}"},
+		{"read the holidays: %w", "读取节假日失败：{1!}"},
+		{"read the roster: %w", "读取值班表失败：{1!}"},
+		{"write the roster: %w", "写出值班表失败：{1!}"},
+		{"roster %q: hand_over: %w", "值班表 {1} 的 hand_over：{2!}"},
+		{"roster %q: time_zone: %w", "值班表 {1} 的 time_zone：{2!}"},
+		{"the roster %q has nobody for %s and no override", "值班表 {1} 在 {2} 没有人，也没有调班"},
+		{"the user id %q begins or ends with a space", "用户编号 {1} 的开头或结尾有空格"},
+		{"the user id %q holds a control character", "用户编号 {1} 含有控制字符"},
+	}
+}
