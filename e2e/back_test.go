@@ -51,6 +51,32 @@ func TestBackShowsWhatAnsweredAForm(t *testing.T) {
 	tab.says("li.na")
 }
 
+// A key is shown once: who goes back to the page that showed it, or loads that again, sees the keys and makes no other.
+func TestBackMakesNoKeyAgain(t *testing.T) {
+	wholeOnly(t)
+	h := open(t)
+	tab := launch(t).open(t, "zh-CN")
+	tab.signsIn(h, "登录")
+	tab.goes(h.at("keys"), http.StatusOK)
+	tab.do(discard(chromedp.Evaluate[bool](`for (const d of document.querySelectorAll("main details")) d.open = true; true`)))
+	tab.fills("name", "desk")
+	tab.presses(tab.word("key_make"))
+	tab.says("ph_")
+	tab.goes(h.at("channels"), http.StatusOK)
+	tab.goesBack()
+	tab.follows(chromedp.Reload())
+	if tab.is(`document.body.innerText.includes("ph_")`) {
+		t.Error("a key is shown a second time")
+	}
+	keys, err := h.api.Keys.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) != 2 {
+		t.Errorf("there are %d keys, want the first one and the one that was made", len(keys))
+	}
+}
+
 // goesBack presses the browser's back.
 func (t *tab) goesBack() {
 	t.Helper()

@@ -131,6 +131,10 @@ func TestASecretIsShownToTheSecondOfTwoClicks(t *testing.T) {
 	if first.status != http.StatusOK || !strings.Contains(first.body, "ph_") {
 		t.Fatalf("a key is made: %d\n%s", first.status, first.body)
 	}
+	h.shows(first.body, `data-instead="`+at+`"`)
+	if strings.Contains(h.page("admin", at), "data-instead") {
+		t.Error("a page that answers no form stands for another one")
+	}
 	if again := h.ask("admin", at, form); again.status != http.StatusOK || again.body != first.body {
 		t.Errorf("the second of two clicks: %d\n%s", again.status, again.body)
 	}

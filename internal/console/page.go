@@ -86,6 +86,16 @@ type frame struct {
 	Charts bool
 }
 
+// Instead is the page that stands in the browser's history for one that answers a form with a secret, and so is kept nowhere: who goes back
+// to it sends nothing again. It is empty for other pages.
+func (f frame) Instead() string {
+	secret, some := f.D.(fleeting)
+	if !some || !secret.Fleeting() || f.v.r.Method != http.MethodPost || f.v.tenant == "" || f.v.here() == "" {
+		return ""
+	}
+	return backTo(f.v.here())
+}
+
 // draw writes a page.
 func (v *visit) draw(status int, name, title string, data any) error {
 	read, ok := v.pages[name]

@@ -3,6 +3,7 @@
 "use strict";
 {
 	const stale = document.getElementById("stale");
+	if (document.body.dataset.instead) history.replaceState(null, "", document.body.dataset.instead);
 	// A server that is gone refuses, or does not end its answer, or a proxy before it answers with an error. Our own error says so in its own place.
 	const bad = (xhr) => xhr.status >= 500 && !xhr.getResponseHeader("HX-Retarget");
 	document.addEventListener("htmx:configRequest", (e) => { if (e.detail.verb === "get") e.detail.timeout = 8000; });
