@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/internal/render"
 )
 
@@ -20,7 +21,7 @@ func (r *Reader) object(rec record) (Row, error) {
 	if err := json.Unmarshal(rec.text, &fields); err != nil || fields == nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return Row{}, refuse(int(syntax.Offset)-1, "is not JSON: %s", syntax)
+			return Row{}, refuse(int(syntax.Offset)-1, "is not JSON: %s", limittext.Syntax(rec.text, syntax))
 		}
 		return Row{}, refuse(0, "is no JSON object")
 	}

@@ -3,6 +3,9 @@ package catalog
 // answers are what drivers say of calls, receipts and files: why a delivery was not made, and what a provider's answer means.
 func answers() []Sentence {
 	return []Sentence{
+		{"the call names no template: want its id as the content's media", "呼叫没有指定模板：请在 content.media 中填写模板编号"},
+		{"the encrypted text cannot be read", "密文无法解读"},
+
 		// Receipts.
 		{"Aliyun did not deliver it: %s", "阿里云未送达：{1}"},
 		{"Aliyun's call was not taken: %s", "阿里云呼叫未接听：{1}"},

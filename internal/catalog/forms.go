@@ -4,6 +4,10 @@ package catalog
 // rosters, users, phones and subscriptions.
 func forms() []Sentence {
 	return []Sentence{
+		{"has %d characters: want %d at least", "有 {1} 个字符，至少 {2} 个"},
+		{"has %d bytes: want %d at most", "有 {1} 字节，最多 {2} 字节"},
+		{"is your name: want one that nobody guesses", "就是你的名字，请换一个别人猜不到的"},
+		{"is easy to guess, for all its length: want words that do not belong together, or letters and digits at random", "虽然够长但容易猜到，请用互不相干的几个词，或随机的字母和数字"},
 		{"the person was changed meanwhile", "在此期间有人修改了该人员"},
 		{"the phone was changed meanwhile", "在此期间有人修改了该发送端"},
 		{"%.80q is mandatory too: want it in one of both", "{1} 同时也是必收类型，只能放在其中一处"},

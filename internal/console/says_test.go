@@ -46,6 +46,10 @@ func TestAPageSaysWhereSomethingIsWrong(t *testing.T) {
 	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":1,"per":"1h"}]}`, nil)
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"]}}`, nil)
 	h.api("PUT", "/v1/routes/alarm", `{"steps":[{"channels":["out"],"to":[{"user":"gone"}]}]}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"out","kind":"night-shift","ref":"1","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"},"not_before":"`+time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339)+`"}`, nil)
+	for i, d := range h.deliveries("pending") {
+		h.exec(`UPDATE posthouse_queue SET reason = '` + []string{"recipient", "not_on_duty"}[i] + `', last_error = 'no such user' WHERE id = '` + d.ID + `'`)
+	}
 	tag := found(t, h.page("admin", "/console/t/default/quiet"), `name="tag" value="([^"]+)"`)
 	const at = "/console/t/default/"
 	route := func(text string) url.Values {
@@ -65,6 +69,12 @@ func TestAPageSaysWhereSomethingIsWrong(t *testing.T) {
 		{"quiet", url.Values{"tag": {"another"}, "max0": {"1"}, "per0": {"1h"}}, []string{">期间有其他人改过"}, "<code>version"},
 		{"compose", url.Values{"channel": {"out"}, "text": {"x"}, "to": {strings.Repeat("x", 300)}, "step": {"look"}}, []string{"第 1 个收件人"}, "<code>[0]"},
 		{"routes/alarm", route(`{"steps":[{"channels":["out"],"to":[{"user":"u"}],"until":"soon"}]}`), []string{"第 1 步的 until：</span>"}, "<code>steps"},
+		{"routes/alarm", route("甲{}"), []string{"而不是字符 &#39;甲&#39;"}, "&#39;ç&#39;"},
+		{"routes/alarm", route(`{"steps":[5]}`), []string{"是数字，应为对象"}, "应为 对象"},
+		{"attention", url.Values{"state": {"unknown"}, "outcome": {"sent"}, "id": {"x"}}, []string{"若其实没有送达，系统不会再发"}, "再发会让对方收到两次"},
+		{"attention", url.Values{"state": {"unknown"}, "outcome": {"retry"}, "id": {"x"}}, []string{"再发会让对方收到两次"}, "系统不会再发"},
+		{"people", nil, []string{"从未登录"}, "从未连接"},
+		{"search?q=night-shift%2F1", nil, []string{"收件人无效</span> <small", "不在班</span>"}, ">not_on_duty<"},
 		{"routes/alarm", nil, []string{"第 1 步，第 1 个收件人：</span>"}, "<code>steps"},
 	} {
 		got := h.ask("admin", at+e.path, e.form, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") })

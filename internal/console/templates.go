@@ -194,8 +194,34 @@ func usesOf(v *visit, name string) (list []choice, err error) {
 			list = append(list, choice{Name: d.Name, Word: "digest", Link: v.at("digests")})
 		}
 	}
-	return list, hiddenFrom(err)
+	if err = hiddenFrom(err); err != nil {
+		return nil, err
+	}
+	campaigns, err := campaignsOf(v, name)
+	return append(list, campaigns...), hiddenFrom(err)
 }
+
+// campaignsOf are the campaigns that send a template and have not ended, as far as one page of each state has them.
+func campaignsOf(v *visit, template string) (list []choice, err error) {
+	for _, state := range posthouse.CampaignStates() {
+		if state.Final() {
+			continue
+		}
+		page, err := v.call().Campaigns.List(v.ctx(), state, client.Filter{Limit: mostUsing})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			if c := &page.Items[i]; c.Template == template {
+				list = append(list, choice{Name: c.Name, Word: "campaign", Link: v.at("campaigns", c.Name)})
+			}
+		}
+	}
+	return list, nil
+}
+
+// mostUsing bounds how many campaigns of a state are looked through.
+const mostUsing = 200
 
 // Languages are those besides that of the title and text, in order.
 func (s *sheet) Languages() []string { return slices.Sorted(maps.Keys(s.Texts)) }

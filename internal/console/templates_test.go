@@ -15,6 +15,10 @@ func TestTemplatesAreComparedTriedAndStored(t *testing.T) {
 	const at = "/console/t/default/templates/duty"
 	h.shows(h.page("viewer", "/console/t/default/templates"), at)
 	h.shows(h.page("viewer", at), "There is one version", "&#34;who&#34;: {")
+	h.shows(h.page("viewer", at), "<dd>none</dd>")
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"shifts","channel":"out","template":"duty"}`, nil)
+	h.shows(h.page("viewer", at), `Campaign <a href="/console/t/default/campaigns/shifts">shifts</a>`)
 	h.api("PUT", "/v1/templates/duty", `{"text":"Duty: ${who.name}\nat nine"}`, nil)
 	h.shows(h.page("viewer", at), "<ins>", "+ at nine", "- at eight", "  Duty:")
 	h.shows(h.page("viewer", at+"?version=1&with=2"), "- at nine", "+ at eight")

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // maxDepth bounds how deep objects and lists of a body may nest.
@@ -167,7 +168,7 @@ func checkSyntax(text []byte) error {
 		before := text[:min(max(int(syntax.Offset)-1, 0), len(text))]
 		line := bytes.Count(before, []byte("\n")) + 1
 		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-		return Unreadable("the body is not JSON: line %d, column %d: %s", line, column, syntax)
+		return Unreadable("the body is not JSON: line %d, column %d: %s", line, column, limittext.Syntax(text, syntax))
 	}
 	return Unreadable("the body is not JSON")
 }

@@ -9,8 +9,10 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/limittext"
 )
 
 // Input is what an argument means: the text itself, @FILE, or - for standard input.
@@ -53,7 +55,7 @@ func (sh *Shell) Object(flag, arg string) (json.RawMessage, error) {
 	var fields map[string]any
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(b, &fields); errors.As(err, &syntax) {
-		return nil, Usagef(`%s: it is not JSON: character %d: %w`, flag, syntax.Offset, err)
+		return nil, Usagef(`%s: it is not JSON: character %d: %s`, flag, utf8.RuneCount(b[:max(syntax.Offset-1, 0)])+1, limittext.Syntax(b, syntax))
 	} else if err != nil {
 		return nil, Usagef(`%s: it is not a JSON object such as {"name": "value"}`, flag)
 	}

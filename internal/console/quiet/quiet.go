@@ -43,6 +43,8 @@ type owner interface {
 	// address is that of its page, and about its name, empty of the tenant.
 	address() string
 	about() string
+	// logged is of what the audit log has its changes.
+	logged() (kind, name string)
 }
 
 // rules are quiet hours and caps.
@@ -57,6 +59,9 @@ type ofTenant struct{ v *host.Visit }
 func (o ofTenant) name() string    { return o.v.R.PathValue("tenant") }
 func (o ofTenant) about() string   { return "" }
 func (o ofTenant) address() string { return o.v.At("quiet") }
+
+func (o ofTenant) logged() (kind, name string)  { return "tenants", o.name() }
+func (o ofChannel) logged() (kind, name string) { return "channels", o.about() }
 
 func (o ofTenant) read() (rules, string, error) {
 	t, err := o.v.API.Tenants.Get(o.v.Ctx(), o.name())
@@ -108,6 +113,8 @@ var errMoved = errors.New("changed meanwhile")
 // page is what a page shows.
 type page struct {
 	About    string // the channel, empty for the tenant
+	Kind     string // whose settings they are, as the audit log has it: of the tenant, or of the channel
+	Name     string // which of these
 	Address  string
 	Tag      string
 	Hours    []hoursRow
@@ -147,6 +154,7 @@ func show(v *host.Visit, o owner) error {
 
 func draw(v *host.Visit, o owner, p page, status int) error {
 	p.About, p.Address = o.about(), o.address()
+	p.Kind, p.Name = o.logged()
 	p.Hours = append(p.Hours, make([]hoursRow, spare)...)
 	p.Caps = append(p.Caps, make([]capRow, spare)...)
 	list, err := v.API.Rosters.List(v.Ctx())

@@ -1,9 +1,11 @@
 package quiet_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +64,9 @@ func TestQuietHoursAreSetByAForm(t *testing.T) {
 		}
 		h.Shows(got.Body, "Somebody else has changed them meanwhile")
 		h.Shows(h.Page("admin", page), `value="otp, pager"`, "<option selected>bank</option>")
+		_, link, _ := strings.Cut(h.Page("admin", page), `<p class="quiet"><a href="`)
+		link, _, _ = strings.Cut(link, `"`)
+		h.Shows(h.Page("admin", html.UnescapeString(link)), "quiet_hours") // what was changed is behind its link
 	}
 	var ch posthouse.Channel
 	h.API("GET", "/v1/channels/out", "", &ch)

@@ -14,6 +14,7 @@ func folkWords() map[string]Word {
 		"person_link_help":       {"It signs the person in once, is shown this once, and ends", "只能登录一次，只显示这一次，有效期至"},
 		"person_new_link":        {"Make a sign-in link", "生成登录链接"},
 		"person_link_says":       {"It signs the person in once and is shown this once; an older link ends.", "只能登录一次，只显示这一次；之前的链接随即失效。"},
+		"person_never":           {"never signed in", "从未登录"},
 		"person_called":          {"Called", "显示名"},
 		"person_enabled":         {"active", "正常"},
 		"person_by_password":     {"Has a password", "已设密码"},
