@@ -468,7 +468,9 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 				h.Errorf("%s: got %d %s", bad, status, page)
 			}
 		}
-		if status, page := ask(http.MethodPost, link, "en-US"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") {
+		_, err = h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Name: "张三"})
+		h.must(err)
+		if status, page := ask(http.MethodPost, link, "en-US"); status != http.StatusOK || !strings.Contains(page, "Acknowledged by") || !strings.Contains(page, "张三 (u1)") {
 			h.Errorf("the button: got %d %s", status, page)
 		}
 		n := h.turns(id, posthouse.NotificationAcknowledged)
@@ -493,14 +495,21 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 			h.Errorf("the button of one that was cancelled: got %d %s", status, page)
 		}
 		h.turns(id, posthouse.NotificationAcknowledged)
+		h.way("short", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(time.Second)}}})
+		sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "short", To: []posthouse.Recipient{{User: "u4"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
+		h.must(err)
+		h.turns(posthouse.DeliveryID(sent.Accepted[0].ID, 1), posthouse.NotificationNotTold)
+		if status, page := ask(http.MethodGet, strings.TrimPrefix(p.texts("a")[2], "full: https://post.example"), "en"); status != http.StatusOK || !strings.Contains(page, "All steps have passed") || !strings.Contains(page, "<form") {
+			h.Errorf("of one whose steps have passed: got %d %s", status, page)
+		}
 		sent, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u3"}}, Content: &posthouse.Content{Text: "full: ${ack_url}"}})
 		h.must(err)
-		h.eventually("it arrives", func() bool { return len(p.on("a")) == 3 })
+		h.eventually("it arrives", func() bool { return len(p.on("a")) == 4 })
 		id = posthouse.DeliveryID(sent.Accepted[0].ID, 1)
 		if n, err = h.api.Notifications.RevokeLinks(h.Context(), id); err != nil || n.LinksRevokedAt.IsZero() || n.State != posthouse.NotificationWaiting {
 			h.Fatalf("its links are revoked: %+v, %v", n, err)
 		}
-		link = strings.TrimPrefix(p.texts("a")[2], "full: https://post.example")
+		link = strings.TrimPrefix(p.texts("a")[3], "full: https://post.example")
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			if status, page := ask(method, link, "en"); status != http.StatusNotFound || !strings.Contains(page, "not valid") {
 				h.Errorf("%s of a link that was revoked: got %d %s", method, status, page)
@@ -511,8 +520,8 @@ func TestALinkAcknowledgesByItsButton(t *testing.T) {
 		}
 		_, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Route: "night", Sensitive: true, ForgetAfter: posthouse.Duration(time.Hour), To: []posthouse.Recipient{{User: "u4"}}, Content: &posthouse.Content{Text: "code 4711 ${ack_url}"}})
 		h.must(err)
-		h.eventually("it arrives", func() bool { return len(p.on("a")) == 4 })
-		link = strings.TrimPrefix(p.texts("a")[3], "code 4711 https://post.example")
+		h.eventually("it arrives", func() bool { return len(p.on("a")) == 5 })
+		link = strings.TrimPrefix(p.texts("a")[4], "code 4711 https://post.example")
 		if status, page := ask(http.MethodGet, link, "en"); status != http.StatusOK || strings.Contains(page, "4711") || !strings.Contains(page, "Robot of the night") {
 			h.Errorf("of a sensitive message: got %d %s, want its way alone", status, page)
 		}

@@ -176,7 +176,7 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.draw(w, http.StatusServiceUnavailable, s, "broken")
 		return
 	}
-	s.By, s.About = c.User, strings.TrimSpace(n.Kind+" "+n.Ref)
+	s.By, s.About = l.called(r.Context(), c.Tenant, c.User), strings.TrimSpace(n.Kind+" "+n.Ref)
 	s.At = at(n.CreatedAt, zone)
 	l.tells(r.Context(), &s, &c, &n, zone)
 	if !n.ResolvedAt.IsZero() {
@@ -184,10 +184,12 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case n.Ack != nil:
-		s.By, s.At = n.Ack.By, at(n.Ack.At, zone)
+		s.By, s.At = l.called(r.Context(), c.Tenant, n.Ack.By), at(n.Ack.At, zone)
 		l.draw(w, http.StatusOK, s, "done")
 	case n.State == posthouse.NotificationNotTold && n.Reason == route.ReasonCancelled:
 		l.draw(w, http.StatusOK, s, "ended")
+	case n.State == posthouse.NotificationNotTold && s.Over == "":
+		l.draw(w, http.StatusOK, s, "passed")
 	case s.Over != "": // whoever says so has read it: it counts all the same
 		l.draw(w, http.StatusOK, s, "over")
 	default:
@@ -213,6 +215,18 @@ func (l *Links) lives(ctx context.Context, c *claim, browser string) (language s
 		zone = own
 	}
 	return language, zone
+}
+
+// called is the name of a user with the id behind it, the id alone where the directory has no name for it.
+func (l *Links) called(ctx context.Context, tenant, id string) string {
+	if l.Directory == nil {
+		return id
+	}
+	u, err := l.Directory.User(ctx, tenant, id)
+	if err != nil || u.Name == "" || u.Name == id {
+		return id
+	}
+	return u.Name + " (" + id + ")"
 }
 
 // tells says of the message which the person was sent last by which channel it came and when, from which system or else which tenant, and its title or
@@ -284,13 +298,15 @@ func (l *Links) draw(w http.ResponseWriter, status int, s shown, state string) {
 var texts = map[string]map[string]string{
 	"zh": {
 		"title": "确认收到", "ask": "请确认您已收到并知晓这条通知。", "button": "我已知晓", "done": "已确认。", "ended": "这条通知已经取消。如果您已收到并知晓，仍可确认。",
-		"over": "已恢复，无需再处理。如果您已收到并知晓，仍可确认。", "since": "恢复时间",
+		"passed": "各步骤均已结束，不会再通知其他人。如果您已收到并知晓，仍可确认。",
+		"over":   "已恢复，无需再处理。如果您已收到并知晓，仍可确认。", "since": "恢复时间",
 		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "subject": "标题", "for": "收件人", "words": "内容", "from": "来源", "sent": "发送",
 	},
 	"en": {
 		"title": "Acknowledge", "ask": "Please confirm that you have received this notification and taken note of it.", "button": "I have taken note", "done": "Acknowledged.",
 		"ended": "This notification was cancelled. If you have received it and taken note of it, you can still say so.", "bad": "The link is not valid, or its time is over. Ask whoever notified you.",
-		"over": "This is over: whoever sent it has said so. If you have received the notification and taken note of it, you can still say so.", "since": "Over since",
+		"passed": "All steps have passed: nobody else is notified any more. If you have received the notification and taken note of it, you can still say so.",
+		"over":   "This is over: whoever sent it has said so. If you have received the notification and taken note of it, you can still say so.", "since": "Over since",
 		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "subject": "Subject", "for": "For", "words": "Text", "from": "From", "sent": "Sent",
 	},
 }
