@@ -1,5 +1,11 @@
 package proof
 
+import (
+	"cmp"
+
+	"github.com/posthouse/posthouse/wire"
+)
+
 func english() map[string]string {
 	return map[string]string{
 		"title": "Proof of a message", "lead": "This page shows a signed statement. The file proof.json has the signed bytes: this page is for reading, and the signature below is over that file's statement.",
@@ -74,4 +80,9 @@ func chineseWords() map[string]string {
 		"note_archive_unsealed":  "现存的哈希链没有封存过这些记录：所述内容以归档文件为准。",
 		"archive":                "归档文件（SHA-256）",
 	}
+}
+
+// Note is a note of a statement in English and in Chinese: in English as the statement has it.
+func Note(n wire.ProofNote) (english, chinese string) {
+	return n.Text, cmp.Or(chineseWords()["note_"+n.Code], n.Text)
 }

@@ -190,7 +190,7 @@ func showVerified(sh *shell.Shell, found proof.Checked, unlike error) error {
 			}
 		}
 		for _, n := range out.Notes {
-			sh.Printf("note: %s\n", sh.Says(n.Text))
+			sh.Printf("note: %s\n", sh.Either(proof.Note(n)))
 		}
 		if found.Known {
 			sh.Printf("The signature is good, by a key that you gave.\n")
