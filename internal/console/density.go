@@ -31,6 +31,31 @@ func dense(r *http.Request) bool {
 	return err == nil && c.Value == densest
 }
 
+// menuCookie keeps that the menu is folded: it belongs to the browser, too.
+const menuCookie = "posthouse-menu"
+
+// folded is the value of the cookie for a menu that is a drawer, and of the address that makes it one.
+const folded = "folded"
+
+// foldMenu folds the menu at the side, or lets it stand there again.
+func foldMenu(v *visit) error {
+	switch v.r.PathValue("menu") {
+	case folded:
+		setCookie(v.w, v.r, menuCookie, folded, int(365*24*time.Hour/time.Second))
+	case "open":
+		setCookie(v.w, v.r, menuCookie, "", -1)
+	default:
+		return nowhere(v)
+	}
+	return v.goTo(backTo(v.query("back")))
+}
+
+// Folded reports whether the menu is folded.
+func (f frame) Folded() bool {
+	c, err := f.v.r.Cookie(menuCookie)
+	return err == nil && c.Value == folded
+}
+
 // idShown is how much of an id stands in a list: its end, which tells ids of one moment apart.
 const idShown = 8
 

@@ -107,7 +107,7 @@ func TestWhoReachesWhatIsOutsideOfTenants(t *testing.T) {
 	t.Parallel()
 	h := open(t, false)
 	outside := map[string]bool{
-		"GET sign-in": true, "POST sign-in": true, "POST sign-in/code": true, "POST sign-in/kept": true, "GET enter": true, "POST enter": true, "GET lang/{lang}": true, "GET density/{density}": true, "GET zone": true, "POST zone": true,
+		"GET sign-in": true, "POST sign-in": true, "POST sign-in/code": true, "POST sign-in/kept": true, "GET enter": true, "POST enter": true, "GET lang/{lang}": true, "GET density/{density}": true, "GET menu/{menu}": true, "GET zone": true, "POST zone": true,
 		"GET oidc": true, "GET oidc/callback": true, // not there: no provider is set
 	}
 	for _, d := range console.Doors() {
@@ -119,7 +119,7 @@ func TestWhoReachesWhatIsOutsideOfTenants(t *testing.T) {
 		if d.Method == http.MethodPost {
 			form = url.Values{}
 		}
-		path := "/console/" + strings.NewReplacer("{$}", "", "{lang}", "zh", "{density}", "dense").Replace(d.Path)
+		path := "/console/" + strings.NewReplacer("{$}", "", "{lang}", "zh", "{density}", "dense", "{menu}", "folded").Replace(d.Path)
 		got := h.ask("", path, form)
 		if led := got.status == http.StatusSeeOther && strings.HasPrefix(got.to(), "/console/sign-in?"); led != d.In || sessionOf(t, got) != "" {
 			t.Errorf("%s as nobody: %d, to %q", name, got.status, got.to())

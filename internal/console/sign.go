@@ -21,6 +21,7 @@ func doors() []door {
 		{"POST", "enter", false, enterByLink},
 		{"GET", "lang/{lang}", false, chooseLanguage},
 		{"GET", "density/{density}", false, chooseDensity},
+		{"GET", "menu/{menu}", false, foldMenu},
 		{"GET", "zone", false, showZone},
 		{"POST", "zone", false, chooseZone},
 		{"GET", "me", true, showMe},

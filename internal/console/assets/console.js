@@ -12,7 +12,16 @@
 	document.addEventListener("htmx:afterOnLoad", (e) => { stale.hidden = !bad(e.detail.xhr); });
 	// A list that refreshes itself waits while somebody fills in a form in it, and while nobody sees it, but for a count that its title says.
 	const rests = (live) => live.id === "live" && document.hidden && !("needs" in live.dataset);
-	document.addEventListener("htmx:beforeRequest", (e) => { if (e.target.querySelector("details.pop[open]") || rests(e.target)) e.preventDefault(); });
+	// Meanwhile what says how long ago something was counted says when: that stays true.
+	document.addEventListener("htmx:beforeRequest", (e) => {
+		if (!e.target.querySelector("details.pop[open]") && !rests(e.target)) return;
+		e.preventDefault();
+		for (const at of e.target.querySelectorAll("time[data-aged]")) at.textContent = at.title;
+	});
+	// What somebody has unfolded in it stays so: the server draws it folded.
+	let unfolded = [];
+	document.addEventListener("htmx:beforeSwap", (e) => { unfolded = [...e.detail.target.querySelectorAll("details[id][open]")].map((one) => one.id); });
+	document.addEventListener("htmx:afterSwap", () => { for (const id of unfolded) document.getElementById(id)?.setAttribute("open", ""); });
 	// At a wall a tone says that more needs somebody than before, or that the server is gone. Browsers let a page sound once somebody has clicked in it.
 	const sound = document.getElementById("sound");
 	if (sound) {

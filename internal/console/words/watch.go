@@ -36,6 +36,8 @@ func watchWords() map[string]Word {
 		"wall_leave":            {"Leave the wall", "退出大屏"},
 		"sound_on":              {"Sound: on", "提示音：开"},
 		"sound_off":             {"Sound: off", "提示音：关"},
+		"menu_fold":             {"Fold the menu", "收起菜单"},
+		"menu_open":             {"Keep the menu at the side", "固定菜单"},
 		"menu_watch":            {"Monitor", "监控"},
 		"menu_send":             {"Send", "发送"},
 		"menu_duty":             {"Duty and people", "值班与人员"},
