@@ -144,17 +144,29 @@ func (a accounts) pause(c *web.Call, in wire.Pause) (posthouse.Account, error) {
 		return posthouse.Account{}, err
 	}
 	c.Asked(in, 1)
-	if err := a.Pause(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"), in.Reason, in.Until); err != nil {
+	return a.step(c, func() error {
+		return a.Pause(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"), in.Reason, in.Until)
+	})
+}
+
+// step does something with an account. The audit log, which keeps its channel as what was changed, has from this which account it was.
+func (a accounts) step(c *web.Call, do func() error) (posthouse.Account, error) {
+	before, err := a.get(c)
+	if err == nil {
+		err = do()
+	}
+	if err != nil {
 		return posthouse.Account{}, err
 	}
-	return a.get(c)
+	after, err := a.get(c)
+	c.Changed(before, after)
+	return after, err
 }
 
 func (a accounts) resume(c *web.Call) (posthouse.Account, error) {
-	if err := a.Resume(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account")); err != nil {
-		return posthouse.Account{}, err
-	}
-	return a.get(c)
+	return a.step(c, func() error {
+		return a.Resume(c.Context(), c.Tenant(), c.PathValue("name"), c.PathValue("account"))
+	})
 }
 
 func (a accounts) test(c *web.Call, in wire.ChannelTest) (wire.ChannelTested, error) {

@@ -4,7 +4,7 @@ package catalog
 func campaigns() []Sentence {
 	return []Sentence{
 		{"%.80q is disabled", "{1} 已停用"},
-		{"%d of the first %d cannot be sent to; %s: %s %s", "前 {2} 人中有 {1} 人无法发送；{3}：{4} {5!}"},
+		{"%d of the first %d cannot be sent to; %s: %s %s", "前 {2} 人中有 {1} 人无法发送；{3}：{4!} {5!}"},
 		{"%s does not start: %s. Start it with force all the same", "{1} 不能开始：{2!}。确认无妨可强制开始"},
 		{"%d records have no %s", "{1} 条记录缺少 {2}"},
 		{"sending takes at least %s under the limits, and the deadline comes before", "按限流至少需要 {1}，超过了截止时间"},
@@ -41,7 +41,7 @@ func campaigns() []Sentence {
 		{"the next campaign cannot be made", "后续群发任务不能新建"},
 		{"the text of %s is not written yet", "{1} 的内容还没有写"},
 		{"there is no template %.80q", "没有模板 {1}"},
-		{"the template needs a value here", "这个变量没有值"},
+		{"the template needs a value here", "没有取值"},
 		{"there is no audience %.80q", "没有名单 {1}"},
 		{"there is no campaign %.80q", "没有群发任务 {1}"},
 		{"there is a campaign %q already", "已有名为 {1} 的群发任务"},

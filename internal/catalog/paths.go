@@ -16,6 +16,9 @@ func Path(path string) (string, bool) {
 		}
 		return said, true
 	}
+	if name, is := strings.CutPrefix(path, "payload."); is {
+		return "变量 " + name, true
+	}
 	if path == "file" {
 		return "文件", true
 	}

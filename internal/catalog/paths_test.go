@@ -13,6 +13,7 @@ func TestAPathIsSaidInChinese(t *testing.T) {
 		"line 1":              "第 1 行",
 		"line 12.limits":      "第 12 行的 limits",
 		"file":                "文件",
+		"payload.sum":         "变量 sum",
 		"steps[0].to[0].user": "第 1 步，第 1 个收件人",
 		"steps[1].until":      "第 2 步的 until",
 		"to[2].address":       "第 3 个收件人的地址",

@@ -106,7 +106,7 @@ func showAccount(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("account", "channels", a)
+	return v.show("account", "account", a)
 }
 
 // accountLifeOf reads what the page of an account shows.

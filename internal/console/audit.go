@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"strings"
 
@@ -46,7 +47,7 @@ func showAudit(v *visit) error {
 		return err
 	}
 	filter := client.AuditFilter{Key: who, Action: cmp.Or(frame{v: v}.actionsMeant(a.Action), actionsAbout(a.About)), Target: a.Target, Since: q.Since, Until: q.Until, Cursor: v.query("cursor"), Limit: pageLength}
-	page, err := v.call().Audit.List(v.ctx(), filter)
+	page, err := linesOf(v, filter, v.query("account"))
 	if err != nil {
 		return err
 	}
@@ -92,6 +93,44 @@ func (f frame) ActionWord(action string) string {
 		return act + thing
 	}
 	return act + " " + thing
+}
+
+// HistoryOf is History of an account. The log keeps its channel as what was changed.
+func (f frame) HistoryOf(channel, account string) string {
+	at := f.History("accounts", channel)
+	if at == "" {
+		return ""
+	}
+	return at + "&" + url.Values{"account": {account}}.Encode()
+}
+
+// mostRead bounds the pages of the log that are read for lines of one account.
+const mostRead = 10
+
+// linesOf reads a page of the log; of one account where one is named, whose channel the log keeps as what was changed.
+func linesOf(v *visit, filter client.AuditFilter, account string) (page wire.Page[wire.AuditEntry], err error) {
+	var lines []wire.AuditEntry
+	for range mostRead {
+		if page, err = v.call().Audit.List(v.ctx(), filter); err != nil {
+			return page, err
+		}
+		for _, e := range page.Items {
+			if account == "" || isOf(e, account) {
+				lines = append(lines, e)
+			}
+		}
+		if filter.Cursor = page.Next; page.Next == "" || len(lines) >= pageLength || account == "" {
+			break
+		}
+	}
+	page.Items = lines
+	return page, nil
+}
+
+// isOf reports whether a line is about the account of a name.
+func isOf(e wire.AuditEntry, account string) bool {
+	var of struct{ Before, After struct{ Name string } }
+	return json.Unmarshal(e.Detail, &of) == nil && (of.Before.Name == account || of.After.Name == account)
 }
 
 // actionsAbout are the actions on a kind of thing. Accounts belong to their channel.

@@ -53,6 +53,9 @@ type march struct {
 	Reading  client.Part         // what the form says of that
 }
 
+// OwnText reports whether the campaign has a text of its own: its template is kept under a name that nobody has given.
+func (m march) OwnText() bool { return strings.HasPrefix(m.Template, ownTemplates) }
+
 // Undecided says that a page which shows how a file would be read has changed nothing.
 func (m march) Undecided() bool { return m.Read != nil }
 

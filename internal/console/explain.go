@@ -26,14 +26,22 @@ func (f frame) Says(text string) string {
 }
 
 // where is where a problem is: as the API names it, and in words, empty where the visitor's language has none.
-type where struct{ Path, Said string }
+type where struct{ Path, Said, Colon string }
 
 // Where says where a problem is, such as in a line of a file.
 func (f frame) Where(path string) where {
 	if said, ok := catalog.Path(path); ok && f.v.zh {
-		return where{path, said}
+		return where{path, said, f.colon()}
 	}
 	return where{Path: path}
+}
+
+// colon is what stands behind a label.
+func (f frame) colon() string {
+	if f.v.zh {
+		return "："
+	}
+	return ": "
 }
 
 // ReasonWord is the reason of a delivery in words, where they are known in the visitor's language.

@@ -65,6 +65,8 @@ func formTitle(f *form.Form) string {
 		return "new_" + f.Of
 	case f.Of != "":
 		return f.Of + "s"
+	case f.New && f.Channel != "":
+		return "new_account"
 	case f.New:
 		return newForm
 	}

@@ -173,6 +173,14 @@ func (f *foresight) Bars() (list []bar) {
 	return list
 }
 
+// Where says what a problem of the plan is about, as the forms call it.
+func (*foresight) Where(f frame, path string) where {
+	if label := map[string]string{"people": "camp_list", "channel": "channel", "deadline": "deadline", "template": "template", "own_text": "camp_own"}[path]; label != "" {
+		return where{path, f.T(label), f.colon()}
+	}
+	return f.Where(path)
+}
+
 // Highest is how many leave in the step of the chart with most.
 func (f *foresight) Highest() (most int64) {
 	for _, one := range f.Plan.Forecast {

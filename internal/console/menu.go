@@ -62,6 +62,8 @@ func (f frame) entry() string {
 		return "routes"
 	case "new_campaign":
 		return "campaigns"
+	case "account", "new_account", editForm:
+		return "channels"
 	case "new_template":
 		return "templates"
 	case "new_tenant":
@@ -105,12 +107,23 @@ func (f frame) Crumbs() []crumb {
 	if link == f.v.r.URL.EscapedPath() {
 		link = ""
 	}
-	return append(list, crumb{thing, link})
+	list = append(list, crumb{thing, link})
+	if account := f.v.r.PathValue("account"); account != "" {
+		at := crumb{account, f.At("channels", thing, "accounts", account)}
+		if at.Link == f.v.r.URL.EscapedPath() {
+			at.Link = ""
+		}
+		list = append(list, at)
+	}
+	return list
 }
 
 // Thing is the name or id of what the page shows, empty for a list.
 func (f frame) Thing() string {
 	thing, _ := f.thing()
+	if account := f.v.r.PathValue("account"); account != "" {
+		return account + " · " + thing
+	}
 	return thing
 }
 

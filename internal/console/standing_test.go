@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -106,4 +107,52 @@ func TestAnEstimateHoldsTheLimitsOfTheChannel(t *testing.T) {
 	if h.api("GET", "/v1/campaigns/spring", "", &c); c.Progress.Left.Std() < 290*time.Minute || c.Progress.Left.Std() > 300*time.Minute {
 		t.Errorf("of %+v are left %s, want what their windows take", c.Progress.CampaignCounts, c.Progress.Left)
 	}
+}
+
+// A campaign with a text of its own says so, its counts of nobody are grey, and what is wrong with its plan is named as the forms do.
+func TestTheWordsOfACampaign(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	const at = "/console/t/default/campaigns/spring"
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","own_text":{"text":"您需支付 ${sum}"}}`, nil)
+	h.api("POST", "/v1/campaigns/spring/members?final=true&format=csv", "address,sum\na1,10\na2,\n", nil)
+	plan := h.page("sender", at+"/plan", chinese)
+	h.shows(plan, "受众：</span>前 2 人中有 1 人无法发送；a2：变量 sum 没有取值")
+	if strings.Contains(plan, "<code>people</code>") {
+		t.Error("the plan names people in English")
+	}
+	h.shows(h.page("sender", at+"/plan"), "People: </span>1 of the first 2 cannot be sent to")
+	h.api("POST", "/v1/campaigns/spring/start", `{"force":true}`, nil)
+	page := h.page("viewer", at, chinese)
+	h.shows(page, "<dd>自己的文本</dd>", `<dt>已送达</dt><dd class="zero">0</dd>`, `<dt>已过期</dt><dd class="zero">0</dd>`, `<dt>未知</dt><dd class="zero">0</dd>`)
+	if strings.Contains(page, "campaign:01") {
+		t.Error("the page names the template that nobody has named")
+	}
+}
+
+// The pages of an account name it and its channel, and lead to what was changed of it alone, also to its pauses.
+func TestAnAccountsPagesNameItAndItsChanges(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.fleet("https://example.com")
+	const at = "/console/t/default/channels/fleet/"
+	for _, name := range []string{"a1", "b2"} {
+		h.api("PUT", "/v1/channels/fleet/accounts/"+name, `{"config":{"agent_id":7,"secret":"s"}}`, nil)
+		h.api("POST", "/v1/channels/fleet/accounts/"+name+"/pause", `{"reason":"moved `+name+`"}`, nil)
+	}
+	page := h.page("admin", at+"accounts/a1")
+	h.shows(page, "<title>a1 · fleet · ", `<a href="/console/t/default/channels/fleet">fleet</a></li><li><span aria-current="page">a1</span>`)
+	h.shows(h.page("admin", at+"accounts/a1/edit"), "<title>a1 · fleet · ")
+	h.shows(h.page("admin", at+"new-account"), "<title>fleet · New account · ")
+	link := regexp.MustCompile(`href="([^"]*audit[^"]*account=a1[^"]*)"`).FindStringSubmatch(page)
+	if link == nil {
+		t.Fatalf("the page leads to no changes of a1:\n%s", page)
+	}
+	changes := h.page("admin", html.UnescapeString(link[1]))
+	h.shows(changes, "accounts.put", "accounts.pause", "moved a1")
+	if strings.Contains(changes, "moved b2") {
+		t.Error("the changes of another account stand among those of a1")
+	}
+	h.shows(h.page("admin", "/console/t/default/audit?about=channels&target=fleet"), "moved a1", "moved b2")
 }

@@ -11,6 +11,7 @@ func wizardWords() map[string]Word {
 		"step_plan":               {"Plan, test, start", "看计划、测试、开始"},
 		"step_live":               {"Under way", "发送中"},
 		"camp_own_text":           {"the text below", "用下面的文字"},
+		"camp_own":                {"a text of its own", "自己的文本"},
 		"camp_text_help":          {"Leave the text empty to write it after the file, with its columns. A text with a placeholder such as ${name} is filled from the file; one without is the same for all.", "文字可以先留空，导入名单后再用它的列来写。含有 ${name} 这样变量的文字按名单填写；不含变量的文字所有人相同。"},
 		"camp_rules":              {"Rules", "发送规则"},
 		"camp_rules_help":         {"They hold from the start on; what is left empty does not hold. What is sent to is changed with the text and the file.", "开始发送后按此执行，留空的不生效。内容和名单在各自的步骤修改。"},
