@@ -215,7 +215,7 @@ func TestATextIsWrittenWithTheColumns(t *testing.T) {
 	h.shows(h.page("sender", at+"campaigns/autumn/content"), `data-put="${name}"`, "<small>1</small>", `name="next" value="plan"`, `name="next" value="people"`)
 	form := url.Values{"text": {"你好，"}, "put": {"name"}}
 	h.shows(h.ask("sender", at+"campaigns/autumn/samples", form).body, "你好，${name}</textarea>", "【驿站】你好，张三", "1 text messages", `<mark class="bad">${name}</mark>`, "<code>name</code> × 1", "1 / 2")
-	h.shows(h.page("sender", at+"campaigns/autumn/plan"), "own_text", "is not written yet")
+	h.shows(h.page("sender", at+"campaigns/autumn/plan"), "a text of its own: </span>is not written yet")
 	form.Del("put")
 	form.Set("text", "你好，${name")
 	if got := h.ask("sender", at+"campaigns/autumn/content", form); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "own_text.text") || !strings.Contains(got.body, "你好，${name</textarea>") {
