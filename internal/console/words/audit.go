@@ -4,7 +4,8 @@ package words
 func auditWords() map[string]Word {
 	all := map[string]Word{
 		"changes_of":    {"Changes", "变更记录"},
-		"audit_who":     {"Who: a person or a key", "操作者：人员或密钥"},
+		"audit_who":     {"Who", "操作者"},
+		"audit_whom":    {"person or key", "人员或密钥"},
 		"audit_since":   {"From", "从"},
 		"audit_until":   {"Before", "早于"},
 		"audit_changes": {"What changed", "变更内容"},

@@ -22,7 +22,7 @@ func watchWords() map[string]Word {
 		"matter_unknown":        {"unknown:", "结果未知："},
 		"matter_quarantined":    {"quarantined:", "已隔离："},
 		"matter_late":           {"waits for longer than promised; the oldest is due since", "等待超过承诺，最早一条应发于"},
-		"matter_campaign":       {"the campaign stands still; not sent yet:", "群发任务停住了，未发送："},
+		"matter_campaign":       {"the campaign stands still; not sent yet:", "群发任务停滞，未发送："},
 		"matter_parked":         {"accounts that the provider refuses:", "被平台暂拒的账号："},
 		"matter_differ":         {"Processes differ in version or keyring", "进程的版本或密钥环不一致"},
 		"count_needs":           {"need attention", "项待处理"},
