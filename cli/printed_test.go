@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -97,6 +98,17 @@ func TestWhatIsPrintedIsInThePersonsLanguage(t *testing.T) {
 	head, row, _ := strings.Cut(run("channel", "list"), "\n")
 	if before, _, _ := strings.Cut(head, "状态"); !strings.HasPrefix(head, "渠道") || widthOf(before) != strings.Index(row, "paused")-len("立即")+widthOf("立即") {
 		t.Errorf("the columns do not stand below one another:\n%s\n%s", head, row)
+	}
+	front := run("front", "add", "bark", "--to-channel", "desk", "--recipients", "u1")
+	if !strings.Contains(front, "# 服务器地址和设备 Key\nhttp://127.0.0.1:") || !strings.Contains(front, "# 手工试发\n") {
+		t.Errorf("what is to be pasted: %s", front)
+	}
+	people := filepath.Join(t.TempDir(), "people.csv")
+	if err := os.WriteFile(people, []byte("name\n张三\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := ran(t, environ, "user", "import", people); code == 0 || !strings.Contains(text, "  第 1 行：缺少列 id") {
+		t.Errorf("a line of a file that is wrong: exit code %d, %s", code, text)
 	}
 	user := run("tenant", "show", "default")
 	for line := range strings.Lines(user) {

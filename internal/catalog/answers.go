@@ -140,6 +140,11 @@ func answers() []Sentence {
 		{"its %s is not that of the channel's callback_token", "{1} 与渠道的 callback_token 不符"},
 
 		// Of configurations.
+		{"give whsec_ and 24 to 64 random bytes in Base64, for example from: echo whsec_$(openssl rand -base64 32)", "请填写 whsec_ 加 24 至 64 个随机字节的 Base64，可用此命令生成：echo whsec_$(openssl rand -base64 32)"},
+		{"content does not give %q, which the template needs: add %s=…", "content 缺少模板需要的 {1}：请加上 {2}=…"},
+		{"content has a %% at place %d without two hexadecimal digits behind it: write %%25 for a percent sign", "content 第 {1} 个字符处的 % 后面没有两位十六进制数字：百分号请写成 %25"},
+		{"content has no = in the parameter at place %d: write name=value, and %%26 for an & inside of a value", "content 第 {1} 个字符处的参数缺少 =：请写成 名称=值，值里的 & 写成 %26"},
+		{"content is not UTF-8 once its escapes are read, in the parameter at place %d", "content 第 {1} 个字符处的参数还原转义后不是 UTF-8"},
 		{"no settings of this driver's", "该驱动没有账号级设置"},
 		{"%s is an address that this server does not call: nothing goes there until it runs with --allow-networks %s (the setting allow_networks)", "本服务器不访问地址 {1}：以 --allow-networks {2} 启动（设置 allow_networks）之前，什么都不会发往那里"},
 	}

@@ -170,7 +170,7 @@ func TestNoSentenceIsInEnglishAlone(t *testing.T) {
 }
 
 // driven are the files of the drivers: what is wrong with a config, a content or an address, and what became of a call.
-var driven = []string{"../retry/*.go", "../phone/*.go", "../../rule/*.go", "../../channel/*.go", "../../channel/*/*.go", "../../channel/internal/*/*.go"}
+var driven = []string{"../retry/*.go", "../phone/*.go", "../../rule/*.go", "../../channel/*.go", "../../channel/*/*.go", "../../channel/internal/*/*.go", "../hook/*.go", "../phone/*.go", "../sms/*.go"}
 
 // What a driver says reaches forms, lists and explain: each sentence is there in Chinese. What wraps an error for the log alone begins with
 // the error.

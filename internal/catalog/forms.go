@@ -128,7 +128,7 @@ func forms() []Sentence {
 		{"nobody fetches from the channel %q: only pulled channels are counted", "渠道 {1} 没有发送端拉取，只统计拉取的渠道"},
 		{`overlaps %s[%d], %s to %s, for the same people: make one window of both, such as from "%s" to "%s"`, `与 {1}[{2}]（{3} 至 {4}）对相同的人重叠；请合并为一个时段，例如从 "{5}" 到 "{6}"`},
 		{"previews what prune would do: give both", "用于预览 prune 的结果，两者都要填"},
-		{"says which days are off, and the hours hold on every day: want days, such as days_off, or no calendar", "说明哪些天休息，而时段每天都适用；请填写 days，例如 days_off，或去掉日历"},
+		{"says which days are off, and the hours hold on every day: want days, such as days_off, or no calendar", "时段每天都适用，用不到“休息日依据”；请把“哪些天”改为工作日或休息日，或不选依据"},
 		{"stands beside a countdown: give one of them", "与倒计时同时出现，只能填一个"},
 		{"stands beside a notification, which is one person's: leave it out", "与通知同时出现，通知属于一个人，请去掉"},
 		{"stands beside a task, whose assignees are told: leave one out", "与任务同时出现，任务会通知其经办人，请去掉一个"},

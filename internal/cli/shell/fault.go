@@ -78,7 +78,7 @@ func (sh *Shell) Exit(err error) int {
 	if errors.As(err, &coded) && len(coded.Problems) > 0 {
 		fmt.Fprintf(sh.Err, "posthouse: %s\n", config.Printable(sh.fails(coded.Message)))
 		for _, problem := range coded.Problems {
-			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(strings.TrimPrefix(problem.Path+": "+sh.fails(problem.Message), ": "))) // no path: the body itself
+			fmt.Fprintf(sh.Err, "  %s\n", config.Printable(sh.where(problem.Path)+sh.fails(problem.Message)))
 		}
 	} else {
 		head, more, _ := strings.Cut(err.Error(), "\n") // a database's driver lists the addresses it tried

@@ -76,6 +76,17 @@ func (sh *Shell) Tells(text string) string { return catalog.WithTimes(sh.Says(te
 // Lasts is a length of time, to the second or the minute.
 func (sh *Shell) Lasts(d time.Duration) string { return catalog.Lasting(d, sh.chinese()) }
 
+// where stands before a problem: a line of a file in the person's language, and else the field as it is typed. Without a path it is of the body.
+func (sh *Shell) where(path string) string {
+	if path == "" {
+		return ""
+	}
+	if said, ok := catalog.Path(path); ok && sh.chinese() && strings.HasPrefix(path, "line ") {
+		return said + "："
+	}
+	return path + ": "
+}
+
 // fails is an error in the person's language, with what it is about before it.
 func (sh *Shell) fails(text string) string {
 	if !sh.chinese() {
