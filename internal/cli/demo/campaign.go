@@ -46,32 +46,41 @@ func hearsBack(ctx context.Context, c *client.Client, sim *simulator.Simulator, 
 	return sim.CallBack(ctx, "sms_aliyun", simulator.Callback{URL: api + address.Path})
 }
 
-// startCampaign makes the campaign, imports the file and starts it.
-func startCampaign(ctx context.Context, c *client.Client) error {
-	_, err := c.Templates.Put(ctx, posthouse.Template{Name: "coupon", Text: "${name}：减 ${sum} 元", ExternalID: "demo-coupon"})
+// startCampaign makes the campaign, imports the file and starts it. A folder that a demo has kept has one already: this is another.
+func startCampaign(ctx context.Context, c *client.Client) (name string, err error) {
+	name = campaignName
+	for n := 2; err == nil; n++ {
+		if _, err = c.Campaigns.Get(ctx, name); err == nil {
+			name = fmt.Sprint(campaignName, "-", n)
+		}
+	}
+	if posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		return "", fmt.Errorf("start the campaign: %w", err)
+	}
+	_, err = c.Templates.Put(ctx, posthouse.Template{Name: "coupon", Text: "${name}：减 ${sum} 元", ExternalID: "demo-coupon"})
 	if err == nil {
-		_, err = c.Campaigns.Create(ctx, wire.CampaignDraft{Name: campaignName, Channel: campaignChannel, Template: "coupon", SegmentSize: 500})
+		_, err = c.Campaigns.Create(ctx, wire.CampaignDraft{Name: name, Channel: campaignChannel, Template: "coupon", SegmentSize: 500})
 	}
 	if err == nil {
-		_, err = c.Campaigns.Import(ctx, campaignName, client.Part{Final: true}, strings.NewReader(followerFile()))
+		_, err = c.Campaigns.Import(ctx, name, client.Part{Final: true}, strings.NewReader(followerFile()))
 	}
 	if err == nil {
-		_, err = c.Campaigns.Start(ctx, campaignName, false)
+		_, err = c.Campaigns.Start(ctx, name, false)
 	}
 	if err != nil {
-		return fmt.Errorf("start the campaign: %w", err)
+		return "", fmt.Errorf("start the campaign: %w", err)
 	}
-	return nil
+	return name, nil
 }
 
 // awaitCampaign waits until all are sent to and the account has told of each, or patience ends.
-func awaitCampaign(ctx context.Context, c *client.Client) (p wire.CampaignProgress, err error) {
+func awaitCampaign(ctx context.Context, c *client.Client, name string) (p wire.CampaignProgress, err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		got, err := c.Campaigns.Get(waiting, campaignName)
+		got, err := c.Campaigns.Get(waiting, name)
 		if p = got.Progress; err == nil && got.State == posthouse.CampaignDone && p.Sent == 0 {
 			return p, nil
 		}

@@ -159,7 +159,8 @@ func Run(ctx context.Context, o Options) (err error) {
 // play sends everything and waits until all of it is settled.
 func play(ctx context.Context, s *stage, say *voice) (Report, error) {
 	started := time.Now()
-	if err := startCampaign(ctx, s.client); err != nil {
+	campaign, err := startCampaign(ctx, s.client)
+	if err != nil {
 		return Report{}, err
 	}
 	for _, sc := range scenes {
@@ -172,7 +173,7 @@ func play(ctx context.Context, s *stage, say *voice) (Report, error) {
 	}
 	say.line(say.words.sent, len(s.sent))
 	rows, err := settle(ctx, s, say)
-	people, late := awaitCampaign(ctx, s.client)
+	people, late := awaitCampaign(ctx, s.client, campaign)
 	err = errors.Join(err, late)
 	report := Report{Rows: rows, Campaign: people, Outcomes: map[string]int{}, Repeats: s.repeats, Settled: err == nil, Seconds: time.Since(started).Seconds()}
 	for _, r := range rows {
