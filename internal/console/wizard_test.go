@@ -322,7 +322,7 @@ func TestRulesAreChangedBeforeTheStart(t *testing.T) {
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"out","content":{"text":"x"},"spread":"2h","brake":{"above":0.1,"after":50,"classes":["auth"]}}`, nil)
 	const at = "/console/t/default/campaigns/spring"
 	page := h.page("sender", at+"/edit")
-	h.shows(page, `name="spread" value="2h`, `name="brake" min="1" max="100" value="10"`)
+	h.shows(page, `name="spread" data-lasting value="2h`, `name="brake" min="1" max="100" value="10"`)
 	version := found(t, page, `name="version" value="([^"]+)"`)
 	form := url.Values{"version": {version}, "priority": {"low"}, "deadline": {"2099-01-02T03:04"}, "brake": {"20"}, "brake_after": {"70"}, "canary": {"10"}, "failures": {"5"}, "not_told_within": {"soon"}}
 	zh := func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }
