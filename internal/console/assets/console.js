@@ -165,7 +165,7 @@
 			const line = made("span", { className: "lasting" });
 			const drop = made("button", { type: "button", className: "link", textContent: "×", ariaLabel: units.dataset.drop });
 			drop.addEventListener("click", () => { line.remove(); put(); });
-			line.append(number(most, units.dataset.most), units.dataset.each, number(n), unitOf(unit), drop);
+			line.append(number(most, units.dataset.most), units.dataset.each, number(n, units.dataset.each), unitOf(unit), drop);
 			return line;
 		};
 		const add = made("button", { type: "button", className: "link", textContent: "+ " + units.dataset.add });
