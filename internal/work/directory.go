@@ -23,7 +23,7 @@ type Directory struct {
 
 // Compare says what becomes of users that are there when others replace them, and which of these are to be stored.
 func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directory, fresh []posthouse.User) {
-	d.Tag, d.Gained, d.Lost = DirectoryTag(there), map[string]int{}, map[string]int{}
+	d.Tag = DirectoryTag(there)
 	wanted := map[string]posthouse.User{}
 	for _, u := range users {
 		wanted[u.ID] = u
@@ -38,8 +38,7 @@ func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directo
 			continue
 		default:
 			d.Changed = append(d.Changed, id)
-			lacking(d.Gained, u, old)
-			lacking(d.Lost, old, u)
+			d.Gained, d.Lost = lacking(d.Gained, u, old), lacking(d.Lost, old, u)
 		}
 		fresh = append(fresh, u)
 	}
@@ -51,13 +50,18 @@ func Compare(there map[string]posthouse.User, users []posthouse.User) (d Directo
 	return d, fresh
 }
 
-// lacking counts the channels in which a user has an address and the other has none.
-func lacking(n map[string]int, has, other posthouse.User) {
+// lacking adds the channels in which a user has an address and the other has none to a count, which is nil for none.
+func lacking(n map[string]int, has, other posthouse.User) map[string]int {
 	for channel := range has.Addresses {
-		if _, too := other.Addresses[channel]; !too {
-			n[channel]++
+		if _, too := other.Addresses[channel]; too {
+			continue
 		}
+		if n == nil {
+			n = map[string]int{}
+		}
+		n[channel]++
 	}
+	return n
 }
 
 // DirectoryTag names the state of a whole directory.
