@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,7 @@ func TestAFileIsReadAsItShowsToBe(t *testing.T) {
 		{name: "Unicode text of Excel: UTF-16 with tabs", file: utf16(t, strings.ReplaceAll(text, ",", "\t"), unicode.LittleEndian, unicode.UseBOM), want: plain},
 		{name: "UTF-16 without a mark", file: utf16(t, text, unicode.LittleEndian, unicode.IgnoreBOM), want: plain},
 		{name: "UTF-16 without a mark, the other way round", file: utf16(t, text, unicode.BigEndian, unicode.IgnoreBOM), want: plain},
+		{name: "UTF-8 with a zero by mistake", file: text + strings.Repeat("王芳,13700137000,5\n", 20) + "赵\x00敏,13600136000,7\n", want: append(append([]string{}, plain...), append(slices.Repeat([]string{`13700137000 {"姓名":"王芳","金额":"5"}`}, 20), "! line 24, column 2: holds a NUL")...)},
 		{name: "a picture", file: "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x10", fault: "the file is image/png and no table"},
 		{name: "semicolons", file: semicolons, want: plain},
 		{name: "bars, GBK", file: gbk(t, strings.ReplaceAll(text, ",", "|")), want: plain},

@@ -95,8 +95,11 @@ func inUTF8(in io.ReadCloser) io.ReadCloser {
 // ToldBy is how many bytes tell a text of UTF-16 without a mark.
 const ToldBy = 4096
 
-// unmarked tells UTF-16 without a mark: no other text has a zero byte, and of UTF-16 line ends, commas and digits have one, all on the same
-// side. What is decoded must be a text.
+// leastZeros is of how many bytes of UTF-16 one is a zero, at least: a line of ten Chinese characters has one in 22.
+const leastZeros = 40
+
+// unmarked tells UTF-16 without a mark: its line ends, commas and digits have a zero byte each, all on the same side. What is decoded must be
+// a text.
 func unmarked(head []byte) (order unicode.Endianness, is bool) {
 	var zeros [2]int
 	for i, b := range head {
@@ -104,7 +107,7 @@ func unmarked(head []byte) (order unicode.Endianness, is bool) {
 			zeros[i%2]++
 		}
 	}
-	if zeros[0] == zeros[1] {
+	if most := max(zeros[0], zeros[1]); most <= 2*min(zeros[0], zeros[1]) || most*leastZeros < len(head) { // a text of UTF-8 may have one by mistake
 		return order, false
 	}
 	order = unicode.LittleEndian

@@ -17,8 +17,8 @@ const barredAtOnce = 1_000_000
 // barredPage is how many suppressions are read at once.
 const barredPage = 1000
 
-// suppressed counts the members to whom nothing is sent at the moment. It reads whom that is and the audience, each in its order, and asks
-// about nobody: a tenant with few suppressions and many members is answered as soon as the audience is read.
+// suppressed counts the members who get nothing at the moment. It reads the barred addresses and the audience, each in its order, and looks up
+// no member: a tenant with few suppressions and many members is answered as soon as the audience is read.
 func (d *Desk) suppressed(ctx context.Context, c *work.Campaign, a *work.Audience, ch *state.Channel) (n int64, err error) {
 	if a.State != posthouse.AudienceReady {
 		return 0, nil

@@ -12,8 +12,8 @@ const personKey = "person:"
 // keyID is what ids of keys look like, as secret.NewKey draws them.
 var keyID = regexp.MustCompile(`^[0-9a-z]{12}$`)
 
-// keyMeant is the key that somebody asks the log for: by its id or name, or by the name or the title of a person, as the lines show them. Who may see
-// neither people nor keys, as of another tenant than the default, is asked for by name.
+// keyMeant is the key that a person asks the log for: by its id or name, or by the name or title of a person, as the lines show them. A person
+// who may see neither people nor keys, as in another tenant than the default, asks by name alone.
 func keyMeant(v *visit, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.Contains(text, ":") {

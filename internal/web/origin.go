@@ -25,7 +25,7 @@ func Origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// Secure reports whether a caller came by TLS, to us or to a proxy. Who lies about it harms only itself.
+// Secure reports whether a caller came by TLS, to us or to a proxy. A caller that lies about it harms itself alone.
 func Secure(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
