@@ -132,3 +132,46 @@ func (v *identifiers) Visit(node *ast.Node) {
 		*v = append(*v, n.Value)
 	}
 }
+
+// Comparison is a name that an expression compares with a constant text, as in language == "zh-CN".
+type Comparison struct{ Name, Text string }
+
+// Comparisons are those of an expression by ==, != and in. It was compiled.
+func Comparisons(source string) []Comparison {
+	tree, err := parser.Parse(source)
+	if err != nil {
+		return nil
+	}
+	var v comparisons
+	ast.Walk(&tree.Node, &v)
+	return v
+}
+
+// comparisons collects names and the texts they are compared with.
+type comparisons []Comparison
+
+// Visit is ast.Visitor's.
+func (v *comparisons) Visit(node *ast.Node) {
+	n, is := (*node).(*ast.BinaryNode)
+	if !is {
+		return
+	}
+	switch n.Operator {
+	case "==", "!=":
+		v.add(n.Left, n.Right)
+		v.add(n.Right, n.Left)
+	case "in":
+		if list, is := n.Right.(*ast.ArrayNode); is {
+			for _, text := range list.Nodes {
+				v.add(n.Left, text)
+			}
+		}
+	}
+}
+
+func (v *comparisons) add(name, text ast.Node) {
+	n, named := name.(*ast.IdentifierNode)
+	if c, constant := text.(*ast.StringNode); named && constant {
+		*v = append(*v, Comparison{n.Value, c.Value})
+	}
+}

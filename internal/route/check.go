@@ -113,6 +113,8 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 			p.Add(path+"when", `asks for %.60q, which no message has: want %s, such as priority == "high"`, expression.Names(s.When)[i], strings.Join(names, ", "))
 		} else if _, err := compile(s.When); err != nil {
 			p.Add(path+"when", "%v", err)
+		} else {
+			checkComparisons(s.When, path+"when", p)
 		}
 	}
 }
