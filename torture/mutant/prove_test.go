@@ -73,6 +73,13 @@ var repairByOldMap = []overlay.Edit{{
 	New:  "AND status = ? AND ? IS NOT NULL AND lease_until < ?",
 }}
 
+// capAskedOnce takes a start for one that the cap has counted. The product had it.
+var capAskedOnce = []overlay.Edit{{
+	File: "internal/state/tiers.go",
+	Old:  "return d.ClaimLosses == 0 && (Doubtful(d)",
+	New:  "return (Doubtful(d)",
+}}
+
 // startsNotAwaited raises the epoch while accepts start what they have seen allowed.
 var startsNotAwaited = []overlay.Edit{{
 	File: "internal/store/epoch.go",
@@ -252,6 +259,7 @@ var explored = []struct {
 	{"the same on MariaDB", pairs + "mariadb$", "when an epoch has begun nothing is under way", startInAnyEpoch},
 	{"a flight written after the answer", pairs + "mariadb$", "a transaction succeeds", startedLater},
 	{"two owners of a flight", schedules + "accept$", "each delivery stands in exactly one place", dueAndStarted},
+	{"a cap that is not asked again after a crash", schedules + "cap$", "nobody gets more messages than a cap lets through", capAskedOnce},
 	{"a repair issues anew who is done", schedules + "segment$", "the database never says less of a member", doneAreIssued},
 	{"a repair by the map of before", schedules + "owner$", "the database never says less of a member", repairByOldMap},
 	{"a step that begins when the one before is in doubt", schedules + "route$", "no two steps of a route tell one person", doubtIsFailure},

@@ -11,6 +11,7 @@
 //	routes.go    a notification beside them: its planner, what people and providers say of it, and its laws
 //	answers.go   what people answer, as providers tell it: once, again, to two processes; and its laws
 //	digests.go   a digest beside them: who comes to it, its collections, and its laws
+//	caps.go      a cap beside them, which is asked between a start and its call; and its law
 //	laws.go      what must hold in each state, and of each transaction
 //	search.go    breadth first, so that a violation comes with its shortest schedule
 //	report.go    tables and schedules in words

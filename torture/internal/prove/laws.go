@@ -153,6 +153,9 @@ func (m *model) judge(before *world, mv *move) *violation {
 	if len(after.starts) > 1 {
 		return broken(lawWindow, "%d began within %s", len(after.starts), m.scene.every)
 	}
+	if v := m.judgeCap(after); v != nil {
+		return v
+	}
 	if v := m.judgeAnswers(before, after, was, is); v != nil {
 		return v
 	}

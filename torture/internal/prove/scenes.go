@@ -32,6 +32,7 @@ type scene struct {
 	deadline time.Duration     // of the messages; 0 for none
 	hold     time.Duration     // before an unknown is given up; 0 for never
 	every    time.Duration     // one delivery may begin in so long, by the channel's limiter; 0 for no limit
+	cap      int               // how many messages a person gets, who is the recipient of all; 0 for any number
 	left     budget
 }
 
@@ -80,6 +81,10 @@ var shortScenes = []scene{{
 }, {
 	name: "limit", about: "two deliveries of one lane, with a window that lets one through",
 	messages: 2, slots: 1, every: pause - lease, policy: posthouse.Hold, wait: pause, tries: 1,
+	left: budget{crashes: 1},
+}, {
+	name: "cap", about: "two messages to a person whom a cap lets get one; an unknown is sent again",
+	messages: 2, slots: 1, cap: 1, policy: posthouse.Retry, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
 	left: budget{crashes: 1},
 }, {
 	name: "segment", about: "a campaign's segment of two members; an unknown is left to people",
@@ -162,6 +167,14 @@ var fullScenes = []scene{{
 	name: "limit", about: "two deliveries of one lane, with a window that lets one through",
 	messages: 2, slots: 1, every: pause - lease, policy: posthouse.Hold, wait: pause, tries: 1,
 	left: budget{crashes: 2, cancels: 1, resolves: 1},
+}, {
+	name: "cap", about: "two messages to a person whom a cap lets get one; an unknown is sent again",
+	messages: 2, slots: 1, cap: 1, policy: posthouse.Retry, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 1, freezes: 1, cancels: 1},
+}, {
+	name: "cap resolved", about: "the same, while an unknown is left to people",
+	messages: 2, slots: 1, cap: 1, policy: posthouse.Hold, wait: pause, tries: 2, classes: []posthouse.Class{posthouse.ClassTransient},
+	left: budget{crashes: 2, resolves: 2},
 }, {
 	name: "segment", about: "a campaign's segment of three members; an unknown is left to people",
 	members: 3, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1, classes: []posthouse.Class{posthouse.ClassRecipient},

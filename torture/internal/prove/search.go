@@ -214,6 +214,9 @@ func (m *model) open() (err error) {
 	s, none := m.scene, 0.0
 	ch := posthouse.Channel{Name: chanel, Tenant: tenant}
 	ch.OnUnknown, ch.Tries, ch.Jitter, ch.Backoff = s.policy, s.tries, &none, []posthouse.Duration{posthouse.Duration(s.wait)}
+	if s.cap > 0 {
+		ch.Caps = []posthouse.Cap{{Max: s.cap, Per: posthouse.Duration(24 * time.Hour), Then: posthouse.CapSuppress}}
+	}
 	ch.HoldTimeout, ch.MaxInflight = posthouse.Duration(s.hold), s.slots
 	if m.settings, err = state.Resolve(ch, state.Opened{Timeout: timeout, Window: s.window}, time.UTC); err != nil {
 		return err
@@ -235,6 +238,9 @@ func (m *model) entry(i int) work.Entry {
 	d.IdemKey = d.ID
 	if len(m.scene.answers) > 0 {
 		d.Recipient.Address = phoneNumber
+	}
+	if m.scene.cap > 0 {
+		d.Recipient = capped
 	}
 	if m.scene.deadline > 0 {
 		msg.Deadline, d.Deadline = epoch0.Add(m.scene.deadline), epoch0.Add(m.scene.deadline)

@@ -336,6 +336,10 @@ func (m *model) calls(w *world, p int, add adder) {
 		}
 		switch a.phase {
 		case held:
+			if m.scene.cap > 0 && !a.asked {
+				step("asks the cap for", m.askCap)
+				continue
+			}
 			switch {
 			case m.repeatIsLate(d, a.leaseEnd-now):
 				step("finds it too late to repeat", end(tooLate, ""))
@@ -404,11 +408,12 @@ func (m *model) results(w *world, p int, write writer) {
 	in := func(ph phase) bool {
 		return slices.ContainsFunc(w.procs[p].attempts, func(a attempt) bool { return a.phase == ph })
 	}
+	uncount := func(next *world) { next.uncount(w.procs[p].attempts, next.procs[p].attempts) }
 	if in(answered) {
-		write(name(p)+" writes results", p, m.record, nil)
+		write(name(p)+" writes results", p, m.record, uncount)
 	}
 	if in(late) {
-		write(name(p)+" looks again at what has changed meanwhile", p, m.reconsider, nil)
+		write(name(p)+" looks again at what has changed meanwhile", p, m.reconsider, uncount)
 	}
 }
 
@@ -419,6 +424,8 @@ func (m *model) change(a *attempt, d posthouse.Delivery, at time.Time) work.Chan
 		return state.AfterRelease(d, at, state.ReasonShutdown)
 	case tooLate:
 		return state.AfterWindow(&m.settings, d, at)
+	case suppressed:
+		return state.AfterNotSent(&m.settings, d, state.ReasonCapped, state.CappedAt(m.settings.Tiers.Caps[0].Windows[0]), at)
 	}
 	item := a.item
 	item.Delivery = d

@@ -19,6 +19,7 @@ type world struct {
 	boxes []letterbox // a recipient's, by the message that was accepted for them
 	// permits are when the limiter has granted one that counts still, and starts when deliveries began that count still.
 	permits, starts []int64
+	counted         int // how many messages the cap has counted
 	left            budget
 	answers         []answer // of the scene's
 }
@@ -56,9 +57,10 @@ const (
 type verdict int
 
 const (
-	result   verdict = iota // the call gave one
-	released                // the lease could have ended before the call
-	tooLate                 // a repeat that the provider may not recognise any more
+	result     verdict = iota // the call gave one
+	released                  // the lease could have ended before the call
+	tooLate                   // a repeat that the provider may not recognise any more
+	suppressed                // its cap is full
 )
 
 // attempt is a delivery that a process has claimed.
@@ -69,6 +71,8 @@ type attempt struct {
 	end      int64 // of the call
 	verdict  verdict
 	class    posthouse.Class
+	asked    bool // the cap was asked
+	counted  bool // and has counted it
 }
 
 // result is what the driver said.
@@ -116,7 +120,7 @@ func (p *process) text(b []byte) []byte {
 	for i := range p.attempts {
 		a := &p.attempts[i]
 		d := &a.item.Delivery
-		b = fmt.Appendf(b, ";%d %d %d %d %s %s %d %d %s %d %d %d %s %d %d %t %d %s", a.phase, a.leaseEnd, a.end, a.verdict, a.class,
+		b = fmt.Appendf(b, ";%d %d %d %d %s %t %t %s %d %d %s %d %d %d %s %d %d %t %d %s", a.phase, a.leaseEnd, a.end, a.verdict, a.class, a.asked, a.counted,
 			d.ID, d.Version, d.Token, d.State, d.Attempts, d.Tries, d.ClaimLosses, d.Reason, d.FirstStartAt.UnixMicro(), d.LeaseUntil.UnixMicro(), d.CancelRequested, d.Epoch, d.LeaseOwner)
 	}
 	for _, plan := range p.due {
@@ -136,5 +140,5 @@ func (w *world) text() []byte {
 	for i := range w.procs {
 		b = append(w.procs[i].text(b), '\n')
 	}
-	return fmt.Appendf(b, "%v%v%v%v%v", w.boxes, w.left, w.permits, w.starts, w.answers)
+	return fmt.Appendf(b, "%v%v%v%v%d%v", w.boxes, w.left, w.permits, w.starts, w.counted, w.answers)
 }
