@@ -87,6 +87,7 @@ func TestWhatIsWrongWithAScheduleIsSaidWhenItIsStored(t *testing.T) {
 		`{"cron":"0 9 31 4 *","time_zone":"UTC"}`:               {"repeat.cron", "never comes"},
 		`{"cron":"0 9 * *","time_zone":"UTC"}`:                  {"repeat.cron", "0 9 * * 1-5"},
 		`{"cron":"60 9 * * *"}`:                                 {"repeat.cron", "0 9 * * 1-5"},
+		`{"cron":"*/90 * * * *"}`:                               {"repeat.cron", "*/15 * * * *"},
 		`{"cron":"` + strings.Repeat("1,", 200) + `1 * * * *"}`: {"repeat.cron", "at most 255"},
 		`{"cron":"0 9 * * 1","time_zone":"Asia/Peking"}`:        {"repeat.time_zone", "Asia/Shanghai"},
 		`{"cron":"0 9 * * 1","every":"1h"}`:                     {"repeat.cron", "stands beside every"},

@@ -4,7 +4,6 @@ package catalog
 func digests() []Sentence {
 	return []Sentence{
 		{`is missing or 0s: want how long messages are gathered, %s to %s, such as "10m"; or a cron, such as "0 18 * * *"`, `没有填写或为 0s：请填写收集多长时间，{1} 至 {2}，例如 "10m"；或者填写 cron，例如 "0 18 * * *"`},
-		{`is %.80q, which never comes: no date has this day and month; want one such as "0 18 * * *"`, `为 {1}，永远不会到来：没有这样的日期，例如可写 "0 18 * * *"`},
 		{`asks for %.60q, which no message has: want %s, such as payload.cluster`, "用到了 {1}，消息没有这个字段，可用 {2}，例如 payload.cluster"},
 		{"stands beside a window: give one of them", "不能与 window 同时填写"},
 		{"is %.80q: want a name such as Asia/Shanghai", "为 {1}，应为时区名称，例如 Asia/Shanghai"},

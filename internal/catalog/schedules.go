@@ -9,6 +9,7 @@ func schedules() []Sentence {
 		{"campaign: the key is narrowed to some channels or kinds, and a schedule that starts campaigns takes one that is not", "campaign：密钥限定了渠道或业务类型，启动群发任务的定时需要不受限的密钥"},
 		{"has %d bytes: at most %d are allowed for a schedule of campaigns, whose names begin with it", "长 {1} 字节；启动群发任务的定时最多 {2} 字节，因为群发任务以它开头命名"},
 		{"has the field %.60q, which is none of cron: want five fields, %s", "含有字段 {1}，不符合 cron 的写法；应为五个字段，例如 \"0 9 * * 1-5\"，即周一至周五 09:00"},
+		{"has %.60q for the %s: a step of %s goes beyond its %d values, and the first alone would count; want a step of at most %d, such as \"*/15 * * * *\", each 15 minutes", "{2!}字段为 {1}：步长 {3} 超过了它的 {4} 个取值，只有第一个会生效；步长最大为 {5}，例如 \"*/15 * * * *\"，即每 15 分钟"},
 		{"is %.60q: want an IANA zone such as Asia/Shanghai", "为 {1}，应为 IANA 时区，例如 Asia/Shanghai"},
 		{"is %.80q, which is no cron expression: want five fields, %s", "为 {1}，不是 cron 表达式；应为五个字段，例如 \"0 9 * * 1-5\"，即周一至周五 09:00"},
 		{"is %.80q: the names of its campaigns begin with it, and /, \\, ?, # and %% are not allowed in these; want one such as weekly-bill", "为 {1}；群发任务以它开头命名，不能含 /、\\、?、# 和 %，例如 weekly-bill"},

@@ -99,7 +99,7 @@ func waits() []Sentence {
 // words are arguments that are words of ours.
 func words() []Sentence {
 	return append(classes(), []Sentence{
-		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"day", "日"}, {"month", "月"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
+		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"day", "日"}, {"month", "月"}, {"minute", "分钟"}, {"hour", "小时"}, {"day of the month", "日"}, {"day of the week", "星期"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
 		{"the address is not one this server may connect to", "不允许访问该地址"}, {"%s: the address is not one this server may connect to", "{1!}：不允许访问该地址"},
 		{"flag", "选项"},
 		{"account %s", "账号 {1}"}, {"the account", "账号"}, {"the account %s", "账号 {1}"},

@@ -252,6 +252,7 @@ func TestOddDigestsAreNamed(t *testing.T) {
 	for path, d := range map[string]posthouse.Digest{
 		"window": {}, "cron": {Window: hour, Cron: "0 18 * * *"}, "max": {Window: hour, Max: 1}, "by": {Window: hour, By: "kind +"},
 		"time_zone": {Window: hour, TimeZone: "Asia/Shanghai"}, "line": {Window: hour, Line: "${"}, "by of types": {Window: hour, By: "kind + 1"},
+		"cron of a step": {Cron: "*/90 * * * *"}, "cron of no date": {Cron: "0 9 31 4 *"},
 	} {
 		path, _, _ := strings.Cut(path, " ")
 		d := digest.WithDefaults(d)

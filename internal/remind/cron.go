@@ -3,6 +3,7 @@ package remind
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +46,41 @@ func newCron(expression string, zone *time.Location) (*cron, error) {
 		return nil, fmt.Errorf("is %.80q, which is no cron expression: want five fields, %s", expression, cronExample)
 	}
 	return c, nil
+}
+
+// span is a field of an expression: what it is called, and how many values it has.
+type span struct {
+	name   string
+	values int
+}
+
+// spans are the fields in their order.
+var spans = [5]span{{"minute", 60}, {"hour", 24}, {"day of the month", 31}, {"month", 12}, {"day of the week", 7}}
+
+// stepBeyond says that a step of a field goes beyond its values. The library takes it, and all but the first value is passed over without a word:
+// */90 of the minute comes each hour, not each 90 minutes.
+func (c *cron) stepBeyond() error {
+	for i, field := range strings.Fields(c.expression) {
+		for _, part := range strings.Split(field, ",") {
+			from, by, _ := strings.Cut(part, "/")
+			step, err := strconv.Atoi(by)
+			if most := valuesOf(from, spans[i].values); err == nil && step > most {
+				return fmt.Errorf(`has %.60q for the %s: a step of %s goes beyond its %d values, and the first alone would count; want a step of at most %d, such as "*/15 * * * *", each 15 minutes`, part, spans[i].name, by, most, most)
+			}
+		}
+	}
+	return nil
+}
+
+// valuesOf is how many values a part of a field has: those from 10 to 20, or all.
+func valuesOf(part string, all int) int {
+	first, last, ranged := strings.Cut(part, "-")
+	from, err := strconv.Atoi(first)
+	to, errTo := strconv.Atoi(last)
+	if !ranged || err != nil || errTo != nil {
+		return all
+	}
+	return to - from + 1
 }
 
 // tick is the first wall after another.
@@ -113,4 +149,20 @@ func Cron(expression string, zone *time.Location) (next func(after time.Time) (t
 		return nil, err
 	}
 	return c.next, nil
+}
+
+// CheckCron says what is wrong with a cron expression that is to be stored, whose moments count from a time. What it refuses and Cron takes was stored
+// before: that goes on as it did.
+func CheckCron(expression string, zone *time.Location, from time.Time) error {
+	c, err := newCron(expression, zone)
+	if err != nil {
+		return err
+	}
+	if err := c.stepBeyond(); err != nil {
+		return err
+	}
+	if _, comes := c.next(from); !comes {
+		return fmt.Errorf("is %.80q, which never comes: no date has this day and month; want five fields, %s", expression, cronExample)
+	}
+	return nil
 }

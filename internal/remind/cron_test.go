@@ -1,6 +1,7 @@
 package remind
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,9 @@ func TestWhatIsNoCron(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][3]string{
 		{"0 0 30 2 *", "UTC", "cron"}, {"0 25 * * *", "UTC", "cron"}, {"99 * * * *", "UTC", "cron"}, {"0 9 * * 1,99", "UTC", "cron"}, {"0 9 * *", "UTC", "cron"},
-		{"TZ=UTC 9 * * *", "UTC", "cron"}, {"*/0 * * * *", "UTC", "cron"}, {"0 9 * * 1-5", "Asia/Nowhere", "time_zone"}, {"0 9 * * 1-5", "Local", "time_zone"},
+		{"TZ=UTC 9 * * *", "UTC", "cron"}, {"*/0 * * * *", "UTC", "cron"},
+		{"*/90 * * * *", "UTC", "cron"}, {"5/61 * * * *", "UTC", "cron"}, {"0 */25 * * *", "UTC", "cron"}, {"0 0 */32 * *", "UTC", "cron"}, {"0 0 1 */13 *", "UTC", "cron"},
+		{"0 9 * * */8", "UTC", "cron"}, {"0 9 * * MON-FRI/8", "UTC", "cron"}, {"0,10-20/12 * * * *", "UTC", "cron"}, {"0 9 * * 1-5", "Asia/Nowhere", "time_zone"}, {"0 9 * * 1-5", "Local", "time_zone"},
 	} {
 		r, problems := scheduled(c[0], c[1], time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC))
 		if len(problems) != 1 || problems[0].Path != "repeat."+c[2] || !strings.Contains(problems[0].Message, "such as") {
@@ -125,4 +128,25 @@ func byMinute(c *cron, begin, end time.Time) (slots []string) {
 		before = wall
 	}
 	return slots
+}
+
+// A step as long as its field is what people write for once an hour or once a day.
+func TestStepsOfCronWithinTheirFields(t *testing.T) {
+	t.Parallel()
+	for _, expression := range []string{"*/60 * * * *", "*/59 * * * *", "0 */24 * * *", "0 0 */31 * *", "0 0 1 */12 *", "0 9 * * */7", "0 9 * * 1-5/5", "10-20/11,5/60 * * * *"} {
+		if err := CheckCron(expression, time.UTC, time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)); err != nil {
+			t.Errorf("%q %v", expression, err)
+		}
+	}
+}
+
+// What was stored before it was refused goes on as it did.
+func TestAStepOfCronThatWasStoredGoesOn(t *testing.T) {
+	t.Parallel()
+	one := time.Date(2026, 11, 30, 1, 0, 0, 0, time.UTC)
+	r := posthouse.Reminder{State: posthouse.ReminderOpen, NextAt: one, Repeat: &posthouse.Repeat{Cron: "*/90 * * * *", TimeZone: "UTC"}}
+	got := Next(r, 2)
+	if want := []time.Time{one, one.Add(time.Hour)}; !slices.Equal(got, want) {
+		t.Errorf("it comes at %v, want %v", got, want)
+	}
 }
