@@ -75,6 +75,8 @@ var wrongMessages = []wrong{
 		"messages[2].channel", `there is no channel "c"; no channels are configured yet`,
 	}},
 	{"a user with a space behind", "PUT", "/v1/users", `{"users":[{"id":"li.na "}]}`, 422, refused, []string{"users[0].id", `is "li.na ": spaces at its ends are not allowed`}},
+	{"a mandatory kind twice", "PUT", "/v1/tenants/default", `{"mandatory_kinds":["alarm","otp","alarm"]}`, 422, refused, []string{"mandatory_kinds[2]", `is "alarm", which stands here twice`}},
+	{"a user twice in quiet hours", "PUT", "/v1/tenants/default", `{"quiet_hours":[{"from":"22:00","to":"08:00","users":["li.na","li.na"]}]}`, 422, refused, []string{"quiet_hours[0].users[1]", `is "li.na", which stands here twice`}},
 	{"a mandatory kind with a space behind", "PUT", "/v1/tenants/default", `{"mandatory_kinds":["alarm "]}`, 422, refused, []string{"mandatory_kinds[0]", `is "alarm ": spaces at its ends are not allowed`}},
 	{"cancel by nothing", "POST", "/v1/messages/cancel", `{"kind":""}`, 422, refused, []string{"kind", "is required", "ref", "is required"}},
 }

@@ -129,6 +129,7 @@ func (k keys) checkLimits(c *web.Call, in *wire.Key) {
 		if len(l.list) > maxLimits {
 			c.RefuseNew(l.name, "has %d entries: at most %d are allowed", len(l.list), maxLimits)
 		}
+		c.CheckOnce(l.name, l.list)
 		for i, word := range l.list {
 			at := fmt.Sprintf("%s[%d]", l.name, i)
 			if word == "" && l.name != "kinds" {

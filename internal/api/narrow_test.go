@@ -190,6 +190,8 @@ func TestTheLimitsOfAKeyAreChecked(t *testing.T) {
 	for body, field := range map[string]string{
 		`{"name":"x","scope":"read","channels":[""]}`:                                    "channels[0]",
 		`{"name":"x","scope":"read","kinds":["a\nb"]}`:                                   "kinds[0]",
+		`{"name":"x","scope":"read","kinds":["otp","alarm","otp","otp"]}`:                "kinds[2]",
+		`{"name":"x","scope":"send","channels":["out","out"]}`:                           "channels[1]",
 		`{"name":"x","scope":"send","actions":["messages.made"]}`:                        "actions[0]",
 		`{"name":"x","scope":"send","actions":["messages.*","["]}`:                       "actions[1]",
 		`{"name":"x","scope":"send","actions":["keys.create"]}`:                          "actions[0]",

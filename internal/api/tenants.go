@@ -218,6 +218,7 @@ func checkKinds(c *web.Call, in *wire.PutTenant) {
 		if len(kinds) > maxKinds {
 			c.Refuse(path, "has %d kinds: at most %d are allowed", len(kinds), maxKinds)
 		}
+		c.CheckOnce(path, kinds)
 		for i, kind := range kinds[:min(len(kinds), maxKinds)] {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			if kind == "" {

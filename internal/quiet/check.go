@@ -28,7 +28,7 @@ func (f finder) add(field, format string, args ...any) {
 	*f.list = append(*f.list, posthouse.Problem{Path: f.at + field, Message: fmt.Sprintf(format, args...)})
 }
 
-// names finds lists that are too long, and names that are none.
+// names finds lists that are too long, names that are none, and the first that stands there twice.
 func (f finder) names(field string, list []string) {
 	if len(list) > mostNames {
 		f.add(field, "has %d names: at most %d are allowed", len(list), mostNames)
@@ -38,6 +38,19 @@ func (f finder) names(field string, list []string) {
 			f.add(fmt.Sprintf("%s[%d]", field, i), "has %d bytes: want a name of 1 to 255", len(name))
 		}
 	}
+	if i := again(list); i >= 0 {
+		f.add(fmt.Sprintf("%s[%d]", field, i), "is %.80q, which stands here twice", list[i])
+	}
+}
+
+// again is the first place of a list whose name stands before it too, -1 where each stands once. One that stands twice was meant to be another.
+func again(list []string) int {
+	for i, name := range list[:min(len(list), mostNames)] {
+		if slices.Index(list, name) < i {
+			return i
+		}
+	}
+	return -1
 }
 
 // Check finds what is wrong with quiet hours. Paths begin with path, which names the list. calendar reports whether there is a roster of a

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +51,16 @@ func (c *Call) CheckLanguage(path string, tag *string) {
 		return
 	}
 	*tag = read.String()
+}
+
+// CheckOnce refuses the first name of a list that stands before it too: it was meant to be another.
+func (c *Call) CheckOnce(path string, names []string) {
+	for i, name := range names {
+		if slices.Index(names, name) < i {
+			c.RefuseNew(fmt.Sprintf("%s[%d]", path, i), "is %.80q, which stands here twice", name)
+			return
+		}
+	}
 }
 
 // CheckText checks a text that every database keeps as it is.
