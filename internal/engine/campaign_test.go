@@ -601,3 +601,36 @@ func TestMembersOfAnOutcomeMakeTheNextCampaign(t *testing.T) {
 		}
 	})
 }
+
+// CAMP-13: the plan of the next campaign warns of a variable that a member's record lacks, as the plan of the first one does.
+func TestAPlanOfTheNextCampaignSaysWhatIsMissing(t *testing.T) {
+	campaigning(t, posthouse.ChannelSettings{}, func(d *drive) {
+		if _, err := d.rig.store.Templates.PutTemplate(d.Context(), time.Now(), posthouse.Template{Tenant: d.tenant, Name: "hi", Text: "${name}: ${sum}"}); err != nil {
+			d.Fatal(err)
+		}
+		_, err := d.desk.Create(d.Context(), d.tenant, work.Program(), wire.CampaignDraft{Name: "spring", Channel: "c", Template: "hi"})
+		if err == nil {
+			_, err = d.desk.Import(d.Context(), d.tenant, "spring", campaign.Part{Final: true}, strings.NewReader("openid,name,sum\no0001,n1,\n"))
+		}
+		if err != nil {
+			d.Fatal(err)
+		}
+		first, err := d.desk.Plan(d.Context(), d.tenant, "spring")
+		if err != nil || first.Missing["sum"] != 1 || len(first.Problems) != 1 {
+			t.Fatalf("the first plan is %+v, %v", first, err)
+		}
+		if _, err := d.desk.Start(d.Context(), d.tenant, "spring", wire.CampaignStart{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		d.pass(time.Minute)
+		d.stands(posthouse.CampaignDone, wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: 1, Failed: 1}})
+		next, err := d.desk.Repeat(d.Context(), d.tenant, work.Program(), "spring", wire.CampaignAgain{Outcomes: []string{"failed"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := d.desk.Plan(d.Context(), d.tenant, next.Name)
+		if diff := cmp.Diff(first, again); diff != "" || err != nil {
+			t.Errorf("the plan of those who failed is another one than the first (-first +again), %v:\n%s", err, diff)
+		}
+	})
+}
