@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"github.com/posthouse/posthouse/internal/console/difference"
 	"maps"
@@ -175,7 +176,7 @@ func (s *sheet) read(v *visit, version, with int) (err error) {
 	return err
 }
 
-// usesOf are the routes and digests that name a template.
+// usesOf are the routes, digests, fronts, campaigns, schedules and reminders that name a template.
 func usesOf(v *visit, name string) (list []choice, err error) {
 	routes, err := v.call().Routes.List(v.ctx())
 	if err = hiddenFrom(err); err != nil {
@@ -197,9 +198,46 @@ func usesOf(v *visit, name string) (list []choice, err error) {
 	if err = hiddenFrom(err); err != nil {
 		return nil, err
 	}
+	fronts, err := v.call().Fronts.List(v.ctx())
+	for i := range fronts {
+		if fronts[i].Template == name {
+			list = append(list, choice{Name: fronts[i].Name, Word: "front", Link: v.at("fronts", fronts[i].Name)})
+		}
+	}
+	if err = hiddenFrom(err); err != nil {
+		return nil, err
+	}
 	campaigns, err := campaignsOf(v, name)
-	return append(list, campaigns...), hiddenFrom(err)
+	if err = hiddenFrom(err); err != nil {
+		return nil, err
+	}
+	reminders, err := remindersOf(v, name)
+	return slices.Concat(list, campaigns, reminders), hiddenFrom(err)
 }
+
+// remindersOf are the schedules and reminders that send a template and have not ended, as far as the longest page has them. They have no
+// names: a schedule is called by when it comes, a reminder by what it is about.
+func remindersOf(v *visit, template string) (list []choice, err error) {
+	page, err := v.call().Reminders.List(v.ctx(), client.Filter{Limit: mostReminding})
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Items {
+		r := &page.Items[i]
+		if r.Draft.Template != template || r.State == posthouse.ReminderEnded {
+			continue
+		}
+		c := choice{Name: cmp.Or(strings.TrimSpace(r.Draft.Kind+" "+r.Draft.Ref), r.ID), Word: "reminder", Link: v.at("reminders", r.ID)}
+		if r.Repeat != nil && r.Repeat.Cron != "" {
+			c.Name, c.Word = r.Repeat.Cron, "schedule"
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// mostReminding bounds how many reminders are looked through.
+const mostReminding = 1000
 
 // campaignsOf are the campaigns that send a template and have not ended, as far as one page of each state has them.
 func campaignsOf(v *visit, template string) (list []choice, err error) {

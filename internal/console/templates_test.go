@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Versions differ line by line; a text is tried with variables before it is stored, over no version that somebody else made.
@@ -79,6 +80,32 @@ func TestATemplateIsMadeByAForm(t *testing.T) {
 	h.api("PUT", "/v1/digests/evening", `{"window":"1h","template":"together"}`, nil)
 	h.shows(h.page("viewer", "/console/t/default/templates/together"), "Digest <a", "evening")
 	h.shows(h.page("admin", "/console/t/default/templates"), "Duty: ${name}", `href="`+at+`"`)
+}
+
+// The page of a template names the fronts, schedules and reminders that send by it, and none that has ended.
+func TestATemplateNamesTheFrontsAndRemindersThatUseIt(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("PUT", "/v1/templates/shift", `{"text":"Shift"}`, nil)
+	h.api("PUT", "/v1/fronts/mon", `{"kind":"json","channel":"out","template":"shift","to":[{"address":"a"}]}`, nil)
+	remind := func(ref, when string) string {
+		var made struct {
+			ID string `json:"id"`
+		}
+		h.api("POST", "/v1/reminders", `{"draft":{"channel":"out","to":[{"address":"a"}],"template":"shift","kind":"duty","ref":"`+ref+`"},`+when+`}`, &made)
+		return made.ID
+	}
+	daily := remind("r-1", `"repeat":{"cron":"0 9 * * 1"}`)
+	once := remind("r-2", `"countdown":{"to":"`+time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339)+`","before":"1h","every":"30m"}`)
+	ended := remind("r-3", `"repeat":{"cron":"0 9 * * 2"}`)
+	h.api("POST", "/v1/reminders/"+ended+"/end", "", nil)
+	got := h.page("viewer", "/console/t/default/templates/shift")
+	h.shows(got, `Front <a href="/console/t/default/fronts/mon">mon</a>`, `Schedule <a href="/console/t/default/reminders/`+daily+`">0 9 * * 1</a>`,
+		`Reminder <a href="/console/t/default/reminders/`+once+`">duty r-2</a>`)
+	if strings.Contains(got, ended) {
+		t.Error("it names a schedule that has ended")
+	}
 }
 
 // A card is typed, tried, compared and stored beside the text; what is no JSON stays as it was typed.

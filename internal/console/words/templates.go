@@ -10,7 +10,7 @@ func templateWords() map[string]Word {
 		"tpl_own_type":   {"the channel's own", "按渠道默认"},
 		"tpl_extra":      {"What only the provider knows (JSON)", "平台专有内容（JSON）"},
 		"tpl_extra_help": {"Such as a card with its buttons, in the provider's own form; its strings may have ${name}. ${ack_key} is what the button of a card tells back by which a notification is acknowledged.", "例如平台格式的卡片及其按钮，其中的字符串可用 ${name}。在按钮里填 ${ack_key}，点击按钮即确认通知。"},
-		"tpl_uses":       {"Routes, digests and campaigns that use it", "使用它的路由、汇总和群发任务"},
+		"tpl_uses":       {"What sends by it", "使用它的路由、汇总、接入端、群发任务、定时和提醒"},
 		"tpl_unused":     {"none", "无"},
 		"tpl_versions":   {"Version", "版本"},
 		"tpl_with":       {"Compared with version", "对比版本"},
