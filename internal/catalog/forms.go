@@ -44,6 +44,7 @@ func forms() []Sentence {
 		{"holds %s, and the server has no public_url to make links of", "含有 {1}，而服务没有设置 public_url，无法生成链接"},
 		{`is %.20q: want a time such as "08:00", or "24:00" for the end of the day`, `为 {1}，应为时刻，例如 "08:00"，一天结束写 "24:00"`},
 		{"is %.40q: want a duration such as 24h", "为 {1}，应为时长，例如 24h"},
+		{"is %.40q, which lies ahead: want a time that has come, such as 2026-10-01T08:30", "为 {1}，这个时间还没到；应为已过去的时间，例如 2026-10-01T08:30"},
 		{"is %.40q: want a time such as 2026-10-01T08:30", "为 {1}，应为时间，例如 2026-10-01T08:30"},
 		{"the list cannot be shown", "列表无法显示"},
 		{"has no column %s: want a header such as %s", "缺少列 {1}；表头例如 {2}"},

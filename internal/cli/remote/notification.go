@@ -112,11 +112,23 @@ func (f *asked) read(sh *shell.Shell) (by time.Time, err error) {
 	if by, err = sh.Past("--by", f.by); err != nil {
 		return by, err
 	}
+	if by.After(time.Now()) {
+		return by, shell.Usagef("--by: %s lies ahead: what a person knew can be said of a time that has come, such as 03:10 or \"2026-10-01 03:10\"", sh.At(by))
+	}
 	f.Until = by.Add(time.Millisecond) // what came at that moment is asked about too
 	if f.Since.IsZero() {
 		f.Since = by.AddDate(0, 0, -1)
 	}
 	return by, nil
+}
+
+// asksBy says which moment --by was taken for: 23:50 at five past midnight is yesterday's.
+func (f *asked) asksBy(sh *shell.Shell, by time.Time) string {
+	now := time.Now().In(sh.Location())
+	if _, err := time.Parse("15:04", f.by); err == nil && by.In(now.Location()).YearDay() != now.YearDay() {
+		return sh.Text("By %s, yesterday: %s is yet to come today.", sh.At(by), f.by)
+	}
+	return sh.Text("By %s:", sh.At(by))
 }
 
 // known says of one notification whether a person knew of it by a time.
@@ -151,6 +163,7 @@ func knew(ctx context.Context, sh *shell.Shell, c *client.Client, f *asked, by t
 		}
 	}
 	return sh.Show(answers, func() {
+		sh.Printf("%s\n", f.asksBy(sh, by))
 		for i := range answers {
 			sh.Printf("%s  %s\n", answers[i].Notification, answers[i].Answer)
 		}

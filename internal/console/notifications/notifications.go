@@ -123,6 +123,8 @@ func showAll(v *host.Visit) error {
 		at, err := time.ParseInLocation("2006-01-02T15:04", l.By, v.Zone)
 		if err != nil {
 			wrong = append(wrong, posthouse.Problem{Path: "by", Message: fmt.Sprintf("is %.40q: want a time such as 2026-10-01T08:30", l.By)})
+		} else if at.After(now) {
+			wrong = append(wrong, posthouse.Problem{Path: "by", Message: fmt.Sprintf("is %.40q, which lies ahead: want a time that has come, such as 2026-10-01T08:30", l.By)})
 		}
 		if l.Person != "" {
 			by, f.Until = at, at.Add(time.Millisecond) // what came at that moment is asked about too

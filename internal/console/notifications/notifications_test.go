@@ -59,6 +59,10 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	} else {
 		h.Shows(got.Body, "want a time such as 2026-10-01T08:30", "want a duration such as 24h")
 	}
+	ahead := time.Now().Add(48 * time.Hour).Format("2006-01-02T15:04")
+	if got := h.Ask("viewer", at+"notifications?person=zhang&by="+ahead, nil); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "which lies ahead: want a time that has come, such as 2026-10-01T08:30") {
+		t.Errorf("what zhang will know by %s is told: %d", ahead, got.Status)
+	}
 	tag := consoletest.Hidden(h.Page("admin", at+"routes/night"), "tag")
 	shorter := strings.Replace(steps, "10m", "5m", 1)
 	if got := h.Ask("admin", at+"routes/night", url.Values{"text": {shorter}, "tag": {tag}}); got.To() != at+"routes/night?said=stored" {
