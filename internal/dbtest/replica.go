@@ -94,6 +94,31 @@ func (s *Server) promoteReplica() error {
 	return nil
 }
 
+// handOverReplica takes no more writes, and promotes a replica that has all of them.
+func (s *Server) handOverReplica(replica *Server) error {
+	if err := s.Do("SET GLOBAL read_only = ON"); err != nil {
+		return err
+	}
+	written, err := s.Ask("SELECT @@gtid_binlog_pos")
+	if err != nil {
+		return err
+	}
+	if err := replica.until("SELECT MASTER_GTID_WAIT('"+written+"', 60)", "0", "the replica to apply what was written"); err != nil {
+		return err
+	}
+	return replica.promoteReplica()
+}
+
+// demoteReplica has a former primary, which takes no writes any more and has none that the new one lacks, follow that one.
+func (s *Server) demoteReplica(primary *Server) error {
+	for _, statement := range []string{"SET GLOBAL read_only = ON", "SET GLOBAL gtid_slave_pos = @@gtid_binlog_pos", "SET GLOBAL rpl_semi_sync_slave_enabled = ON"} {
+		if err := s.Do(statement); err != nil {
+			return err
+		}
+	}
+	return s.follow(primary.Addr)
+}
+
 // slaveStatus is one column of SHOW SLAVE STATUS.
 func (s *Server) slaveStatus(column string) (string, error) {
 	db, err := sql.Open("mysql", mariadbSource(s))

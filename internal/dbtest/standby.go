@@ -119,6 +119,9 @@ func (s *Server) Set(settings ...string) error {
 // Demote has a PostgreSQL server that was shut down or killed come back as a standby of another with Restart. What it has
 // and the other has not must be nothing: it is not rewound.
 func (s *Server) Demote(primary *Server, name string) error {
+	if s.options.Kind == KindMariaDB {
+		return s.demoteReplica(primary)
+	}
 	conn := fmt.Sprintf("primary_conninfo = 'user=posthouse password=%s host=127.0.0.1 port=%d application_name=%s sslmode=disable'\nprimary_slot_name = ''\n",
 		primary.password, primary.port, name)
 	f, err := os.OpenFile(filepath.Join(s.dataDir(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -136,6 +139,17 @@ func (s *Server) Demote(primary *Server, name string) error {
 		return err
 	}
 	return s.owner.own(signal)
+}
+
+// HandOver promotes a standby that then has all that this server ever wrote: the old PostgreSQL is shut down, the old MariaDB takes no more writes.
+func (s *Server) HandOver(standby *Server) error {
+	if s.options.Kind == KindMariaDB {
+		return s.handOverReplica(standby)
+	}
+	if err := s.ShutDown(); err != nil {
+		return err
+	}
+	return standby.Promote()
 }
 
 // ShutDown ends the server in good order, as pg_ctl stop -m fast does: its standbys get the rest of its log first. Restart brings it back.

@@ -35,10 +35,10 @@ type sites struct {
 }
 
 // openSites starts them; the judge reads the database of the place that holds it at the end.
-func openSites(t *testing.T, last string) *sites {
+func openSites(t *testing.T, kind dbtest.Kind, last string) *sites {
 	t.Helper()
 	s := &sites{a: &site{name: "a"}, b: &site{name: "b"}}
-	s.a.db = open(t, dbtest.KindPostgres)
+	s.a.db = open(t, kind)
 	var err error
 	if s.b.db, err = s.a.db.Standby(dbtest.StandbyOptions{Name: "b"}); err != nil {
 		t.Fatal(err)
@@ -75,6 +75,17 @@ func openSites(t *testing.T, last string) *sites {
 // follows waits until the second database has what its server reads at its start.
 func (s *sites) follows(t *testing.T) {
 	t.Helper()
+	if s.a.db.Kind() == dbtest.KindMariaDB {
+		at, err := s.a.db.Ask("SELECT @@gtid_binlog_pos")
+		if err != nil {
+			t.Fatal(err)
+		}
+		house.Until(t, "the replica to follow", func() bool {
+			reached, err := s.b.db.Ask("SELECT MASTER_GTID_WAIT('" + at + "', 1)")
+			return err == nil && reached == "0"
+		})
+		return
+	}
 	house.Until(t, "the standby to follow", func() bool {
 		n, err := s.b.db.Ask("SELECT COUNT(*)::text FROM pg_stat_wal_receiver WHERE status = 'streaming'")
 		at, err2 := s.a.db.Ask("SELECT COALESCE(MIN(pg_current_wal_lsn() - replay_lsn), 1)::text FROM pg_stat_replication")
@@ -167,15 +178,15 @@ func (f *followers) call(caller int) {
 func (s *sites) switchTo(t *testing.T, from, to *site) {
 	t.Helper()
 	s.place(t, from, "switch", to.name)
-	if err := from.db.ShutDown(); err != nil {
-		t.Fatal(err)
-	}
-	if err := to.db.Promote(); err != nil {
+	if err := from.db.HandOver(to.db); err != nil {
 		t.Fatal(err)
 	}
 	to.WaitReady(t, 200)
 	if err := from.db.Demote(to.db, from.name); err != nil {
 		t.Fatal(err)
+	}
+	if from.db.Kind() == dbtest.KindMariaDB {
+		return // it follows already
 	}
 	if err := from.db.Restart(); err != nil {
 		t.Fatal(err)
@@ -212,7 +223,16 @@ func TestHAPlaceHandsOverAndBack(t *testing.T) {
 		return // it waits for heartbeats; TestAPlaceHandsOver of package server is the short form
 	}
 	t.Parallel()
-	s := openSites(t, "a")
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			handsOverAndBack(t, kind)
+		})
+	}
+}
+
+func handsOverAndBack(t *testing.T, kind dbtest.Kind) {
+	s := openSites(t, kind, "a")
 	f := s.load(t, 64)
 	f.more(100)
 	times := house.Size(1, 5)
@@ -228,7 +248,7 @@ func TestHAPlaceHandsOverAndBack(t *testing.T) {
 	s.Fault(t, house.Fault{At: begin, Until: time.Now(), Kind: "db_kill", Target: "place", Note: "switched over"})
 	report := s.Judge(t)
 	house.Report(t, house.Row{
-		Test: "HA", Database: "postgres", What: "two places, switched over under the load of 64 callers that follow, and back", N: times, Unit: "times there and back",
+		Test: "HA", Database: string(kind), What: "two places, switched over under the load of 64 callers that follow, and back", N: times, Unit: "times there and back",
 		Figure: fmt.Sprintf("%d messages, lost %d, unexplained doubles %d, unknown %d; %d callers were sent elsewhere", f.accepted.Load(), report.Totals.Lost, report.Totals.DuplicatedUnexplained, report.Unknowns.Entered, f.directed.Load()),
 		Bar:    fmt.Sprintf("lost 0, unexplained doubles 0, unknown ≤ %d", 2*times*inflight), Bound: house.Bound(times),
 		Pass: report.Totals.Lost == 0 && report.Totals.DuplicatedUnexplained == 0 && report.Unknowns.Entered <= 2*times*inflight && f.directed.Load() > 0,
@@ -242,7 +262,16 @@ func TestHAPlaceThatComesBackStops(t *testing.T) {
 		return // as above
 	}
 	t.Parallel()
-	s := openSites(t, "b")
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			comesBackAndStops(t, kind)
+		})
+	}
+}
+
+func comesBackAndStops(t *testing.T, kind dbtest.Kind) {
+	s := openSites(t, kind, "b")
 	f := s.load(t, 8)
 	f.more(100)
 	s.a.Kill(t)
@@ -271,7 +300,7 @@ func TestHAPlaceThatComesBackStops(t *testing.T) {
 	s.Fault(t, house.Fault{At: begin, Until: time.Now(), Kind: "db_kill", Target: "place", Note: "lost"})
 	report := s.Verdict(t)
 	house.Report(t, house.Row{
-		Test: "HA", Database: "postgres", What: "a place is lost, the other one promoted and its epoch begun; the first comes back with its own database", N: 1, Unit: "times",
+		Test: "HA", Database: string(kind), What: "a place is lost, the other one promoted and its epoch begun; the first comes back with its own database", N: 1, Unit: "times",
 		Figure: fmt.Sprintf("%d messages, unexplained doubles %d, held %d; the first is passive", f.accepted.Load(), report.Totals.DuplicatedUnexplained, report.Unknowns.EpochHold),
 		Bar:    "unexplained doubles 0, the one with the older epoch stops", Pass: report.Totals.DuplicatedUnexplained == 0,
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -139,6 +140,19 @@ func switchPlace(ctx context.Context, sh *shell.Shell, s *store.Store, to string
 		}
 		if len(out.Silent) > 0 {
 			sh.Printf("these processes did not say that they have stopped: %s\n", strings.Join(out.Silent, ", "))
+		}
+		if s.DB.Dialect == sqldb.MySQL {
+			sh.Printf(`
+Where %s works on this database it sends now. Where it has a replica, in this order:
+1. at %s: have the database take no more writes, and read how far it has written
+     SET GLOBAL read_only = ON; SELECT @@gtid_binlog_pos;
+2. at %s: wait until the replica has that, and promote it; %s sends as soon as it takes writes
+     SELECT MASTER_GTID_WAIT('...'); STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = OFF;
+3. at %s: have the old database follow the new one
+     SET GLOBAL gtid_slave_pos = @@gtid_binlog_pos; CHANGE MASTER TO MASTER_HOST = '...', MASTER_USE_GTID = slave_pos; START SLAVE;
+Until 2, posthouse place switch %s takes it back.
+`, to, out.From, to, to, out.From, shellword.Quote(out.From))
+			return
 		}
 		if len(standbys) == 0 {
 			sh.Printf("\nNo standby follows this database. Where %s works on the same one it sends now; else bring up its standby before this server is stopped.\n", to)

@@ -53,7 +53,7 @@ type Options struct {
 	// ReadOnly opens a file as it is, for look-ups alone: none is made, nothing in it or beside it is changed,
 	// and no permission to write is needed. Defaults to false.
 	ReadOnly bool
-	// Standby lets the connections be to a standby of PostgreSQL, which is read and takes no writes. Defaults to the primary alone.
+	// Standby lets the connections be to a standby of PostgreSQL or a replica of MariaDB, which is read and takes no writes. Defaults to the primary alone.
 	Standby bool
 	// MustExist refuses a DSN of SQLite whose file is not there, instead of making it and its folder. Defaults to false.
 	MustExist bool

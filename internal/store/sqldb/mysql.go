@@ -46,6 +46,8 @@ var MySQL = &Dialect{
 	open:       openMySQL,
 	check:      checkMySQL,
 
+	openStandby: openMySQLStandby,
+
 	openReplica: openMySQLReplica,
 	follows:     "SELECT @@global.read_only",
 	position:    "SELECT @@gtid_binlog_pos",
@@ -73,12 +75,21 @@ var MySQL = &Dialect{
 
 // openMySQL opens one kind of pool twice. ClientFoundRows: a guarded update must count the
 // rows it matched. READ COMMITTED: the default's gap locks make claims deadlock.
-func openMySQL(ctx context.Context, dsn string, log *slog.Logger) (p pools, err error) {
+func openMySQL(ctx context.Context, dsn string, log *slog.Logger) (pools, error) {
+	return openEitherMySQL(ctx, dsn, log, false)
+}
+
+// openMySQLStandby does the same where the server may be a replica.
+func openMySQLStandby(ctx context.Context, dsn string, log *slog.Logger) (pools, error) {
+	return openEitherMySQL(ctx, dsn, log, true)
+}
+
+func openEitherMySQL(ctx context.Context, dsn string, log *slog.Logger, standby bool) (p pools, err error) {
 	config, err := mysqlConfig(dsn)
 	if err != nil {
 		return pools{}, err
 	}
-	said, err := firstAsk(ctx, config, log)
+	said, err := firstAsk(ctx, config, log, standby)
 	if err != nil {
 		return pools{}, err
 	}
@@ -93,6 +104,7 @@ func openMySQL(ctx context.Context, dsn string, log *slog.Logger) (p pools, err 
 	if err != nil {
 		return pools{}, err
 	}
+	primary.standby = standby
 	if said.mariadb() {
 		primary.alone = len(primary.addrs) == 1 && said.timeline == 0 && !said.galera
 		p.mysql = primary
@@ -102,12 +114,13 @@ func openMySQL(ctx context.Context, dsn string, log *slog.Logger) (p pools, err 
 	return p, nil
 }
 
-// firstAsk asks the primary who it is.
-func firstAsk(ctx context.Context, config *mysql.Config, log *slog.Logger) (mysqlSaid, error) {
+// firstAsk asks the primary who it is; or a replica, where that may be met.
+func firstAsk(ctx context.Context, config *mysql.Config, log *slog.Logger, standby bool) (mysqlSaid, error) {
 	primary, err := newMySQLPrimary(config, log)
 	if err != nil {
 		return mysqlSaid{}, err
 	}
+	primary.standby = standby
 	c, err := primary.Connect(ctx)
 	if err != nil {
 		return mysqlSaid{}, err

@@ -165,7 +165,10 @@ func (p *mysqlPrimary) reach(ctx context.Context, addr string) (mysqlConn, error
 
 // validate refuses a new connection to a server that is not the primary, or is one no more.
 func (p *mysqlPrimary) validate(said mysqlSaid, addr string, l *link) error {
-	if said.readOnly {
+	switch {
+	case said.readOnly && p.standby:
+		return nil
+	case said.readOnly:
 		return errReplica
 	}
 	if said.galera {

@@ -143,4 +143,17 @@ func TestAReadOnlyMariaDBIsPassedOver(t *testing.T) {
 	if _, err := Open(t.Context(), Options{DSN: server.DSN}); err == nil || !strings.Contains(err.Error(), "read-only replica") {
 		t.Errorf("got %v, want that it is a read-only replica", err)
 	}
+	looking, err := Open(t.Context(), Options{DSN: server.DSN, Standby: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer looking.Close()
+	for _, is := range []bool{true, false} { // it is promoted
+		if got, err := looking.InRecovery(t.Context()); err != nil || got != is {
+			t.Errorf("that it is a replica: %t, %v, want %t", got, err, is)
+		}
+		if err := server.Do("SET GLOBAL read_only = OFF"); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

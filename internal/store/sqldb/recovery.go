@@ -2,10 +2,10 @@ package sqldb
 
 import "context"
 
-// InRecovery reports whether the database is a standby of PostgreSQL, which follows its primary and takes no writes until it is
-// promoted. The other databases are none.
+// InRecovery reports whether the database is a standby of PostgreSQL or a replica of MariaDB, which follows its primary and takes no
+// writes until it is promoted. SQLite has none.
 func (s *DB) InRecovery(ctx context.Context) (is bool, err error) {
-	if s.Dialect != Postgres {
+	if s.Dialect.follows == "" {
 		return false, nil
 	}
 	err = s.Reader.QueryRowContext(ctx, s.Dialect.follows).Scan(&is)
