@@ -59,7 +59,7 @@ type Options struct {
 	Capabilities map[string]string
 	// App is what the app says of itself. Defaults to posthouse-agent.
 	App string
-	// Once ends the app when there is nothing to fetch.
+	// Once ends the app when there is nothing to fetch, and what the phone has got is handed in.
 	Once bool
 	// HTTP makes the calls. Defaults to a client of its own.
 	HTTP *http.Client
@@ -197,18 +197,21 @@ func (a *App) Run(ctx context.Context) (err error) {
 			err = e
 		}
 	}()
-	if in := newInbox(a); in != nil {
-		listening, stop := context.WithCancel(ctx)
-		var done sync.WaitGroup
+	in := newInbox(a)
+	listening, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	if in != nil {
 		done.Go(func() { in.run(listening) })
-		defer done.Wait()
-		defer stop()
 	}
+	quit := func() { cancel(); done.Wait() }
+	defer quit()
 	a.o.Log.Info("the agent fetches", "agent", a.o.ID, "server", a.o.URL, "protocol", a.o.Protocol, "untold", len(a.journal.untold()))
 	for bad := 0; ctx.Err() == nil; {
 		got, err := a.round(ctx)
 		switch {
 		case err == nil && a.o.Once && got.nothing():
+			quit()
+			a.listenOnce(ctx, in)
 			return a.end(ctx)
 		case err == nil:
 			bad = 0
@@ -227,6 +230,18 @@ func (a *App) Run(ctx context.Context) (err error) {
 		}
 	}
 	return a.end(ctx)
+}
+
+// listenOnce hands in what the phone has got before an app ends that runs once.
+func (a *App) listenOnce(ctx context.Context, in *inbox) {
+	if in == nil {
+		return
+	}
+	ending, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if err := in.last(ending); err != nil {
+		a.o.Log.Warn("texts that the phone got were not handed in; the agent's next start will do it", "error", err)
+	}
 }
 
 // onceTries is how often an app that runs once tries again to reach its server: for about a quarter of a minute.

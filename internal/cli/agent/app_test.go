@@ -1,14 +1,18 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -375,3 +379,44 @@ func TestWhatAPhoneGetsIsHandedIn(t *testing.T) {
 		t.Errorf("a reply of nobody's: %v", err)
 	}
 }
+
+// An app that runs once, as cron has it, hands in what its phone has got before it ends, also where it has nothing to send.
+func TestAnAppThatRunsOnceHandsInWhatThePhoneHasGot(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	var texts received
+	for i := range inboxAtOnce + 20 { // a look while it fetches hands in one call's
+		texts = append(texts, wire.ReceivedText{ID: fmt.Sprint("t", i), Sender: "+8613800138000", Text: "1", ReceivedAt: time.Now()})
+	}
+	var handed sync.Map // a call that the end cuts short is made again
+	_, err := h.run(t.Context(), h.options(func(o *Options) {
+		o.Once, o.Phone = true, struct {
+			Phone
+			received
+		}{o.Phone, texts}
+		o.HTTP = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if !strings.HasSuffix(r.URL.Path, "/received") {
+				return http.DefaultTransport.RoundTrip(r)
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range regexp.MustCompile(`"text_id":"(\w+)"`).FindAllStringSubmatch(string(body), -1) {
+				handed.Store(id[1], true)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			return http.DefaultTransport.RoundTrip(r)
+		})}
+	}))
+	for _, text := range texts {
+		if _, there := handed.Load(text.ID); !there || err != nil {
+			t.Fatalf("the text %s was not handed in: %v", text.ID, err)
+		}
+	}
+}
+
+// received is what a phone has got.
+type received []wire.ReceivedText
+
+func (r received) Received(context.Context) ([]wire.ReceivedText, error) { return r, nil }

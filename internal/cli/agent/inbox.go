@@ -50,21 +50,46 @@ func (i *inbox) run(ctx context.Context) {
 	}
 }
 
-// look hands in what is new.
+// look hands in what is new, as much as one call holds.
 func (i *inbox) look(ctx context.Context) error {
-	all, err := i.phone.Received(ctx)
+	fresh, err := i.fresh(ctx)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	return i.hand(ctx, fresh[:min(len(fresh), inboxAtOnce)])
+}
+
+// last hands in all that is new, before an app ends that runs once: nobody looks again until its next start, and a step that waits for an answer would begin.
+func (i *inbox) last(ctx context.Context) error {
+	fresh, err := i.fresh(ctx)
 	if err != nil {
 		return err
 	}
+	for some := range slices.Chunk(fresh, inboxAtOnce) {
+		if err := i.hand(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fresh is what the phone has got and this app has not handed in.
+func (i *inbox) fresh(ctx context.Context) ([]wire.ReceivedText, error) {
+	all, err := i.phone.Received(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var fresh []wire.ReceivedText
 	for _, t := range all {
-		if !slices.Contains(i.known, t.ID) && len(fresh) < inboxAtOnce {
+		if !slices.Contains(i.known, t.ID) {
 			fresh = append(fresh, t)
 		}
 	}
-	if len(fresh) == 0 {
-		return nil
-	}
+	return fresh, nil
+}
+
+// hand hands in texts in one call.
+func (i *inbox) hand(ctx context.Context, fresh []wire.ReceivedText) error {
 	results, err := i.to.received(ctx, fresh)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (f *sender) describe(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.capabilities, "capability", nil, "what the phone can do, `NAME=VALUE` such as operator=cmcc (native)")
 	flags.BoolVar(&f.o.RetryUnknown, "retry-unknown", false, "have sent again what may have left (sms; native leaves it to the channel)")
 	flags.StringVar(&f.o.App, "name", "posthouse-agent/"+f.Version, "what the app says of itself, a `NAME` (native)")
-	flags.BoolVar(&f.o.Once, "once", false, "end when there is nothing to fetch")
+	flags.BoolVar(&f.o.Once, "once", false, "end when there is nothing to fetch, and what the phone has got is handed in")
 }
 
 func (f *sender) run(cmd *cobra.Command) (err error) {
