@@ -42,6 +42,8 @@ type Campaign struct {
 type CampaignListed struct {
 	posthouse.Campaign
 	Counts CampaignCounts `json:"counts" doc:"How many members stand where."`
+	Halted string         `json:"halted,omitempty" doc:"What stops it although it has begun: its channel may not send, or it was paused by itself, by its brake, its canary or a new epoch."`
+	Until  time.Time      `json:"until,omitzero" doc:"Until when that is known to last."`
 }
 
 // CampaignCounts says how many members stand where.

@@ -26,11 +26,8 @@ const (
 	spreadSteps = 200
 )
 
-// The reasons of a campaign that its own rules have paused begin with these.
-const (
-	reasonCanary = "canary: "
-	reasonBrake  = "brake: "
-)
+// reasonCanary begins the reason of a campaign that its canary has paused.
+const reasonCanary = "canary: "
 
 func checkRules(r *posthouse.CampaignRules, p *draft.Problems) {
 	if s := r.Spread.Std(); s < 0 || s > maxSpread {
@@ -159,7 +156,7 @@ func (s *Steward) brake(ctx context.Context, now time.Time, c work.Campaign) err
 	case c.Brake == nil && answered < hopeless, c.Brake != nil && (answered < c.Brake.After || !tooMany(failed, answered, c.Brake.Above)):
 		return nil
 	}
-	return s.halt(ctx, now, c, fmt.Sprintf(reasonBrake+"%d of %d have failed", failed, answered))
+	return s.halt(ctx, now, c, fmt.Sprintf("brake: %d of %d have failed", failed, answered))
 }
 
 // slack is by which share of those who were answered for a brake may be missed: so few may be under way in any case, so that a brake
@@ -208,7 +205,7 @@ func (s *Steward) judgeCanary(ctx context.Context, now time.Time, c work.Campaig
 		return false, err
 	}
 	if answered, failed := tallied(&p, nil); tooMany(failed, answered, c.Canary.MaxFailures) {
-		return false, s.halt(ctx, now, c, fmt.Sprintf(reasonCanary+"%d of the first %d have failed", failed, answered))
+		return false, s.halt(ctx, now, c, fmt.Sprintf("canary: %d of the first %d have failed", failed, answered))
 	}
 	c.Marks.CanaryDone = true
 	_, err = s.Campaigns.StepCampaign(ctx, now, c, nil)

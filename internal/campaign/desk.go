@@ -328,6 +328,9 @@ func (d *Desk) List(ctx context.Context, tenant string, of posthouse.CampaignSta
 	for i := range list {
 		c := &list[i]
 		out[i] = wire.CampaignListed{Campaign: c.Campaign, Counts: countsOf(c, members[c.AudienceID], stand[c.ID])}
+		if out[i].Counts.Unsent+out[i].Counts.Started > 0 {
+			out[i].Halted, out[i].Until = halts(c, d.o.Closed)
+		}
 	}
 	return out, next, nil
 }

@@ -85,6 +85,18 @@ func settledOf(p *work.Progress) (n int64) {
 // Closed says why nothing may be sent on a channel now, and until when where that is known; empty where something may.
 type Closed func(tenant, channel string) (why string, until time.Time)
 
+// halts says what stops a campaign that has begun, and until when where that is known: its channel may not send, or it was paused by itself, by
+// its brake, its canary or a new epoch. It is empty where nothing does, or a person has paused it.
+func halts(c *work.Campaign, closed Closed) (why string, until time.Time) {
+	switch c.State {
+	case posthouse.CampaignRunning:
+		return closed(c.Tenant, c.Channel)
+	case posthouse.CampaignPaused:
+		return c.Reason, time.Time{} // a person gives none
+	}
+	return "", time.Time{}
+}
+
 // waits says why nobody of a campaign that runs is sent to now: its channel may not, or its members wait for their turn.
 func waits(c *work.Campaign, p *work.Progress, closed Closed, now time.Time) (why string, until time.Time) {
 	if c.State == posthouse.CampaignScheduled {
@@ -93,7 +105,7 @@ func waits(c *work.Campaign, p *work.Progress, closed Closed, now time.Time) (wh
 	if c.State != posthouse.CampaignRunning || c.Planned >= c.Last && p.Segments[work.SegmentFree]+p.Segments[work.SegmentClaimed]+p.Segments[work.SegmentPartly] == 0 {
 		return "", time.Time{}
 	}
-	if why, until := closed(c.Tenant, c.Channel); why != "" { // also while members are under way: nobody follows them
+	if why, until := halts(c, closed); why != "" { // also while members are under way: nobody follows them
 		return why, until
 	}
 	if p.Members[Started] > 0 || p.Segments[work.SegmentClaimed] > 0 || c.Planned < goal(c) {

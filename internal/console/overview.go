@@ -17,7 +17,7 @@ type overview struct {
 	Stuck     []wire.OverviewLane // with something that needs a person
 	Waiting   []wire.OverviewLane
 	Halted    []posthouse.Channel // that do not send
-	Campaigns []onTheWay          // that run, and have members whom nothing was sent yet
+	Campaigns []onTheWay          // that run or were paused by themselves, and have members whom nothing was sent yet
 	Matters   []matter            // what needs somebody, the verdict of the page
 	Open      wire.OverviewLane   // the sum of what is open
 	Loudest   []wire.OverviewTrouble
@@ -82,7 +82,7 @@ func (o *overview) judge(v *visit) {
 		add(true, matter{Name: c.Name, Word: "channel_" + string(c.State), Link: v.at("channels", c.Name), Detail: c.StateReason})
 	}
 	for _, c := range o.Campaigns {
-		add(c.Halted != nil, matter{N: int(c.Counts.Unsent), Name: c.Name, Word: "matter_campaign", Link: v.at("campaigns", c.Name)})
+		add(c.Stands, matter{N: int(c.Counts.Unsent), Name: c.Name, Word: "matter_campaign", Link: v.at("campaigns", c.Name), Detail: c.Halted})
 	}
 	for _, l := range o.Waiting {
 		add(l.Late && !slices.ContainsFunc(o.Halted, func(c posthouse.Channel) bool { return c.Name == l.Channel }),
@@ -121,29 +121,34 @@ func (o *overview) halted(v *visit) error {
 	return err
 }
 
-// onTheWay is a campaign that runs: its members are in no queue before their turn, so no lane counts them.
+// onTheWay is a campaign that has begun: its members are in no queue before their turn, so no lane counts them.
 type onTheWay struct {
 	wire.CampaignListed
-	Halted *posthouse.Channel // its channel, where that does not send
+	Stands bool // it stands still, and that does not pass by itself in a moment
 }
 
-// mostCampaigns bounds the campaigns that the overview names.
-const mostCampaigns = 20
+const (
+	// mostCampaigns bounds the campaigns of a state that the overview names.
+	mostCampaigns = 20
+	// passes is how soon what stops a campaign ends, where nobody needs to know: providers refuse an account for some seconds.
+	passes = time.Minute
+)
 
-// campaigns reads which campaigns have members whom nothing was sent yet, and which of them stand still because their channel does.
+// campaigns reads which campaigns have members whom nothing was sent yet, and which of them stand still.
 func (o *overview) campaigns(v *visit) error {
-	page, err := v.call().Campaigns.List(v.ctx(), posthouse.CampaignRunning, client.Filter{Limit: mostCampaigns})
-	for _, c := range page.Items {
-		if c.Counts.Unsent == 0 {
-			continue
+	for _, state := range []posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused} {
+		page, err := v.call().Campaigns.List(v.ctx(), state, client.Filter{Limit: mostCampaigns})
+		if err != nil {
+			return err
 		}
-		of := onTheWay{CampaignListed: c}
-		if i := slices.IndexFunc(o.Halted, func(ch posthouse.Channel) bool { return ch.Name == c.Channel }); i >= 0 {
-			of.Halted = &o.Halted[i]
+		for _, c := range page.Items {
+			if c.Counts.Unsent+c.Counts.Started == 0 || state == posthouse.CampaignPaused && c.Halted == "" { // a person paused it
+				continue
+			}
+			o.Campaigns = append(o.Campaigns, onTheWay{c, c.Halted != "" && (c.Until.IsZero() || time.Until(c.Until) >= passes)})
 		}
-		o.Campaigns = append(o.Campaigns, of)
 	}
-	return err
+	return nil
 }
 
 // loudest reads what most attempts of the last day ended badly by.

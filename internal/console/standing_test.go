@@ -50,9 +50,51 @@ func TestACampaignOfAPausedChannelSaysWhyItStandsStill(t *testing.T) {
 		t.Error("the end of the pause is called the beginning of the campaign")
 	}
 	page = h.page("viewer", at)
-	h.shows(page, `<a href="/console/t/default/campaigns/spring">spring the campaign stands still; not sent yet: `, `<td>300</td>`)
+	h.shows(page, `<a href="/console/t/default/campaigns/spring">spring the campaign stands still; not sent yet: `, `<td>300</td>`, "</a> <small>the channel out is paused: the provider is moved</small></li>")
 	if strings.Contains(page, "Nothing waits.") {
 		t.Error("nothing waits, the overview says of a campaign with members whom nothing was sent")
+	}
+}
+
+// The overview says that a campaign stands still where none of its accounts may send, and where its brake has paused it, with the reason of the
+// campaign's page. One that a person paused, and what passes within seconds, are no matter.
+func TestTheOverviewSaysWhyCampaignsStandStill(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	const at = "/console/t/default/"
+	h.fleet("https://example.com")
+	for _, name := range []string{"a", "b"} {
+		h.api("PUT", "/v1/channels/fleet/accounts/"+name, `{"config":{"agent_id":7,"secret":"s"}}`, nil)
+		h.api("POST", "/v1/channels/fleet/accounts/"+name+"/pause", `{"reason":"moved"}`, nil)
+	}
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":1,"per":"1h"}]}`, nil)
+	for name, channel := range map[string]string{"spring": "fleet", "summer": "out", "autumn": "out"} {
+		h.api("POST", "/v1/campaigns", `{"name":"`+name+`","channel":"`+channel+`","content":{"text":"x"}}`, nil)
+		h.api("POST", "/v1/campaigns/"+name+"/members?final=true&format=csv", addresses(30), nil)
+		h.api("POST", "/v1/campaigns/"+name+"/start", `{}`, nil)
+	}
+	for _, name := range []string{"summer", "autumn"} {
+		h.api("POST", "/v1/campaigns/"+name+"/pause", `{}`, nil)
+	}
+	const braked = "brake: 9 of 10 have failed"
+	h.exec("UPDATE posthouse_campaigns SET reason = '" + braked + "' WHERE name = 'summer'") // as the steward pauses it
+	page := h.page("viewer", at, chinese)
+	matter := func(campaign string) string {
+		_, after, _ := strings.Cut(page, `<li><a href="`+at+"campaigns/"+campaign+`">`)
+		text, _, _ := strings.Cut(after, "</li>")
+		return text
+	}
+	const stands = " 群发任务停滞，未发送： "
+	for name, why := range map[string]string{"spring": "2 个账号都不能发送", "summer": "已自动暂停：10 人中有 9 人失败，超过熔断比例"} {
+		if got := matter(name); !strings.HasPrefix(got, name+stands) || !strings.Contains(got, why) {
+			t.Errorf("of %s the overview says %q, want %q", name, got, why)
+		}
+		_, text, _ := strings.Cut(matter(name), "<small>")
+		text, _, _ = strings.Cut(text, "</small>")
+		h.shows(h.page("viewer", at+"campaigns/"+name, chinese), text)
+	}
+	if got := matter("autumn"); got != "" {
+		t.Errorf("a campaign that a person paused is a matter: %q", got)
 	}
 }
 
