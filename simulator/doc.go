@@ -133,6 +133,7 @@
 // What dingtalk_work, wecom and feishu have told can be taken back within 24 hours: POST /dingtalk_work/topapi/message/corpconversation/recall,
 // POST /wecom/cgi-bin/message/recall, DELETE /feishu/open-apis/im/v1/messages/… and …/batch_messages/…. What was told to users whose name begins with
 // recall-late is too old at once. An id that is not known, or too old, is 40035, 40058, 230030 and 230009; once more is 230110 at Feishu, and ok at others.
+// Neither DingTalk nor WeCom names a code for what is too old: a server whose clock says that it is young has failed to recall it there.
 //
 // DingTalk's, WeCom's and those of SMS find the deliveries' keys in the header X-Posthouse-Keys, which our driver sends.
 //

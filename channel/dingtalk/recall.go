@@ -27,5 +27,5 @@ func (w *work) Recall(ctx context.Context, ref string, sent time.Time) (channel.
 	if reply == nil {
 		return channel.RecallRefused, v.failed
 	}
-	return errcode.Recalled(v.Class), reply.Result(v.Verdict)
+	return errcode.RecalledWithin(v.Class, sent, recallWithin), reply.Result(v.Verdict)
 }

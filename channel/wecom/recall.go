@@ -22,5 +22,5 @@ func (a *app) Recall(ctx context.Context, ref string, sent time.Time) (channel.R
 	if err != nil {
 		return channel.RecallRefused, access.Without(err, a.client)
 	}
-	return errcode.Recalled(v.Class), reply.Result(v)
+	return errcode.RecalledWithin(v.Class, sent, recallWithin), reply.Result(v)
 }

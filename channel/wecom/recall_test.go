@@ -22,6 +22,9 @@ func TestAMessageIsTakenBackByItsID(t *testing.T) {
 	}{
 		{"taken back", `{"errcode":0,"errmsg":"ok"}`, 23 * time.Hour, channel.RecallDone, posthouse.ClassOK, 1},
 		{"too old", `{"errcode":0,"errmsg":"ok"}`, 24 * time.Hour, channel.RecallLate, posthouse.ClassRequest, 0},
+		{"too old by WeCom's clock", `{"errcode":40058,"errmsg":"invalid msgid"}`, 24*time.Hour - 20*time.Second, channel.RecallLate, posthouse.ClassRequest, 1},
+		{"too fast at the end of the day", `{"errcode":45009,"errmsg":"api freq out of limit"}`, 24*time.Hour - 20*time.Second, channel.RecallRefused, posthouse.ClassRate, 1},
+		{"no such message", `{"errcode":40058,"errmsg":"invalid msgid"}`, time.Hour, channel.RecallRefused, posthouse.ClassRequest, 1},
 		{"too fast", `{"errcode":45009,"errmsg":"api freq out of limit"}`, time.Hour, channel.RecallRefused, posthouse.ClassRate, 1},
 		{"not this application's", `{"errcode":48002,"errmsg":"api forbidden"}`, time.Hour, channel.RecallRefused, posthouse.ClassAccount, 1},
 		{"half an answer", `{"errcode":`, time.Hour, channel.RecallUnknown, posthouse.ClassUnknown, 1},

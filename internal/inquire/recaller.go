@@ -215,7 +215,8 @@ func (r *Recaller) text(ctx context.Context, d *posthouse.Delivery) (delivery st
 	return c.Delivery, c.Together(), fmt.Sprintf("it went in one text with others, by the delivery %s of the digest %s", c.Delivery, c.Digest)
 }
 
-// sending is the event by which a delivery was sent.
+// sending is the event by which a delivery was sent: the first that has its reference. What was known of it only later, by a lookup or a callback, has
+// the reference too, and was sent no later than that.
 func (r *Recaller) sending(ctx context.Context, d *posthouse.Delivery) (found posthouse.Event, err error) {
 	const page = 500
 	for cursor := ""; ; {
@@ -224,7 +225,7 @@ func (r *Recaller) sending(ctx context.Context, d *posthouse.Delivery) (found po
 			return found, err
 		}
 		for i := range list {
-			if list[i].Ref == d.ProviderRef && list[i].Type != posthouse.EventRecall && list[i].Type != posthouse.EventReceipt {
+			if found.At.IsZero() && list[i].Ref == d.ProviderRef && list[i].Type != posthouse.EventRecall && list[i].Type != posthouse.EventReceipt {
 				found = list[i]
 			}
 		}
