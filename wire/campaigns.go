@@ -240,7 +240,7 @@ type CampaignSample struct {
 // PeoplePreview is how a file of people would be read, with its first records.
 type PeoplePreview struct {
 	Format    string     `json:"format" doc:"csv, also of a workbook, or ndjson."`
-	Encoding  string     `json:"encoding" doc:"utf-8, also of what was converted from UTF-16, or gbk."`
+	Encoding  string     `json:"encoding" doc:"How its characters are written: utf-8, gbk, or utf-16le or utf-16be, which a request need not name."`
 	Delimiter string     `json:"delimiter" doc:"What stands between the fields of a CSV."`
 	Header    bool       `json:"header" doc:"Whether the first record names the columns."`
 	Address   string     `json:"address" doc:"The column or field of the address. Empty where none can be told: name it."`

@@ -23,6 +23,7 @@ const (
 type Preview struct {
 	Format           // complete; without Address where none can be told
 	Sheet   string   // of a workbook
+	From    Encoding // what it was converted from to UTF-8, empty where it was not
 	Columns []string // of a CSV as the header names them, or the fields of the first objects
 	Rows    [][]string
 	// Read is how many records at the beginning were read, of which Refused, five at most, name what is wrong with the first that are.
@@ -45,8 +46,11 @@ func Look(in io.Reader, f Format, keep func(string) (string, error)) (Preview, e
 		return Preview{}, err
 	}
 	p := Preview{Format: Guess(head, whole, f, keep)}
-	if b, is := file.(*book); is {
-		p.Sheet = b.name
+	switch f := file.(type) {
+	case *book:
+		p.Sheet = f.name
+	case *converted:
+		p.From = f.from
 	}
 	if !whole {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]

@@ -3,6 +3,7 @@ package audience
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -104,6 +105,34 @@ func TestAFileIsReadAsItShowsToBe(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A look says what a file was converted from, with a mark and without, compressed too.
+func TestALookSaysWhichUTF16AFileWas(t *testing.T) {
+	t.Parallel()
+	const text = "姓名,手机号,金额\n张三,13800138000,20\n李四,13900139000,30\n"
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write([]byte(utf16(t, text, unicode.BigEndian, unicode.UseBOM))); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		file string
+		want Encoding
+	}{
+		"UTF-8":                             {text, ""},
+		"GBK":                               {gbk(t, text), ""},
+		"little end first, marked":          {utf16(t, text, unicode.LittleEndian, unicode.UseBOM), UTF16LE},
+		"big end first, marked":             {utf16(t, text, unicode.BigEndian, unicode.UseBOM), UTF16BE},
+		"little end first, without a mark":  {utf16(t, text, unicode.LittleEndian, unicode.IgnoreBOM), UTF16LE},
+		"big end first, without a mark":     {utf16(t, text, unicode.BigEndian, unicode.IgnoreBOM), UTF16BE},
+		"big end first, marked, compressed": {zipped.String(), UTF16BE},
+	} {
+		got, err := Look(strings.NewReader(c.file), Format{}, nil)
+		if err != nil || got.From != c.want || got.Address != "手机号" {
+			t.Errorf("%s: a look finds %q and the address in %q, %v; want %q", name, got.From, got.Address, err, c.want)
+		}
 	}
 }
 

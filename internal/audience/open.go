@@ -82,15 +82,34 @@ func Packed(head []byte) bool {
 func inUTF8(in io.ReadCloser) io.ReadCloser {
 	b := bufio.NewReaderSize(in, 64<<10)
 	head, _ := b.Peek(ToldBy) // what cannot be read is told where it is read
-	order, is := unicode.LittleEndian, bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
-	if !is {
-		order, is = unmarked(head)
+	order, is := unicode.LittleEndian, true
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}):
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		order = unicode.BigEndian
+	default:
+		if order, is = unmarked(head); !is {
+			return &closing{b, in}
+		}
 	}
-	if !is {
-		return &closing{b, in}
+	c := &converted{closing{unicode.UTF16(order, unicode.UseBOM).NewDecoder().Reader(b), in}, UTF16LE}
+	if order == unicode.BigEndian {
+		c.from = UTF16BE
 	}
-	return &closing{unicode.UTF16(order, unicode.UseBOM).NewDecoder().Reader(b), in}
+	return c
 }
+
+// converted is a text of UTF-16 as UTF-8.
+type converted struct {
+	closing
+	from Encoding
+}
+
+// The encodings that are converted where a file shows to be in them. Nobody needs to name them.
+const (
+	UTF16LE Encoding = "utf-16le"
+	UTF16BE Encoding = "utf-16be"
+)
 
 // ToldBy is how many bytes tell a text of UTF-16 without a mark.
 const ToldBy = 4096

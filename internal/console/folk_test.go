@@ -138,6 +138,8 @@ func TestAFileIsLookedAtFirst(t *testing.T) {
 		t.Fatalf("the look: %d\n%s", got.status, got.body)
 	}
 	h.shows(got.body, "gbk (as found)", `<option value="手机号" selected>`, "<td>13800138000</td>")
+	wide := h.upload("sender", at+"/preview", "people.csv", "\xfe\xff\x00t\x00e\x00l\x00\n\x001\x003\x008\x000\x000\x001\x003\x008\x000\x000\x000\x00\n")
+	h.shows(wide.body, "utf-16be (as found)", "<td>13800138000</td>")
 	which := h.upload("sender", at+"/preview", "people.csv", "a,b\nx,y\n")
 	h.shows(which.body, "Which column has the address?")
 	if got := h.upload("sender", at+"/preview", "people.xls", "\xd0\xcf\x11\xe0...."); got.status != http.StatusUnprocessableEntity {
