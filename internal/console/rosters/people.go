@@ -84,6 +84,15 @@ func (b book) Called(user string) string {
 	return user
 }
 
+// Named are users with what they are called.
+func (b book) Named(users []string) []choice {
+	list := make([]choice, len(users))
+	for i, user := range users {
+		list[i] = choice{ID: user, Name: b.Called(user)}
+	}
+	return list
+}
+
 // settled has the ids of those whom a form calls by their names. What is no id and no name of just one stays, and is marked.
 func (b book) settled(users []string) []string {
 	out := make([]string, 0, len(users))

@@ -41,6 +41,12 @@ type watch struct {
 	Empty     int // days of the next weeks with nobody
 }
 
+// watches is what the list of rosters shows.
+type watches struct {
+	List []watch
+	Book book
+}
+
 // emptyAhead is how many days the list of rosters looks ahead for days with nobody.
 const emptyAhead = 28
 
@@ -55,13 +61,17 @@ func showAll(v *host.Visit) error {
 	if len(list) == 1 && v.Query("all") == "" { // who has one roster comes for it
 		return v.GoTo(v.At("rosters", list[0].Name))
 	}
-	watches := make([]watch, len(list))
+	all, users := watches{List: make([]watch, len(list))}, []string{}
 	for i, r := range list {
-		if watches[i], err = (duty{v}).watchOf(r); err != nil {
+		if all.List[i], err = (duty{v}).watchOf(r); err != nil {
 			return err
 		}
+		users = slices.Concat(users, all.List[i].Now.Users, all.List[i].Next.Users)
 	}
-	return v.Show("rosters", "rosters", watches)
+	if all.Book, err = (duty{v}).bookOf(users); err != nil {
+		return err
+	}
+	return v.Show("rosters", "rosters", all)
 }
 
 // watchOf is who is on duty by a roster, now and next.

@@ -67,6 +67,28 @@ func TestARosterIsACalendar(t *testing.T) {
 	}
 }
 
+// Who is on duty is called by name wherever a page says it: in the list, in the tiles, in a look before a change.
+func TestWhoIsOnDutyIsCalledByName(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/users", `{"users":[{"id":"chen.jing","name":"陈静"},{"id":"zhao.min","name":"赵敏"}]}`, nil)
+	h.API("PUT", "/v1/rosters/day", `{"days":{"1":["chen.jing"],"2":["chen.jing"],"3":["chen.jing"],"4":["chen.jing"],"5":["chen.jing"],"6":["chen.jing"],"7":["chen.jing"]}}`, nil)
+	const chen = `search?q=chen.jing" title="chen.jing">陈静</a>`
+	h.Shows(h.Page("viewer", "/console/t/default/rosters?all=1"), chen)
+	const at = "/console/t/default/rosters/day"
+	page := h.Page("viewer", at)
+	_, tiles, _ := strings.Cut(page, `<dl class="tiles">`)
+	tiles, _, _ = strings.Cut(tiles, "</dl>")
+	if n := strings.Count(tiles, chen); n != 2 {
+		t.Errorf("%d tiles call her by name:\n%s", n, tiles)
+	}
+	look := h.Ask("operator", at+"/override", url.Values{"do": {"date"}, "date": {"2099-11-24"}, "users": {"zhao.min"}, "version": {consoletest.Hidden(h.Page("operator", at), "version")}})
+	if look.To() != "" {
+		look = h.Ask("operator", look.To(), nil)
+	}
+	h.Shows(look.Body, chen+`</td><td><a class="over" href="/console/t/default/search?q=zhao.min" title="zhao.min">赵敏</a>`)
+}
+
 // Each form shows first what it would change, and stores it once, with the person and the note.
 func TestARosterIsChangedAfterALook(t *testing.T) {
 	t.Parallel()
