@@ -357,5 +357,11 @@ func TestDoctorCountsChannelsByWhetherTheySend(t *testing.T) {
 	if err := s.Gates.SetGate(t.Context(), now, work.Gate{Tenant: posthouse.DefaultTenant, Channel: "c", Class: posthouse.ClassAccount, Code: "40014"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	say("4, 2 open, 1 paused, 1 parked")
+	say("4: 2 open, 1 paused, 1 parked, 0 broken")
+	text, _ := ran(t, append(environ, "LANG=zh_CN.UTF-8"), "doctor")
+	for _, want := range []string{"4 个：2 个正常，1 个已暂停，1 个平台暂拒，0 个无法打开", "文件  "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the doctor says %s, want %s", text, want)
+		}
+	}
 }

@@ -68,8 +68,8 @@ func TestNothingIsPrintedInEnglishAlone(t *testing.T) {
 			p.label(token.NoPos, strings.ReplaceAll(word, "_", " "))
 		}
 	}
-	if p.formats < 150 || p.labels < 250 {
-		t.Errorf("only %d formats and %d names were found", p.formats, p.labels)
+	if p.formats < 150 || p.labels < 250 || p.details < 50 {
+		t.Errorf("only %d formats, %d names and %d findings were found", p.formats, p.labels, p.details)
 	}
 }
 
@@ -129,6 +129,8 @@ type printing struct {
 	files           *token.FileSet
 	file            string
 	formats, labels int
+	details         int    // of the doctor
+	value           string // of the constant that was declared last
 }
 
 // look looks at one node of a file.
@@ -140,8 +142,57 @@ func (p *printing) look(n ast.Node) bool {
 		}
 	case *ast.CompositeLit:
 		p.fields(n)
+		p.findings(n)
+	case *ast.ValueSpec: // what a finding is about may be a constant of its function
+		if len(n.Values) == 1 {
+			p.value, _ = literal(n.Values[0])
+		}
 	}
 	return true
+}
+
+// findings looks at what the doctor found: what about, and what. The latter is there in Chinese with the sentences of the server, which shows it too.
+func (p *printing) findings(n *ast.CompositeLit) {
+	list := []ast.Expr{n}
+	if array, ok := n.Type.(*ast.ArrayType); ok && isNamed(array.Elt, "finding") {
+		list = n.Elts
+	} else if !isNamed(n.Type, "finding") {
+		return
+	}
+	for _, one := range list {
+		lit, ok := one.(*ast.CompositeLit)
+		if !ok || len(lit.Elts) != 3 {
+			continue
+		}
+		if name, ok := lit.Elts[0].(*ast.Ident); ok && name.Name == "name" {
+			p.label(name.Pos(), p.value)
+		} else if _, ok := lit.Elts[0].(*ast.BasicLit); ok {
+			p.name(lit.Elts[0])
+		}
+		p.detail(lit.Elts[2])
+	}
+}
+
+func (p *printing) detail(e ast.Expr) {
+	if call, ok := e.(*ast.CallExpr); ok {
+		if of, ok := call.Fun.(*ast.SelectorExpr); !ok || of.Sel.Name != "Sprintf" {
+			return
+		}
+		e = call.Args[0]
+	}
+	text, ok := literal(e)
+	if !ok {
+		return
+	}
+	p.details++
+	if said, known := catalog.Chinese(strings.ReplaceAll(verbs.ReplaceAllString(text, "7"), "%%", "%")); !known || !strings.ContainsFunc(said, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		p.t.Errorf("%s: %q has no Chinese: add it to catalog/doctor.go", p.files.Position(e.Pos()), text)
+	}
+}
+
+func isNamed(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
 }
 
 func (p *printing) call(n *ast.CallExpr, name string) {
@@ -223,6 +274,8 @@ func (p *printing) name(e ast.Expr) {
 		p.t.Errorf("%s: the names are in a variable: list them in labelled", p.files.Position(e.Pos()))
 	}
 }
+
+var verbs = regexp.MustCompile(`%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]`)
 
 var letters = regexp.MustCompile(`%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z%]|https?|smtp|\x1b\[K`)
 

@@ -47,6 +47,7 @@ func findings() []Sentence {
 		{"%s from the database's", "与数据库相差 {1}"},
 		{"there is no file %s: without it no channel with secrets opens (the first start makes one beside an SQLite file, or with create_keyring)", "没有文件 {1}：没有它，带密钥的渠道无法打开（首次启动会在 SQLite 文件旁新建，或设置 create_keyring）"},
 		{"%d keys, %s", "{1} 个密钥，{2}"},
+		{"%d: %d open, %d paused, %d parked, %d broken", "{1} 个：{2} 个正常，{3} 个已暂停，{4} 个平台暂拒，{5} 个无法打开"},
 		{"%d, all of them open", "{1} 个，全部正常"},
 		{"%d, %s", "{1} 个，{2}"},
 		{"the keyring is not this database's: %s", "密钥环与数据库不符：{1}"},

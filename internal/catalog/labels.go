@@ -3,6 +3,7 @@ package catalog
 // labels are the heads of columns and the names of values. A head that begins with a capital is that of the small word, where it has none of its own.
 func labels() []Sentence {
 	return []Sentence{
+		{"budgets", "预算"}, {"file", "文件"}, {"keyrings", "密钥环"}, {"mail", "邮件接收"}, {"restore", "恢复"}, {"standbys", "备库"},
 		{"about", "关于"}, {"accepted", "受理时间"}, {"account", "账号"}, {"acknowledged", "已确认"}, {"actions", "操作"}, {"added", "新增"},
 		{"address", "地址"}, {"addresses", "地址"}, {"after", "之后"}, {"agent", "发送端"}, {"always", "总是"}, {"app", "应用"},
 		{"asks for", "需要填写"}, {"at", "时间"}, {"attempts", "尝试"}, {"base", "基准"}, {"because", "原因"}, {"before", "之前"},

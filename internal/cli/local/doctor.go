@@ -397,15 +397,9 @@ func statesOf(ctx context.Context, s *store.Store, rows []work.ChannelRow) (stri
 		n[ch.State]++
 	}
 	if n[posthouse.ChannelOpen] == len(list) {
-		return "all of them open", nil
+		return fmt.Sprintf("%d, all of them open", len(list)), nil
 	}
-	var parts []string
-	for _, state := range posthouse.ChannelStates() {
-		if n[state] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[state], state))
-		}
-	}
-	return strings.Join(parts, ", "), nil
+	return fmt.Sprintf("%d: %d open, %d paused, %d parked, %d broken", len(list), n[posthouse.ChannelOpen], n[posthouse.ChannelPaused], n[posthouse.ChannelParked], n[posthouse.ChannelBroken]), nil
 }
 
 // examineChannels opens every channel as the server does.
@@ -439,7 +433,7 @@ func examineChannels(ctx context.Context, s *store.Store, ring *secret.Keyring, 
 		if err != nil {
 			return []finding{{"channels", false, err.Error()}}
 		}
-		out = append(out, finding{"channels", true, fmt.Sprintf("%d, %s", len(rows), states)})
+		out = append(out, finding{"channels", true, states})
 	}
 	return out
 }
