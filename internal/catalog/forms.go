@@ -298,6 +298,7 @@ func others() []Sentence {
 		{"only single dates are changed here", "这里只能修改单个日期"},
 		{"there is no such form of a roster", "值班表没有这种格式"},
 		{"the time is none", "时间写法不对"},
+		{"nothing can be searched for", "无法这样查询"},
 		{"the file is too long", "文件过大"},
 		{"there is no file", "没有文件"},
 		{"the form cannot be read", "表单无法读取"},

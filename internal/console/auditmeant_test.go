@@ -36,6 +36,10 @@ func TestTheAuditLogIsFoundByWhatItShows(t *testing.T) {
 	}
 	page := h.page("admin", at+"audit", chinese)
 	h.shows(page, `<option value="channels.put" label="保存渠道"></option>`, `<label>从<input type="datetime-local"`, `<label>早于<input type="datetime-local"`)
+	h.exec("UPDATE posthouse_audit SET key_id = '', key_name = 'the shared pair', action = 'sms_templates.create' WHERE action = 'channels.put'") // as by an SMS sender's own API
+	if page := h.page("admin", at+"audit", chinese); strings.Contains(page, "共用账号 ()") || !strings.Contains(page, `<span class="who-did">共用账号</span>`) || !strings.Contains(page, "新建短信模板") {
+		t.Errorf("a change by a key that has no id:\n%s", page)
+	}
 	if strings.Contains(page, "没有更多记录") {
 		t.Error("a line without values says that there are no more lines")
 	}

@@ -61,6 +61,8 @@ func (t *auditTeller) who(e wire.AuditEntry) string {
 		return t.FromWord(e.Source)
 	case e.KeyName == "":
 		return e.Key
+	case e.Key == "":
+		return t.KeyWord(e.KeyName)
 	}
 	return t.KeyWord(e.KeyName) + " (" + e.Key + ")"
 }

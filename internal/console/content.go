@@ -50,6 +50,9 @@ func showContent(v *visit) error {
 	if err != nil {
 		return err
 	}
+	if (march{Campaign: w.Campaign}).Begun() { // what it says is what was sent
+		return v.goTo(v.at("campaigns", w.Name))
+	}
 	w.Chosen = w.Template
 	switch {
 	case strings.HasPrefix(w.Template, ownTemplates):

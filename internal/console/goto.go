@@ -104,11 +104,12 @@ func (g *goals) people(v *visit) error {
 
 // byID adds the delivery or message that has this id.
 func (g *goals) byID(v *visit) error {
-	if !posthouse.ValidID(posthouse.MessageID(g.Words)) {
+	if !posthouse.ValidID(posthouse.MessageID(strings.ToUpper(g.Words))) {
 		return nil
 	}
-	if to := byID(v, g.Words); to != "" {
-		g.List = append(g.List, goal{"message", g.Words, to, ""})
+	id := strings.ToUpper(g.Words)
+	if what, to := byID(v, id); to != "" {
+		g.List = append(g.List, goal{what, id, to, ""})
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/console/seek"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // found is what the page of the search shows.
@@ -26,8 +28,17 @@ type found struct {
 // asked is what the query of a visit asks for.
 func asked(v *visit) (f found, err error) {
 	f = found{States: posthouse.States(), Ranks: posthouse.Priorities()}
-	f.times, err = questionOf(v, v.query, &f.Question)
-	return f, err
+	if f.times, err = questionOf(v, v.query, &f.Question); err != nil {
+		return f, err
+	}
+	var problems []posthouse.Problem
+	if s := posthouse.State(f.State); s != "" && !s.Valid() {
+		problems = problemAt("state", fmt.Sprintf("is %.60q: want one of %s", s, web.Words(f.States)))
+	}
+	if p := posthouse.Priority(f.Priority); p != "" && !p.Valid() {
+		problems = append(problems, problemAt("priority", fmt.Sprintf("is %.60q: want one of %s", p, web.Words(f.Ranks)))...)
+	}
+	return f, posthouse.Invalid("nothing can be searched for", problems)
 }
 
 // times are those of a question as fields of a form have them.
@@ -70,7 +81,7 @@ func showSearch(v *visit) error {
 		return f.refused(v, err)
 	}
 	if id := strings.ToUpper(f.Words); posthouse.ValidID(posthouse.MessageID(id)) { // which are copied out of addresses in small letters too
-		if to := byID(v, id); to != "" {
+		if _, to := byID(v, id); to != "" {
 			return v.goTo(to)
 		}
 	}
@@ -115,15 +126,15 @@ func (f *found) refused(v *visit, err error) error {
 	return v.draw(http.StatusUnprocessableEntity, "search", "search", *f)
 }
 
-// byID is the page of the delivery or message that an id names, empty where there is none.
-func byID(v *visit, id string) string {
+// byID is which of a delivery or a message an id names, and its page; empty where there is none.
+func byID(v *visit, id string) (what, to string) {
 	if _, err := v.call().Deliveries.Get(v.ctx(), id); err == nil {
-		return v.at("deliveries", id)
+		return "delivery", v.at("deliveries", id)
 	}
 	if _, err := v.call().Messages.Page(v.ctx(), id, "", 1); err == nil {
-		return v.at("messages", id)
+		return "message", v.at("messages", id)
 	}
-	return ""
+	return "", ""
 }
 
 // Of is the address of the search for something.

@@ -37,6 +37,21 @@ func TestTheSearchKnowsAddressesProvidersIDsAndCampaigns(t *testing.T) {
 	}
 }
 
+// A state or a priority that is none is said at its field, and does not leave all to be found.
+func TestASearchForNoStateSaysSo(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	for query, path := range map[string]string{"state=foo": "state", "priority=urgent": "priority"} {
+		got := h.ask("viewer", "/console/t/default/search?"+query, nil, chinese)
+		if got.status != http.StatusUnprocessableEntity || strings.Contains(got.body, id) {
+			t.Errorf("%s: %d, and finds something: %v", query, got.status, strings.Contains(got.body, id))
+		}
+		h.shows(got.body, `data-problem="`+path+`"`, "应为")
+	}
+	h.shows(h.page("viewer", "/console/t/default/goto?q="+strings.ToLower(id)), "Delivery", "/deliveries/"+id)
+}
+
 // A search is narrowed down to an account, a reason, a priority and a time, in the address of its page.
 func TestASearchIsNarrowedDown(t *testing.T) {
 	t.Parallel()

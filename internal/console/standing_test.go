@@ -171,6 +171,9 @@ func TestTheWordsOfACampaign(t *testing.T) {
 	if strings.Contains(page, "campaign:01") {
 		t.Error("the page names the template that nobody has named")
 	}
+	if got := h.ask("sender", at+"/content", nil); got.to() != at {
+		t.Errorf("what is said by a campaign that has begun: %d, to %q", got.status, got.to())
+	}
 }
 
 // The pages of an account name it and its channel, and lead to what was changed of it alone, also to its pauses.

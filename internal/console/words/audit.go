@@ -19,6 +19,7 @@ func auditWords() map[string]Word {
 		"campaigns": {"campaign", "群发任务"}, "deliveries": {"delivery", "投递"}, "messages": {"message", "消息"}, "decisions": {"bulk decision", "批量处理"}, "keys": {"key", "密钥"}, "people": {"person", "人员"},
 		"agents": {"phone", "发送端"}, "fronts": {"front", "接入端"}, "contents": {"content", "内容"}, "reminders": {"reminder", "提醒"}, "notifications": {"notification", "通知"}, "digests": {"digest", "汇总"}, "collections": {"collection", "一次汇总"}, "suppressions": {"suppression", "禁发名单"},
 		"audiences": {"list", "名单"}, "doctor": {"examination", "检查"}, "jobs": {"job", "任务"}, "media": {"file", "文件"}, "workflow": {"workflow", "流程"}, "outbox": {"outbox", "发件箱"}, "subscriptions": {"subscription", "事件订阅"}, "tenants": {"tenant", "租户"}, "presets": {"preset", "预设"}, "proofs": {"proof", "送达证明"},
+		"sms_templates": {"SMS template", "短信模板"}, "sms_defaults": {"SMS defaults", "短信默认设置"}, "sms": {"SMS task", "短信任务"},
 	} {
 		all["audit_of_"+name] = w
 	}
