@@ -14,6 +14,10 @@ import (
 // a person would get more than the cap allows for each crash.
 func TestACapIsAskedAgainWhereTheWorkerWasLost(t *testing.T) {
 	t.Parallel()
+	freed, ok := state.AfterResolve(posthouse.Delivery{State: posthouse.Quarantined, Attempts: 6, Tries: 5, ClaimLosses: 6, Reason: state.ReasonPoison}, false, true, state.ReasonRetry, time.Now())
+	if !ok {
+		t.Fatal("a person cannot let it out of quarantine")
+	}
 	caps := quiet.CapsOf([]posthouse.Cap{{Max: 1, Per: posthouse.Duration(time.Hour)}})
 	for name, c := range map[string]struct {
 		of    posthouse.Delivery
@@ -24,6 +28,7 @@ func TestACapIsAskedAgainWhereTheWorkerWasLost(t *testing.T) {
 		"a repeat that a person wants":            {posthouse.Delivery{Attempts: 1, Reason: state.ReasonRetry}, false},
 		"a repeat after a lost worker":            {posthouse.Delivery{Attempts: 1, ClaimLosses: 1, Reason: string(posthouse.ClassUnknown)}, true},
 		"the same, which a person wants repeated": {posthouse.Delivery{Attempts: 1, ClaimLosses: 1, Reason: state.ReasonRetry}, true},
+		"what a person lets out of quarantine":    {freed.After, true},
 		"what a worker had not begun":             {posthouse.Delivery{ClaimLosses: 1, Reason: state.ReasonLeaseLost}, true},
 	} {
 		c.of.User = "ann"

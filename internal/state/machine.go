@@ -516,7 +516,7 @@ func AfterResolve(d posthouse.Delivery, arrived, again bool, reason string, now 
 	case d.State == posthouse.Unknown:
 		step.to(posthouse.EventResolve, posthouse.Failed, reason)
 	case d.State == posthouse.Quarantined && again:
-		a.ClaimLosses = 0
+		a.ClaimLosses = 1 // one is kept: caps ask again what has lost a lease, since nobody knows whether they have counted it
 		step.again(posthouse.EventRequeue, reason, now, nil)
 	case d.State == posthouse.Quarantined && !arrived:
 		step.to(posthouse.EventDiscard, posthouse.Failed, reason)

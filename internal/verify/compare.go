@@ -130,12 +130,12 @@ func (h history) holder() *posthouse.Event {
 	return &posthouse.Event{}
 }
 
-// losses is how many leases it lost since it was made or let out of quarantine.
+// losses is how many leases it lost since it was made, or let out of quarantine, where one is kept.
 func (h history) losses() (n int) {
 	for i := range h.events {
 		switch e := &h.events[i]; {
 		case e.Type == posthouse.EventRequeue:
-			n = 0
+			n = 1
 		case e.Type == posthouse.EventLeaseLost && e.Reason != reassigned, e.Type == posthouse.EventQuarantine && e.Reason == "poison":
 			n++
 		}
