@@ -82,12 +82,13 @@ func Packed(head []byte) bool {
 func inUTF8(in io.ReadCloser) io.ReadCloser {
 	b := bufio.NewReaderSize(in, 64<<10)
 	head, _ := b.Peek(ToldBy) // what cannot be read is told where it is read
-	order, is := unicode.LittleEndian, true
+	order := unicode.LittleEndian
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}):
 	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		order = unicode.BigEndian
 	default:
+		var is bool
 		if order, is = unmarked(head); !is {
 			return &closing{b, in}
 		}

@@ -23,6 +23,8 @@ func TestSentencesInChinese(t *testing.T) {
 		`there is no channel "nix"; the channels are desk`:       `没有渠道 "nix"；可用的渠道有 desk`,
 		"is missing; give a whole number from 1 to 5":            "必填，请填写1 至 5 的整数",
 		`"ftp://x, \"y\"; give" is not allowed; give an http or https URL without a user name in it, such as https://example.com/send`: `不能填 "ftp://x, \"y\"; give"，请填写http 或 https 地址，不带用户名，例如 https://example.com/send`,
+		"the phone gave no answer: unexpected EOF":                                               "手机没有应答：内容不完整",
+		"the task names no channels, and neither oa nor dingtalk is configured":                  "任务没有指定渠道，oa 和 dingtalk 也都没有配置",
 		"the next try after 3 failures: tries_used_up":                                           "已失败 3 次，等待下一次重试：已达最多失败次数",
 		"the provider refuses the account a (rate 45009): quota of the day: all":                 "平台拒绝账号 a（超过频率 45009）：quota of the day: all",
 		"the provider refuses the account: auth 40001":                                           "平台拒绝账号：凭证被拒 40001",

@@ -124,6 +124,8 @@ func TestAPhoneShowsWhatItHoldsAndReported(t *testing.T) {
 	h.as(key, "/v1/agents/phone-1/report", posthouse.AgentReport{ReportID: "r-1", Delivery: one.Delivery, Token: one.Token, Outcome: posthouse.OutcomeNotSent, Error: "<no signal>"}, nil)
 	h.exec(fmt.Sprintf("UPDATE posthouse_agents SET last_seen_at = %d", time.Now().UnixMicro())) // what a role notes some time later
 	h.shows(h.page("viewer", at), "alive", got.Handouts[1].Delivery, "13800138001", "not yet", one.Delivery, "&lt;no signal&gt;", "not_sent")
+	h.shows(h.page("viewer", at, chinese), "没有发出</td>", "已采纳</td>")
+	h.shows(h.page("viewer", "/console/t/default/deliveries/"+one.Delivery, chinese), "没有发出 已采纳")
 	h.shows(h.page("viewer", "/console/t/default/phones", func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "在线", "柜台", `#held">1</a>`)
 	for chosen, there := range map[string]bool{"": true, "alive": true, "paused": false} {
 		if page := h.page("viewer", "/console/t/default/phones?state="+chosen); strings.Contains(page, `class="row" href="`+at+`"`) != there {

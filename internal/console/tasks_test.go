@@ -54,6 +54,7 @@ func TestATaskSaysWhoWasTold(t *testing.T) {
 	h.api("POST", "/v1/workflow/events", `{"event":"task.created","task_id":"a/1001","task":{"name":"过境 7","create_by":"u1","nodes":[{"id":"n1","name":"n"}]}}`, nil)
 	h.shows(h.page("viewer", "/console/t/default/tasks"), "a/1001", "过境 7", "runs", `href="/console/t/default/tasks/a%2F1001"`)
 	h.shows(h.page("viewer", "/console/t/default/tasks/a%2F1001"), "过境 7", "runs", "Notices", "posthouse task show")
+	h.shows(h.page("viewer", "/console/t/default/tasks/a%2F1001", chinese), "任务没有指定渠道，oa 和 dingtalk 也都没有配置")
 	if got := h.ask("viewer", "/console/t/default/tasks/none", nil); got.status != http.StatusNotFound {
 		t.Errorf("a task that is not there: %d", got.status)
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -151,4 +152,12 @@ func (l life) nextSend() next {
 		}
 	}
 	return n
+}
+
+// ReportWord is an outcome or an answer of a report in words, as it is where it has none.
+func (f frame) ReportWord(of, code string) string {
+	if word := f.T(of + "_" + code); !strings.HasPrefix(word, of+"_") {
+		return word
+	}
+	return code
 }
