@@ -10,10 +10,13 @@ import (
 	"time"
 )
 
+// logsBinary has a server write a binary log.
+const logsBinary = "--log-bin=binlog"
+
 // ReplicaArgs are the arguments of a MariaDB server, Options.Args, that replicas follow or that follows one. The id is its own
 // among them.
 func ReplicaArgs(id int) []string {
-	return []string{"--server-id=" + strconv.Itoa(id), "--log-bin=binlog", "--log-slave-updates", "--gtid-strict-mode=ON", "--binlog-format=ROW", "--sync-binlog=1",
+	return []string{"--server-id=" + strconv.Itoa(id), logsBinary, "--log-slave-updates", "--gtid-strict-mode=ON", "--binlog-format=ROW", "--sync-binlog=1",
 		"--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=86400000", "--slave-net-timeout=2"}
 }
 

@@ -129,6 +129,7 @@ type report struct {
 	printed  map[string][]string  // what a package, or one of its tests, printed: until it passes
 	last     map[string][]string  // the end of all that a package has printed
 	failed   map[string]bool      // packages with a test that failed
+	panicked map[string]bool      // and whose program ended by a panic, as after too long
 	failures []string
 	again    []string // packages in which the race detector died
 }
@@ -141,7 +142,7 @@ const detectorDied = "ThreadSanitizer: CHECK failed"
 const mostLast = 60
 
 func newReport(out io.Writer, of int, started time.Time) *report {
-	return &report{out: out, of: of, started: started, running: map[string]time.Time{}, printed: map[string][]string{}, last: map[string][]string{}, failed: map[string]bool{}}
+	return &report{out: out, of: of, started: started, running: map[string]time.Time{}, printed: map[string][]string{}, last: map[string][]string{}, failed: map[string]bool{}, panicked: map[string]bool{}}
 }
 
 // follow takes the events of a run until there are no more.
@@ -168,6 +169,12 @@ func (r *report) take(e event) {
 	case "start":
 		r.running[e.Package] = e.Time
 	case "output":
+		if strings.HasPrefix(e.Output, "panic: ") || strings.HasPrefix(e.Output, "fatal error: ") {
+			r.panicked[e.Package] = true
+		}
+		if r.panicked[e.Package] {
+			of = e.Package // and of no test: it may be said of the last one that passed
+		}
 		lines := append(r.last[e.Package], e.Output)
 		r.last[e.Package] = lines[max(0, len(lines)-mostLast):]
 		if !strings.HasPrefix(e.Output, "=== ") { // that a test began, went on or was named
@@ -206,7 +213,7 @@ func (r *report) endPackage(e event) {
 // failPackage keeps what a failed package and its unfinished tests have printed. Where no test failed, as after a data race that was found
 // between two of them, it may be among what one that passed has printed.
 func (r *report) failPackage(e event) {
-	known := r.failed[e.Package] || e.FailedBuild != ""
+	known := r.failed[e.Package] || r.panicked[e.Package] || e.FailedBuild != ""
 	died := !known && slices.ContainsFunc(r.last[e.Package], func(line string) bool { return strings.Contains(line, detectorDied) })
 	if died {
 		r.again = append(r.again, e.Package)

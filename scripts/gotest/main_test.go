@@ -21,7 +21,10 @@ const lines = `{"ImportPath":"c [c.test]","Action":"build-output","Output":"c/c.
 {"Time":"2026-01-01T00:00:03Z","Action":"output","Package":"b","Test":"TestIll","Output":"    b_test.go:1: got 1, want 2\n"}
 {"Time":"2026-01-01T00:00:03Z","Action":"output","Package":"b","Test":"TestIll","Output":"--- FAIL: TestIll (1.00s)\n"}
 {"Time":"2026-01-01T00:00:03Z","Action":"fail","Package":"b","Test":"TestIll","Elapsed":1}
-{"Time":"2026-01-01T00:00:04Z","Action":"output","Package":"b","Test":"TestWorse","Output":"panic: no\n"}
+{"Time":"2026-01-01T00:00:04Z","Action":"output","Package":"b","Test":"TestGood","Output":"--- PASS: TestGood (1.00s)\n"}
+{"Time":"2026-01-01T00:00:04Z","Action":"output","Package":"b","Test":"TestGood","Output":"panic: test timed out after 1m0s\n"}
+{"Time":"2026-01-01T00:00:04Z","Action":"output","Package":"b","Test":"TestGood","Output":"\trunning tests:\n"}
+{"Time":"2026-01-01T00:00:04Z","Action":"pass","Package":"b","Test":"TestGood","Elapsed":1}
 {"Time":"2026-01-01T00:01:04Z","Action":"output","Package":"b","Output":"FAIL\tb\t63.0s\n"}
 {"Time":"2026-01-01T00:01:04Z","Action":"fail","Package":"b","Elapsed":63}
 {"Time":"2026-01-01T00:01:05Z","Action":"start","Package":"c"}
@@ -57,8 +60,9 @@ What failed:
 c/c.go:3:1: syntax error
     b_test.go:1: got 1, want 2
 --- FAIL: TestIll (1.00s)
+panic: test timed out after 1m0s
+	running tests:
 FAIL	b	63.0s
-panic: no
 FAIL	c [build failed]
 3 of 3 packages in 1m6s
 `
