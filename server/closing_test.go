@@ -82,11 +82,15 @@ func TestADatabaseThatHangsIsNamedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Thaw()
-	said := map[string]bool{}
-	for _, c := range s.Readiness(t.Context()) {
-		said[c.Name] = c.OK
+	diff := ""
+	for range 5 { // each look has three seconds, in which a machine with a lot to do may not come to ask Redis
+		said := map[string]bool{}
+		for _, c := range s.Readiness(t.Context()) {
+			said[c.Name] = c.OK
+		}
+		if diff = cmp.Diff(map[string]bool{"database": false, "redis": true}, said); diff == "" {
+			return
+		}
 	}
-	if diff := cmp.Diff(map[string]bool{"database": false, "redis": true}, said); diff != "" {
-		t.Errorf("what is well (-want +got):\n%s", diff)
-	}
+	t.Errorf("what is well (-want +got):\n%s", diff)
 }
