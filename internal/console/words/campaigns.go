@@ -63,7 +63,7 @@ func wizardWords() map[string]Word {
 		"camp_plan_help":          {"Nobody is told twice: an address that stands there again is left out. Suppressed addresses get nothing, nor do users who have switched off the kind or the channel.", "同一地址只发一次，重复的会跳过；禁发名单中的地址，以及关闭了该类型或渠道的用户，都不发送。"},
 		"camp_missing":            {"Variables that records lack", "记录中缺少的变量"},
 		"camp_mapping":            {"What fills the provider's template", "平台模板的参数"},
-		"camp_mapping_help":       {"Choose for each parameter the column that fills it, or write a text, in which ${name} stands for a column. The provider refuses a template with a parameter that nothing fills. Below it stands what leaves, and what the provider would refuse.", "为每个参数选择取值的列，或填写文字，文字中可用 ${name} 引用列。有参数没有取值时，平台会拒绝。实际提交的内容和会被拒绝的原因见下方样例。"},
+		"camp_mapping_help":       {"Choose for each parameter the column that fills it, or write a text, in which ${name} stands for a column. The provider refuses a template with a parameter that nothing fills. The samples show what leaves, and what the provider would refuse.", "为每个参数选择取值的列，或填写文字，文字中可用 ${name} 引用列。有参数没有取值时，平台会拒绝。实际提交的内容和会被拒绝的原因见样例。"},
 		"camp_fills":              {"is filled by", "取自"},
 		"camp_nothing":            {"nothing", "不填"},
 		"camp_fixed":              {"the text below", "下面的文字"},
