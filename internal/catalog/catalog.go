@@ -210,7 +210,10 @@ func inside(arg string) string {
 var place = regexp.MustCompile(`\{(\d)([!?]?)\}`)
 
 // fill is the Chinese with the arguments of a text.
-func (p *pattern) fill(args []string) string {
+func (p *pattern) fill(args []string) string { return p.fillBy(args, inside) }
+
+// fillBy is fill, where inside says what an argument is in Chinese.
+func (p *pattern) fillBy(args []string, inside func(string) string) string {
 	return place.ReplaceAllStringFunc(p.chinese, func(at string) string {
 		n := int(at[1] - '1')
 		if n >= len(args) {

@@ -91,9 +91,15 @@ func TestErrorsInChinese(t *testing.T) {
 // Each sentence has both languages, stands once, and has in Chinese no argument that the English lacks.
 func TestEachSentenceIsWhole(t *testing.T) {
 	t.Parallel()
+	whole(t, slices.Concat(catalog.Sentences(), catalog.Words()))
+	whole(t, catalog.Verdicts())
+}
+
+func whole(t *testing.T, list []catalog.Sentence) {
+	t.Helper()
 	seen := map[string]bool{}
 	verb, place := regexp.MustCompile(`%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]`), regexp.MustCompile(`\{(\d)[!?]?\}`)
-	for _, s := range append(catalog.Sentences(), catalog.Words()...) {
+	for _, s := range list {
 		if seen[s.English] {
 			t.Errorf("%q stands twice", s.English)
 		}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -40,7 +41,7 @@ func values(format string, args []any) (list []string) {
 // printedBy are the formats that are known.
 var printedBy = sync.OnceValue(func() map[string]*pattern {
 	out := map[string]*pattern{}
-	for _, s := range append(Sentences(), printedList()...) {
+	for _, s := range slices.Concat(Sentences(), Verdicts(), printedList()) {
 		p := patternOf(s)
 		out[s.English] = &p
 	}

@@ -311,7 +311,7 @@ func bucket(d *work.Depth) string {
 
 func showReport(sh *shell.Shell, r *verify.Report) error {
 	var text strings.Builder
-	for line := range strings.Lines(r.Page()) {
+	for line := range strings.Lines(r.PageIn(sh.Text, sh.Verdict)) {
 		fmt.Fprintln(&text, config.Printable(strings.TrimSuffix(line, "\n")))
 	}
 	var err error

@@ -62,6 +62,15 @@ func (sh *Shell) Says(text string) string {
 	return said
 }
 
+// Verdict is a sentence of the report of a check in the person's language.
+func (sh *Shell) Verdict(text string) string {
+	if !sh.chinese() {
+		return text
+	}
+	said, _ := catalog.Verdict(text)
+	return said
+}
+
 // Either is the one of two texts that is in the person's language: of what says itself in both.
 func (sh *Shell) Either(english, chinese string) string {
 	if sh.chinese() && chinese != "" {

@@ -1,4 +1,4 @@
-// Package words writes numbers, durations and spans of time as people read them in the report of a check.
+// Package words writes numbers and durations as people read them in the report of a check.
 package words
 
 import (
@@ -7,46 +7,20 @@ import (
 	"time"
 )
 
-// Span is a span of time, empty for none.
-func Span(from, to time.Time) string {
-	if from.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf(", %s to %s UTC", from.UTC().Format(time.DateTime), to.UTC().Format(time.DateTime))
-}
-
-// Count is a number with what it counts.
-type Count struct {
-	n    int
-	what string
-}
-
-// Of makes a Count.
-func Of(n int, what string) Count { return Count{n, what} }
-
-// Counts lists those that are not 0.
-func Counts(list ...Count) string {
-	var out []string
-	for _, c := range list {
-		if c.n != 0 {
-			out = append(out, Group(c.n)+" "+c.what)
-		}
-	}
-	if len(out) == 0 {
-		return "none"
-	}
-	return strings.Join(out, ", ")
-}
-
 // Plural is a number with what it counts in the singular or plural.
 func Plural(n int, what string) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return "1 " + what
-	case strings.HasSuffix(what, "y") && !strings.HasSuffix(what, "ey"):
+	}
+	return Group(n) + " " + Many(what)
+}
+
+// Many is the plural of a noun.
+func Many(what string) string {
+	if strings.HasSuffix(what, "y") && !strings.HasSuffix(what, "ey") {
 		what = strings.TrimSuffix(what, "y") + "ie"
 	}
-	return Group(n) + " " + what + "s"
+	return what + "s"
 }
 
 // Group writes a number with a comma before each three digits.
