@@ -19,7 +19,7 @@ func comparisons(m *posthouse.Message, d *posthouse.Delivery, h history) []compa
 		{"tenant", d.Tenant, last.Tenant}, {"state", d.State, last.To}, {"version", d.Version, last.Version}, {"token", d.Token, last.Token},
 		{"epoch", d.Epoch, last.Epoch}, {"tries", d.Tries, last.Tries}, {"attempts", d.Attempts, len(h.attempts())},
 		{"provider_ref", d.ProviderRef, h.ref()}, {"reason", d.Reason, h.reason()}, {"account", d.Account, last.Account},
-		{"last_error", d.Error, h.lastError()}, {"claim_losses", d.ClaimLosses, h.losses()}, {"unconfirmed", d.Unconfirmed, h.unconfirmed()},
+		{"last_error", d.Error, h.lastError()}, {"claim_losses", d.ClaimLosses, h.losses(d.ClaimLosses)}, {"unconfirmed", d.Unconfirmed, h.unconfirmed()},
 		{"created_at", stampText(d.CreatedAt), stampText(first.At)}, {"updated_at", stampText(d.UpdatedAt), stampText(last.At)},
 		{"due_at", stampText(d.DueAt), stampText(h.due())}, {"first_start_at", stampText(d.FirstStartAt), stampText(h.firstStart())},
 		{"started_at", stampText(d.StartedAt), stampText(h.runsSince())}, {"cancel_requested", d.CancelRequested, h.cancelRequested()},
@@ -130,15 +130,20 @@ func (h history) holder() *posthouse.Event {
 	return &posthouse.Event{}
 }
 
-// losses is how many leases it lost since it was made, or let out of quarantine, where one is kept.
-func (h history) losses() (n int) {
+// losses is how many leases it lost since it was made, or let out of quarantine, where one is kept; programs before that kept none, and
+// what they stored is right too.
+func (h history) losses(stored int) (n int) {
+	freed := false
 	for i := range h.events {
 		switch e := &h.events[i]; {
 		case e.Type == posthouse.EventRequeue:
-			n = 1
+			n, freed = 1, true
 		case e.Type == posthouse.EventLeaseLost && e.Reason != reassigned, e.Type == posthouse.EventQuarantine && e.Reason == "poison":
 			n++
 		}
+	}
+	if freed && stored == n-1 {
+		return stored
 	}
 	return n
 }

@@ -409,7 +409,7 @@ func (w *walk) quarantine() bool {
 	w.at = w.at.Add(w.between(5*time.Second, time.Minute))
 	switch n := w.rng.IntN(3); n {
 	case 0:
-		w.losses = 0
+		w.losses = w.rng.IntN(2) // one is kept, and programs before that kept none
 		w.again(posthouse.EventRequeue, 0, reason("operator_retry"))
 	case 1:
 		w.add(posthouse.EventDiscard, posthouse.Failed, reason("operator_not_sent"))
