@@ -86,7 +86,7 @@ func TestWhoIsOnDutyIsCalledByName(t *testing.T) {
 	if look.To() != "" {
 		look = h.Ask("operator", look.To(), nil)
 	}
-	h.Shows(look.Body, chen+`</td><td><a class="over" href="/console/t/default/search?q=zhao.min" title="zhao.min">赵敏</a>`)
+	h.Shows(look.Body, chen+`</td><td><a class="over duty" href="/console/t/default/search?q=zhao.min" title="zhao.min">赵敏</a>`)
 }
 
 // Each form shows first what it would change, and stores it once, with the person and the note.
