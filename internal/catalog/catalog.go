@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -86,17 +87,24 @@ func Reason(code string) string {
 	return word
 }
 
-// find is a text in Chinese by the first of the patterns that fits it.
+// find is a text in Chinese by the first of the patterns that fits it. One that begins with an argument comes last where that argument has a
+// colon: a shorter sentence stands before it, as in "It waits: a.example answered HTTP 503 ."
 func find(list []pattern, text string) (string, bool) {
 	if text == "" || len(text) > maxText {
 		return text, false
 	}
+	last := ""
 	for _, p := range list {
-		if args, ok := p.match(text, 0); ok {
+		args, ok := p.match(text, 0)
+		switch {
+		case !ok:
+		case p.pieces[0] != "" || !strings.Contains(args[0], colon):
 			return p.fill(args), true
+		case last == "":
+			last = p.fill(args)
 		}
 	}
-	return text, false
+	return cmp.Or(last, text), last != ""
 }
 
 // pattern is a sentence taken apart: a piece of text before each verb, and one behind the last.

@@ -194,11 +194,29 @@ func pauseChannel(v *visit) error {
 
 func resumeChannel(v *visit) error {
 	name := v.r.PathValue("name")
+	c, err := v.call().Channels.Get(v.ctx(), name)
+	if err != nil {
+		return err
+	}
+	if c.Paused && pauseOf(c) != v.form("pause") {
+		return posthouse.Errorf(posthouse.CodeConflict, "the channel was paused anew since this page was opened: %s", c.StateReason)
+	}
 	if _, err := v.call().Channels.Resume(withNote(v.ctx(), v.form("reason")), name); err != nil {
 		return err
 	}
 	return v.goTo(afterPause(v, name) + "?said=resumed_said")
 }
+
+// pauseOf tells a channel's pause from another one: who lets a channel go on has read why it stands still.
+func pauseOf(c posthouse.Channel) string {
+	return c.StateUntil.UTC().Format(time.RFC3339) + " " + c.StateReason
+}
+
+// Pause is it, for the form that ends it.
+func (l *line) Pause() string { return pauseOf(l.Channel) }
+
+// Pause is the same for a row's form.
+func (r boardRow) Pause() string { return pauseOf(r.Channel) }
 
 // afterPause is the page that is shown when a channel was paused or resumed: the one with the form.
 func afterPause(v *visit, name string) string {

@@ -20,6 +20,9 @@ type life struct {
 	Revealed *wire.Revealed
 	// Outcome is the one that is to be confirmed.
 	Outcome string
+	// Recipients are how many the message has, and Unsent to how many of them nothing was sent yet: what is decided about the message
+	// is decided for all of them.
+	Recipients, Unsent int
 }
 
 // Fleeting reports whether the page has what is hidden otherwise.
@@ -52,6 +55,13 @@ func (v *visit) lifeOf(id string) (l life, err error) {
 		return l, err
 	}
 	l.Ready = readyFor(l.Delivery)
+	if l.Ready.Cancel || l.Ready.Recall {
+		m, err := v.call().Messages.Page(v.ctx(), l.Delivery.Message, "", 1)
+		if err != nil {
+			return l, err
+		}
+		l.Recipients, l.Unsent = m.Recipients, m.Counts[posthouse.Pending]
+	}
 	l.Why, err = v.call().Deliveries.Explain(v.ctx(), id)
 	return l, err
 }

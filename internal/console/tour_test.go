@@ -3,6 +3,7 @@ package console_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -329,5 +330,31 @@ func TestADecisionAboutManyIsTakenBack(t *testing.T) {
 	}
 	if got := h.ask("operator", sent+"/undo", url.Values{}); got.status != http.StatusConflict || !strings.Contains(got.body, "count as arrived") {
 		t.Errorf("taking back what arrived: %d", got.status)
+	}
+}
+
+// Who lets a channel go on has read why it stands still: a pause that came after the page was opened stays.
+func TestAPauseAfterThePageWasOpenedStays(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/channels/out/pause", `{"reason":"first"}`, nil)
+	const at = "/console/t/default/channels/out"
+	held := regexp.MustCompile(`name="pause" value="([^"]*)"`)
+	seen := func(page string) url.Values {
+		found := held.FindStringSubmatch(h.page("operator", page))
+		if found == nil {
+			t.Fatalf("%s has no form that ends the pause", page)
+		}
+		return url.Values{"pause": {found[1]}}
+	}
+	old := seen(at)
+	h.api("POST", "/v1/channels/out/resume", "", nil)
+	h.api("POST", "/v1/channels/out/pause", `{"reason":"do not resume"}`, nil)
+	if got := h.ask("operator", at+"/resume", old); got.status != http.StatusConflict || !strings.Contains(got.body, "do not resume") {
+		t.Errorf("the old form: %d\n%s", got.status, got.body)
+	}
+	if got := h.ask("operator", at+"/resume", seen("/console/t/default/channels")); got.to() != at+"?said=resumed_said" {
+		t.Errorf("the new form: %d, to %q", got.status, got.to())
 	}
 }

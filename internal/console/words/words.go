@@ -281,6 +281,8 @@ func decisionWords() map[string]Word {
 		"recalled_said":    {"The recall is over: the history below says what became of it. What remains, or failed, can be recalled again.", "撤回已执行，结果见下方记录；未完成或失败的可以再次撤回。"},
 		"cancel":           {"Cancel the message", "撤销整条消息"},
 		"cancel_help":      {"All recipients of the message who have not been sent to get nothing. This cannot be undone.", "该消息中尚未发送的收件人都不再发送，无法恢复。"},
+		"cancel_touches":   {"Not sent yet, of all its recipients:", "尚未发送 / 全部收件人："},
+		"recall_touches":   {"All recipients of the message:", "该消息的全部收件人："},
 		"replay":           {"Send again", "重发"},
 		"replay_help":      {"A new delivery to the same recipient begins. The old one stays as it is.", "向同一收件人新建一条投递，原投递保持不变。"},
 		"force_new":        {"With a new idempotency key: a provider who remembers the old one sends again", "使用新的幂等键：即使平台记得旧键也会再发一次"},
