@@ -284,7 +284,7 @@ func (n *Notified) before(o *posthouse.NotificationDelivery, s *stepOf, began ti
 		return ""
 	}
 	step := &n.Follows.Steps[o.Step-1]
-	over := s.stands[0].at.Add(step.Within.Std())
+	over := n.counted(o, s.stands[0].at).Add(step.Within.Std())
 	for _, stand := range slices.Backward(s.stands) {
 		if stand.at.After(began) {
 			continue
@@ -303,6 +303,17 @@ func (n *Notified) before(o *posthouse.NotificationDelivery, s *stepOf, began ti
 		}
 	}
 	return why
+}
+
+// counted is from when the time of a delivery's step counts: from its begin, as that is written, which a process that stood still meanwhile, or
+// a database, may have stored later.
+func (n *Notified) counted(o *posthouse.NotificationDelivery, stored time.Time) time.Time {
+	for _, s := range n.Steps {
+		if s.Step == o.Step && s.Round == o.Round && s.Skipped == "" && s.At.Before(stored) {
+			return s.At
+		}
+	}
+	return stored
 }
 
 // at is the state in which the log has a delivery at a moment, and had it for as long as a commit may take.

@@ -130,6 +130,15 @@ func toldCases() (list []lawCase) {
 		h := arrivedAs(second(time.Minute).start(), 2).sent()
 		return followed(func(n *verify.Notified) { n.Follows.Steps[0].Until = posthouse.ProofDelivered }, plain(), h)
 	})
+	late := func(begun time.Duration) func() *hand { // what was begun is stored later, where a process stood still, and its time counts from its begin
+		return func() *hand {
+			h := arrivedAs(second(time.Hour-4*time.Second).start(), 2).sent()
+			return followed(func(n *verify.Notified) {
+				n.Follows.Steps[0].Until, n.CreatedAt, n.Steps[0].At = posthouse.ProofDelivered, began.Add(begun), began.Add(begun)
+			}, plain(), h)
+		}
+	}
+	told(late(-4*time.Second), late(0))
 	told(func() *hand { // in doubt, and the route falls back
 		return followed(func(n *verify.Notified) { n.Follows.OnUnknown = posthouse.UnknownFallBack }, doubted(posthouse.Hold), arrivedAs(second(10*time.Second).start(), 2).sent())
 	}, func() *hand {
