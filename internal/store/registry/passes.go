@@ -29,6 +29,9 @@ func addPass(t *sqldb.Tx, p work.Pass, lasts time.Duration) (work.Pass, error) {
 		return p, err
 	}
 	_, err = t.Exec("INSERT INTO posthouse_passes ("+passColumns+") VALUES ("+sqldb.Marks(7)+")", p.Mark, string(p.Kind), p.Person, p.Source, at, at, sqldb.Micros(p.EndsAt))
+	if err == nil && p.Kind == work.PassSession { // its later uses are noted once a minute
+		_, err = t.Exec("UPDATE posthouse_people SET seen_at = ? WHERE name = ?", at, p.Person)
+	}
 	return p, err
 }
 

@@ -37,7 +37,21 @@ func TestPeopleAndWhatLetsThemIn(t *testing.T) {
 		if list, next, err = s.People(ctx, next, 1); err != nil || len(list) != 1 || list[0].Title != "张三" || next != "" {
 			t.Errorf("the second page is %+v, %q, %v", list, next, err)
 		}
+		seen := func() bool {
+			t.Helper()
+			p, _, err := s.Person(ctx, "zhang")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return !p.SeenAt.IsZero()
+		}
+		if seen() {
+			t.Error("who has not signed in was seen")
+		}
 		oneWayIn(t, s, now)
+		if !seen() {
+			t.Error("who has signed in by a link was never seen")
+		}
 		oneCodeCounts(t, s, now)
 		if err := s.SetPassword(ctx, now, "zhang", "$hash", "kept"); err != nil {
 			t.Fatal(err)
