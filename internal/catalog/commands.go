@@ -16,6 +16,7 @@ func typed() []Sentence {
 		{"is %q: want a whole number such as 10", "为 {1}，应为整数，例如 10"},
 		{"is %q: want a number such as 0.2", "为 {1}，应为数字，例如 0.2"},
 		{"is %q: want a duration such as 500ms, 90s, 5m or 1h30m", "为 {1}，应为时长，例如 500ms、90s、5m、1h30m"},
+		{"steps of these routes find nobody by it any more: %s", "以下路由的步骤不再能由它找到人：{1}"},
 		{"steps of these routes send nothing by it any more: %s", "以下路由的步骤不再由它发送：{1}"},
 		{"is %q: want NAME=VALUE", "为 {1}，应为 NAME=VALUE（名称=值）"},
 		{"is %q: want en or zh", "为 {1}，应为 en 或 zh"},

@@ -250,8 +250,20 @@ func rosterDelete(sh *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use: "delete NAME", Short: "Delete a roster", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			ways, _ := c.Routes.List(ctx) // where they cannot be listed, the roster is deleted all the same
+			var using []string
+			for i := range ways {
+				if slices.ContainsFunc(ways[i].Steps, func(s posthouse.RouteStep) bool {
+					return slices.ContainsFunc(s.To, func(r posthouse.Recipient) bool { return r.Roster == args[0] })
+				}) {
+					using = append(using, ways[i].Name)
+				}
+			}
 			if err := c.Rosters.Delete(ctx, args[0]); err != nil {
 				return err
+			}
+			if len(using) > 0 {
+				sh.Notef("%s: %s\n", sh.Says("warning"), sh.Says("steps of these routes find nobody by it any more: "+strings.Join(using, ", ")))
 			}
 			return sh.Done(args[0], "deleted")
 		}),
