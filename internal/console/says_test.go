@@ -43,6 +43,7 @@ func TestAPageSaysErrorsInItsLanguage(t *testing.T) {
 func TestAPageSaysWhereSomethingIsWrong(t *testing.T) {
 	t.Parallel()
 	h := open(t, false)
+	h.api("PUT", "/v1/people/zhao.min", `{"roles":{"default":"viewer"}}`, nil)
 	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":1,"per":"1h"}]}`, nil)
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"]}}`, nil)
 	h.api("PUT", "/v1/routes/alarm", `{"steps":[{"channels":["out"],"to":[{"user":"gone"}]}]}`, nil)

@@ -60,7 +60,7 @@ func TestAChannelIsPausedAndResumedWithItsReason(t *testing.T) {
 		t.Errorf("pausing: %d", got.status)
 	}
 	h.shows(h.page("viewer", at+"?said=paused_said"), "平台维护", "The channel is paused")
-	if got := h.ask("operator", at+"/resume", url.Values{"reason": {"done"}}); got.to() != at+"?said=resumed_said" {
+	if got := h.ask("operator", at+"/resume", url.Values{"reason": {"done"}, "pause": {"0001-01-01T00:00:00Z 平台维护"}}); got.to() != at+"?said=resumed_said" {
 		t.Errorf("resuming: %d", got.status)
 	}
 	var log struct{ Items []wire.AuditEntry }
