@@ -126,7 +126,7 @@ func (t *tab) makesRoster(h *house) {
 	t.forgets() // the answer was no
 	t.fills("as", "小王=wang.fang")
 	t.presses(t.word("look_first"))
-	t.says(t.word("would_change"), "li.na", "wang.fang")
+	t.says(t.word("would_change"), "李娜", "王芳")
 	t.presses(t.word("confirm"))
 	t.says(t.word("stored"), t.word("duty_now"), "李娜", "王芳")
 	t.picture("roster")
