@@ -3,6 +3,7 @@ package console
 import (
 	"maps"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -207,9 +208,9 @@ func resumeChannel(v *visit) error {
 	return v.goTo(afterPause(v, name) + "?said=resumed_said")
 }
 
-// pauseOf tells a channel's pause from another one: who lets a channel go on has read why it stands still.
+// pauseOf tells a channel's pause from a later one. The form that resumes the channel carries it, since its page may be old.
 func pauseOf(c posthouse.Channel) string {
-	return c.StateUntil.UTC().Format(time.RFC3339) + " " + c.StateReason
+	return strings.TrimSpace(c.StateUntil.UTC().Format(time.RFC3339) + " " + c.StateReason) // as fields of forms are read
 }
 
 // Pause is it, for the form that ends it.

@@ -333,7 +333,7 @@ func TestADecisionAboutManyIsTakenBack(t *testing.T) {
 	}
 }
 
-// Who lets a channel go on has read why it stands still: a pause that came after the page was opened stays.
+// A form does not end a pause that was made after its page was opened.
 func TestAPauseAfterThePageWasOpenedStays(t *testing.T) {
 	t.Parallel()
 	h := open(t, false)
@@ -354,6 +354,7 @@ func TestAPauseAfterThePageWasOpenedStays(t *testing.T) {
 	if got := h.ask("operator", at+"/resume", old); got.status != http.StatusConflict || !strings.Contains(got.body, "do not resume") {
 		t.Errorf("the old form: %d\n%s", got.status, got.body)
 	}
+	h.api("POST", "/v1/channels/out/pause", `{}`, nil) // without a reason
 	if got := h.ask("operator", at+"/resume", seen("/console/t/default/channels")); got.to() != at+"?said=resumed_said" {
 		t.Errorf("the new form: %d, to %q", got.status, got.to())
 	}
