@@ -106,7 +106,7 @@ type converted struct {
 	from Encoding
 }
 
-// The encodings that are converted where a file shows to be in them. Nobody needs to name them.
+// The encodings that a file itself shows, and that are converted to UTF-8. A request cannot name them.
 const (
 	UTF16LE Encoding = "utf-16le"
 	UTF16BE Encoding = "utf-16be"

@@ -67,7 +67,7 @@ func TestARosterIsACalendar(t *testing.T) {
 	}
 }
 
-// Who is on duty is called by name wherever a page says it: in the list, in the tiles, in a look before a change.
+// Pages show the names of the people on duty: in the list, in the tiles, and in the preview of a change.
 func TestWhoIsOnDutyIsCalledByName(t *testing.T) {
 	t.Parallel()
 	h := consoletest.Open(t, false)
