@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -156,17 +157,29 @@ func (f frame) ClassWord(c posthouse.Class) string {
 	return w.In(f.v.zh)
 }
 
-// Support is what a person copies to those who help: no content and no address.
+// Support is what a person copies to those who help: no content and no address. Codes stand beside their words, for those who read another
+// language.
 func (f frame) Support(d posthouse.Delivery, x wire.Explanation) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "delivery %s\nchannel  %s\nstate    %s %s\nattempts %d\n", d.ID, d.Channel, d.State, d.Reason, d.Attempts)
-	fmt.Fprintf(&b, "changed  %s\nexplain  %s\n", f.ISO(d.UpdatedAt), f.Short(x.Summary))
+	coded := func(word, code string) string {
+		if word == code || code == "" {
+			return word
+		}
+		return word + " (" + code + ")"
+	}
+	why, _ := f.v.says(x.Summary)
+	lines := [][2]string{
+		{"delivery", d.ID}, {"channel", d.Channel}, {"state", coded(f.T(string(d.State)), string(d.State))}, {"reason", coded(f.ReasonWord(d.Reason), d.Reason)},
+		{"attempts", strconv.Itoa(d.Attempts)}, {"changed", f.ISO(d.UpdatedAt)}, {"why_short", f.InZone(f.Short(why))},
+	}
 	for _, w := range x.Waits {
-		fmt.Fprintf(&b, "waits    %s: %s\n", w.Cause, f.Short(w.Detail))
+		lines = append(lines, [2]string{"waits_for", coded(f.Cause(w), w.Cause)})
 	}
-	if d.ProviderRef != "" {
-		fmt.Fprintf(&b, "provider %s\n", f.Short(d.ProviderRef))
+	lines = append(lines, [2]string{"provider_id", f.Short(d.ProviderRef)}, [2]string{"version", f.Version()})
+	var b strings.Builder
+	for _, l := range lines {
+		if l[1] != "" {
+			b.WriteString(f.T(l[0]) + f.colon() + l[1] + "\n")
+		}
 	}
-	fmt.Fprintf(&b, "version  %s\n", f.Version())
 	return b.String()
 }

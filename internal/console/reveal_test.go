@@ -21,7 +21,7 @@ func TestAHiddenContentIsShownForAReason(t *testing.T) {
 	h.api("GET", "/v1/deliveries?user=u1", "", &list)
 	at := "/console/t/default/deliveries/" + list.Items[0].ID
 	page := h.page("admin", at)
-	h.shows(page, "Show the content", `action="`+at+`/reveal"`)
+	h.shows(page, "Show the content", `action="`+at+`/reveal"`, `aria-label="Copy the text for support"`)
 	for _, role := range []string{"viewer", "operator", "sender"} {
 		if strings.Contains(h.page(role, at), "/reveal") {
 			t.Errorf("a %s is offered the content", role)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +81,29 @@ func TestWhatHappensNext(t *testing.T) {
 		}
 		if say(c.want.Word, true) == c.want.Word {
 			t.Errorf("%s has no word", c.want.Word)
+		}
+	}
+}
+
+// The text for support is in the reader's language, with the codes beside the words, and the button that copies it is not called by all of it.
+func TestTheTextForSupportIsInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	d := posthouse.Delivery{ID: "D1", Channel: "sms", State: posthouse.Pending, Reason: "tries_used_up", Attempts: 3, UpdatedAt: time.Unix(0, 0).UTC()}
+	x := wire.Explanation{Summary: "It waits: the channel is paused.", Waits: []wire.Wait{{Cause: "paused", Detail: "the channel is paused"}}}
+	for _, zh := range []bool{false, true} {
+		f := frame{v: &visit{console: &console{o: Options{Version: "v1", Zone: time.UTC}}, zh: zh}}
+		got := f.Support(d, x)
+		want := []string{"State: waits (pending)\n", "Reason: tries_used_up\n", "Attempts: 3\n", "Waits for: the channel is paused (paused)\n"}
+		if zh {
+			want = []string{"状态：待发送 (pending)\n", "原因：已达最多失败次数 (tries_used_up)\n", "发送尝试：3\n", "(paused)\n", "版本：v1\n"}
+		}
+		for _, text := range want {
+			if !strings.Contains(got, text) {
+				t.Errorf("%q is not in\n%s", text, got)
+			}
+		}
+		if zh && strings.Contains(got, "paused.") {
+			t.Errorf("English is left:\n%s", got)
 		}
 	}
 }
