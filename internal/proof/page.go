@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -170,6 +171,26 @@ func (d drawn) To(list []posthouse.Recipient) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Since is when a delivery came into its state: for one that has settled, the time of the event that settled it. What follows and leaves the state
+// as it is, such as a recall, has times of its own. Each statement has these events, so those of earlier versions say the same. Where there
+// was no room for them it is when the delivery last changed.
+func Since(d *wire.ProofDelivery) time.Time {
+	since := d.Delivery.UpdatedAt
+	if d.Delivery.State.Open() || d.More {
+		return since
+	}
+	for _, e := range slices.Backward(d.Events) {
+		if e.To != d.Delivery.State {
+			break
+		}
+		since = e.At
+	}
+	return since
+}
+
+// Since is the package's, for the page.
+func (d drawn) Since(of wire.ProofDelivery) time.Time { return Since(&of) }
 
 // Receipts are the events of a delivery that somebody else's word made: a receipt, the answer of a query, a person.
 func (d drawn) Receipts(events []posthouse.Event) (list []posthouse.Event) {

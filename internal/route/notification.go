@@ -245,6 +245,8 @@ func (n *notification) hear(d *posthouse.Delivery) bool {
 	if left(&before) && !left(k) && k.Step == n.Step && k.Round == n.Round && !n.Over.IsZero() { // its time begins when it begins
 		n.Over = later(n.Over, d.UpdatedAt.Add(n.step(n.Step).Within.Std())).Truncate(time.Microsecond)
 	}
-	k.At = d.UpdatedAt
+	if k.State != before.State || k.State.Open() { // what is heard of a recall says nothing of when it was sent
+		k.At = d.UpdatedAt
+	}
 	return true
 }

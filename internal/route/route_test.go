@@ -546,3 +546,26 @@ func TestAnUnknownEscalatesAtTheEndOfItsTime(t *testing.T) {
 		}
 	}
 }
+
+// A recall that did nothing leaves when somebody was told: the same time decides whether they knew by an hour.
+func TestARecallLeavesWhenSomebodyWasTold(t *testing.T) {
+	t.Parallel()
+	w := worldOf(t, rand.New(rand.NewPCG(1, 2)), WithDefaults(posthouse.Route{Name: "w", Version: 1, Steps: []posthouse.RouteStep{
+		{Channels: []string{"a"}, To: []posthouse.Recipient{{User: "boss"}}},
+	}}), false)
+	c, _ := w.plans()
+	w.stores(c)
+	d := *w.rows[w.order[0]]
+	d.State = posthouse.Sent
+	w.settles(d)
+	told := w.now
+	w.now = w.now.Add(time.Hour)
+	recalled := *w.rows[w.order[0]]
+	recalled.Reason, recalled.UpdatedAt = "recall_not_supported", w.now
+	w.settles(recalled)
+	n, err := read(w.plan)
+	w.must(err)
+	if got := n.Deliveries[0]; !got.At.Equal(told) || got.Reason != recalled.Reason || !n.ToldAt.Equal(told) {
+		t.Errorf("the delivery is of %s (%s), told at %s, want %s and the reason of the recall", got.At, got.Reason, n.ToldAt, told)
+	}
+}

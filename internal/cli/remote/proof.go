@@ -175,7 +175,7 @@ func showVerified(sh *shell.Shell, found proof.Checked, unlike error) error {
 		out.Chain = append(out.Chain, sealedOf(p.ID, "", &p.Chain))
 		for i := range p.Deliveries {
 			d := &p.Deliveries[i].Delivery
-			out.Deliveries = append(out.Deliveries, proofReached{d.ID, d.User, d.Address, d.Channel, d.State, d.Reason, d.UpdatedAt})
+			out.Deliveries = append(out.Deliveries, proofReached{d.ID, d.User, d.Address, d.Channel, d.State, d.Reason, proof.Since(&p.Deliveries[i])})
 		}
 	}
 	return sh.Show(out, func() {
