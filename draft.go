@@ -57,10 +57,11 @@ type Draft struct {
 	ID string `json:"-"`
 	// Reminder is the reminder whose slot the message is.
 	Reminder string `json:"-"`
-	// Notification, Step and FallbackOf are as a Message's.
-	Notification string `json:"-"`
-	Step         int    `json:"-"`
-	FallbackOf   string `json:"-"`
+	// Notification, Step, FallbackOf and StepUntil are as a Message's.
+	Notification string    `json:"-"`
+	Step         int       `json:"-"`
+	FallbackOf   string    `json:"-"`
+	StepUntil    time.Time `json:"-"`
 	// Collection is as a Message's.
 	Collection string `json:"-"`
 }

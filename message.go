@@ -52,11 +52,13 @@ type Message struct {
 	Route string `json:"route,omitempty"`
 	// Notification is the one whose step the message is, and Step the number of that, from 1. FallbackOf is the delivery of the
 	// step before, in place of which it is sent.
-	Notification string          `json:"notification,omitempty"`
-	Step         int             `json:"step,omitempty"`
-	FallbackOf   string          `json:"fallback_of,omitempty"`
-	Payload      json.RawMessage `json:"payload,omitempty"` // what the template was filled with
-	Source       string          `json:"source,omitempty"`  // which system sent it
+	Notification string `json:"notification,omitempty"`
+	Step         int    `json:"step,omitempty"`
+	FallbackOf   string `json:"fallback_of,omitempty"`
+	// StepUntil is when the time of that step is over: what has not begun by then is withdrawn. Defaults to never.
+	StepUntil time.Time       `json:"step_until,omitzero"`
+	Payload   json.RawMessage `json:"payload,omitempty"` // what the template was filled with
+	Source    string          `json:"source,omitempty"`  // which system sent it
 	// Sensitive is set where the content is kept sealed and then forgotten: Content and Payload are empty
 	// here, and only who sends the message sees them.
 	Sensitive bool `json:"sensitive,omitempty"`

@@ -17,6 +17,8 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -343,6 +345,67 @@ func TestAStepThatDoesNotStartInTimeIsSteppedOver(t *testing.T) {
 			h.Errorf("%v came by the step that was over", got)
 		}
 	})
+}
+
+// A process that stood still may start what a step has no time for any more before its planner looks: that is withdrawn at its start, and the
+// next step begins.
+func TestWhatStartsAfterItsStepIsOverIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			dsn := d.dsn(t)
+			p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
+			h := open(t, dsn, func(o *server.Options) { o.Drivers = append(builtin.Types(), p.driver()) })
+			for _, name := range []string{"a", "b"} {
+				h.put(posthouse.Channel{Name: name, Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
+			}
+			h.pauses("a")
+			h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"a"}, Within: posthouse.Duration(2 * time.Second)}, step("b")}})
+			message, list := h.routes("w", "u1")
+			var began posthouse.NotificationDelivery
+			var at time.Time
+			h.eventually("the first step has begun", func() bool {
+				n, err := h.api.Notifications.Get(t.Context(), list[0].ID)
+				h.must(err)
+				if len(n.Deliveries) > 0 {
+					began, at = n.Deliveries[0], n.Steps[0].At
+				}
+				return began.ID != ""
+			})
+			m, err := h.api.Messages.Get(t.Context(), posthouse.MessageID(began.ID))
+			h.must(err)
+			if until := m.StepUntil; m.Notification != list[0].ID || !until.Equal(at.Add(2*time.Second).Truncate(time.Microsecond)) {
+				t.Errorf("the step of %s began at %v and has time until %v, want two seconds", message, at, until)
+			}
+			plannerSleeps(t, dsn, &list[0])
+			h.eventually("the step's time is over", func() bool { return time.Now().After(m.StepUntil.Add(100 * time.Millisecond)) })
+			h.resumes("a")
+			h.turns(list[0].ID, posthouse.NotificationTold)
+			if d := h.delivery(began.ID); d.State != posthouse.Cancelled || d.Reason != "step_over" || d.Attempts != 0 {
+				t.Errorf("the first step's delivery is %s (%s) after %d attempts", d.State, d.Reason, d.Attempts)
+			}
+			if a, b := p.on("a"), p.on("b"); len(a) != 0 || !slices.Equal(b, []string{"u1"}) {
+				t.Errorf("a sent to %v and b to %v, want the second step alone", a, b)
+			}
+		})
+	}
+}
+
+// plannerSleeps has nobody look at a notification for an hour.
+func plannerSleeps(t *testing.T, dsn string, n *posthouse.Notification) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Plans.Notification(t.Context(), time.Now(), n.Tenant, n.ID, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
+		p.NextAt = now.Add(time.Hour)
+		return p, work.Withdrawal{}, true, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Where nobody is there for any step, nothing is begun anew: it would find nobody again.

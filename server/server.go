@@ -172,6 +172,7 @@ func (s *Server) openEngine(context.Context) (err error) {
 		Sealer: s.keyring, PlatformURL: o.PlatformURL, TaskEvents: s.takeEvent, Jobs: s.takeJob,
 		Composers: map[work.PlanType]intake.Composer{work.PlanReminder: remind.Composer{Audience: s.flow, Campaigns: s.scheduled, Epoch: func() int64 { return s.engine.Epoch() }}, work.PlanTask: s.flow, work.PlanDecision: steps{s}, work.PlanNotification: s.router, work.PlanCollection: s.gatherer},
 		Routes:    s.router,
+		Overdue:   s.told.Overdue,
 		Gatherer:  s.gatherer,
 		Collection: func(ctx context.Context, tenant, id string) (posthouse.Collection, error) {
 			return s.collections.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, id)

@@ -140,6 +140,8 @@ type Options struct {
 	Woken func(ctx context.Context, now time.Time) error
 	// Routes begin the notifications of messages that name a route. Defaults to none: each is refused.
 	Routes intake.Routing
+	// Overdue lists the deliveries of a notification that are not to start any more. Defaults to none.
+	Overdue func(ctx context.Context, tenant, notification string, now time.Time) (deliveries []string, err error)
 	// Gatherer gathers messages that name a digest. Defaults to none: each is refused.
 	Gatherer intake.Gatherer
 	// Collection is what has gathered a delivery, for explain. Defaults to none.
@@ -316,7 +318,7 @@ func (e *Engine) sendOut(m *metrics.Metrics) {
 
 // sieve finds those among whom something has started to whom nothing is sent.
 func (e *Engine) sieve() *suppress.Sieve {
-	return &suppress.Sieve{Asked: e.o.Stores.Suppressed, Kept: e.o.Stores.Suppressed, Now: e.life.Now, Choices: e.o.Choices}
+	return &suppress.Sieve{Asked: e.o.Stores.Suppressed, Kept: e.o.Stores.Suppressed, Now: e.life.Now, Choices: e.o.Choices, Overdue: e.o.Overdue}
 }
 
 // sendCampaigns makes the roles that campaigns need besides.

@@ -76,6 +76,7 @@ func (f *Foresight) Failed(delivery string) {
 // held is what keeps a delivery from beginning at a time, in the order of a claim; without a verdict nothing does.
 func (f *Foresight) held(ctx context.Context, r *route, item *work.Item, at time.Time) (done, error) {
 	sieve := *f.engine.deliveries.sieve
+	sieve.Overdue = nil // of what is not stored, the preview of its route knows
 	sieve.Now = func() time.Time { return at }
 	barred, err := sieve.Items(ctx, r.Channel, work.Each([]work.Item{*item}))
 	if err != nil {

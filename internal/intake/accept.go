@@ -302,7 +302,7 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 	}
 	m := posthouse.Message{
 		ID: id, Tenant: tenant, Channel: d.Channel, Kind: d.Kind, Ref: d.Ref, Priority: draft.Priority(d),
-		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, Critical: d.Critical, OnUnknown: d.OnUnknown, Reminder: d.Reminder, Notification: d.Notification, Step: d.Step, FallbackOf: d.FallbackOf, Collection: d.Collection, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
+		Payload: d.Payload, Source: d.Source, DedupKey: d.DedupKey, Critical: d.Critical, OnUnknown: d.OnUnknown, Reminder: d.Reminder, Notification: d.Notification, Step: d.Step, FallbackOf: d.FallbackOf, StepUntil: d.StepUntil, Collection: d.Collection, NotBefore: wholeMicros(d.NotBefore), Deadline: d.Deadline,
 	}
 	if d.Critical {
 		if err := by.MayCritical(p.Path + "critical"); err != nil {

@@ -215,7 +215,15 @@ func (n *notification) escalates(d *posthouse.NotificationDelivery) bool {
 // late are the deliveries of a step whose time is over that may still be kept from starting. What is in doubt is left to its policy,
 // unless the step waits for more than that it was sent, or the route falls back.
 func (n *notification) late(now time.Time) (ids []string) {
-	if n.Stepped || n.Over.IsZero() || n.Over.After(now) || n.Follows.Kind == posthouse.RouteAll {
+	if n.Stepped {
+		return nil
+	}
+	return n.overdue(now)
+}
+
+// overdue are those of late, and those that were withdrawn already while a program was about to start them.
+func (n *notification) overdue(now time.Time) (ids []string) {
+	if n.Over.IsZero() || n.Over.After(now) || n.Follows.Kind == posthouse.RouteAll {
 		return nil
 	}
 	for _, d := range n.current() {

@@ -55,6 +55,20 @@ func (b Book) Get(ctx context.Context, v work.Viewer, id string) (posthouse.Noti
 	return n.Notification, b.refresh(ctx, []posthouse.Notification{n.Notification})
 }
 
+// Overdue are the deliveries of a notification that are not to start any more, since the time of their step is over: the planner withdraws them as
+// soon as it looks, and whoever has claimed one before that asks here.
+func (b Book) Overdue(ctx context.Context, tenant, id string, now time.Time) ([]string, error) {
+	p, found, err := b.Store.Plan(ctx, tenant, work.PlanNotification, id)
+	if err != nil || !found {
+		return nil, err
+	}
+	n, err := read(p)
+	if err != nil || n.Held != "" || n.State != posthouse.NotificationWaiting {
+		return nil, nil //nolint:nilerr // the planner tells of one that cannot be read
+	}
+	return n.overdue(now), nil
+}
+
 // mostRefreshed bounds the deliveries of notifications that are read anew.
 const mostRefreshed = 100
 

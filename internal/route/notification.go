@@ -38,7 +38,7 @@ const (
 	// ReasonTold is of a delivery that was withdrawn since another step's has proven it.
 	ReasonTold = "told"
 	// ReasonStepOver is of a delivery that did not start within its step's time.
-	ReasonStepOver = "step_over"
+	ReasonStepOver = state.ReasonStepOver
 )
 
 // notification is the document of a plan: what is shown of a notification, and what its steps are made of.

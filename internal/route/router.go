@@ -537,6 +537,11 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) (sen
 		over = later(n.Over, over)
 	}
 	n.Over, n.NextAt, n.Stepped = over, over, false
+	if n.Follows.Kind == posthouse.RouteFirst {
+		for i := range good {
+			good[i].StepUntil = over
+		}
+	}
 	n.QuietUntil, n.Reason = time.Time{}, ""
 	return good, false, nil
 }

@@ -38,6 +38,7 @@ const (
 	ReasonPreference     = "preference"         // its recipient wants no message of its kind, or none at all
 	ReasonUnwanted       = "preference_channel" // its recipient wants it, but not by its channel
 	ReasonQuietHours     = "quiet_hours"        // its recipient is not to be disturbed now
+	ReasonStepOver       = "step_over"          // the time of its notification's step is over
 	ReasonCapped         = "capped"             // its recipient has got as much as a cap lets through
 	// Reasons of a delivery that waits for a window which not all of its channel wait for.
 	ReasonLimitType      = "limit_type"
@@ -353,7 +354,8 @@ func AfterWindow(s *Settings, d posthouse.Delivery, now time.Time) work.Change {
 }
 
 // AfterNotSent ends what was claimed and is not to be sent (T24): its address is suppressed, a cap is full, or quiet hours last
-// beyond the deadline. No byte has left, so the start is taken back. A repeat stays unknown: it may have been reached before.
+// beyond the deadline. No byte has left, so the start is taken back. A repeat stays unknown: it may have been reached before. What began too late
+// for its step is withdrawn, as all of that step is that has not begun.
 func AfterNotSent(s *Settings, d posthouse.Delivery, reason, text string, now time.Time) work.Change {
 	step := begin(d)
 	doubtful := Doubtful(d)
@@ -361,6 +363,11 @@ func AfterNotSent(s *Settings, d posthouse.Delivery, reason, text string, now ti
 	if doubtful {
 		step.hold(s, now)
 		step.to(posthouse.EventRelease, posthouse.Unknown, reason)
+		return step.change
+	}
+	if reason == ReasonStepOver {
+		step.to(posthouse.EventRelease, posthouse.Pending, reason).Due = d.DueAt
+		step.to(posthouse.EventCancel, posthouse.Cancelled, reason)
 		return step.change
 	}
 	step.change.After.Error = text

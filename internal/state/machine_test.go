@@ -31,6 +31,28 @@ func TestAReleaseOfACancelledDeliveryCancelsIt(t *testing.T) {
 	}
 }
 
+// What began too late for its step is withdrawn as what had not begun: its start is taken back. A repeat stays in doubt.
+func TestWhatBeganTooLateForItsStepIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	d := posthouse.Delivery{State: posthouse.Sending, StartedAt: now, FirstStartAt: now, Attempts: 1, LeaseOwner: "vm-1-a"}
+	c := AfterNotSent(&Settings{}, d, ReasonStepOver, "over", now)
+	var got []posthouse.EventType
+	for _, e := range c.Events {
+		got = append(got, e.Type)
+	}
+	if diff := cmp.Diff([]posthouse.EventType{posthouse.EventRelease, posthouse.EventCancel}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if a := c.After; a.State != posthouse.Cancelled || a.Reason != ReasonStepOver || a.Attempts != 0 || a.Error != "" {
+		t.Errorf("it is %s (%s, %q) after %d attempts", a.State, a.Reason, a.Error, a.Attempts)
+	}
+	d.Reason, d.Attempts = string(posthouse.ClassUnknown), 2
+	if a := AfterNotSent(&Settings{}, d, ReasonStepOver, "over", now).After; a.State != posthouse.Unknown || a.Attempts != 1 {
+		t.Errorf("a repeat is %s after %d attempts: it may have been reached before", a.State, a.Attempts)
+	}
+}
+
 // What is late proof of one attempt ends no other that has not begun.
 func TestEvidenceEndsOnlyAnAttemptThatRuns(t *testing.T) {
 	t.Parallel()

@@ -31,16 +31,20 @@ type Sieve struct {
 	Now   func() time.Time // the database's clock
 	// Choices are what users of the directory have chosen. Defaults to nothing.
 	Choices *Choices
+	// Overdue lists the deliveries of a notification that are not to start any more, since the time of their step is over. Defaults to none.
+	Overdue func(ctx context.Context, tenant, notification string, now time.Time) (deliveries []string, err error)
 }
 
 // Barred is why nothing is sent to a recipient.
 type Barred struct {
-	Reason string // address_suppressed, preference or preference_channel
+	Reason string // address_suppressed, preference, preference_channel or step_over
 	Why    string
 }
 
 // why is shown where a suppression names no reason.
 const why = "its address is suppressed"
+
+const whyOver = "the time of its step is over"
 
 // Items finds, by their places, those of the deliveries of a channel to whose addresses nothing is sent, or whose recipients do not want
 // them.
@@ -50,13 +54,14 @@ func (s *Sieve) Items(ctx context.Context, ch *state.Channel, items iter.Seq[*wo
 		return nil, err
 	}
 	suppressed, err := s.items(ctx, ch, items)
-	if err != nil || len(unwanted)+len(suppressed) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	found := unwanted
-	if found == nil {
-		found = map[int]Barred{}
+	found, err := s.overdue(ctx, items)
+	if err != nil || len(found)+len(unwanted)+len(suppressed) == 0 {
+		return nil, err
 	}
+	maps.Copy(found, unwanted)
 	for i, why := range suppressed {
 		if _, is := found[i]; !is {
 			found[i] = Barred{state.ReasonSuppressed, why}
@@ -102,6 +107,37 @@ func (s *Sieve) Members(ctx context.Context, ch *state.Channel, kind string, add
 		}
 	}
 	return found, err
+}
+
+// overdue finds those that started after the time of their step was over: the planner, which withdraws what has not started then, may have stood
+// still as long as the rest of its process. A step's time may be longer by what quiet hours took of it: its notification knows.
+func (s *Sieve) overdue(ctx context.Context, items iter.Seq[*work.Item]) (map[int]Barred, error) {
+	found, place := map[int]Barred{}, -1
+	if s.Overdue == nil {
+		return found, nil
+	}
+	var now time.Time
+	for item := range items {
+		place++
+		m := item.Message
+		if m == nil || m.StepUntil.IsZero() {
+			continue
+		}
+		if now.IsZero() {
+			now = s.Now()
+		}
+		if m.StepUntil.After(now) {
+			continue
+		}
+		late, err := s.Overdue(ctx, m.Tenant, m.Notification, now)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(late, item.Delivery.ID) {
+			found[place] = Barred{state.ReasonStepOver, whyOver}
+		}
+	}
+	return found, nil
 }
 
 // items finds those whose addresses are suppressed.

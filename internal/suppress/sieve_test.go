@@ -80,3 +80,35 @@ func TestTheSieveLeavesExemptKindsAlone(t *testing.T) {
 		t.Errorf("asked for %q", all)
 	}
 }
+
+// What started after its step's time was over is asked about once for each, and its notification says whether it holds: quiet hours may have
+// made the time longer. What cannot be asked lets nothing through.
+func TestTheSieveFindsWhatIsTooLateForItsStep(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	item := func(id string, until time.Time) *work.Item {
+		return &work.Item{Delivery: posthouse.Delivery{ID: id}, Message: &posthouse.Message{Tenant: "t1", Notification: "n-" + id, StepUntil: until}}
+	}
+	list := []*work.Item{item("none", time.Time{}), item("over", now), item("longer", now.Add(-time.Second)), item("ahead", now.Add(time.Second)), {Delivery: posthouse.Delivery{ID: "unread"}}}
+	var asked []string
+	var away error
+	s := &Sieve{Asked: &told{}, Now: func() time.Time { return now }, Overdue: func(_ context.Context, tenant, notification string, at time.Time) ([]string, error) {
+		asked = append(asked, tenant+" "+notification)
+		if !at.Equal(now) {
+			t.Errorf("asked for %v, want the database's time", at)
+		}
+		return map[string][]string{"n-over": {"other", "over"}}[notification], away
+	}}
+	ch := &state.Channel{Key: state.Key{Tenant: "t1", Channel: "mp"}}
+	got, err := s.Items(t.Context(), ch, slices.Values(list))
+	if want := map[int]Barred{1: {state.ReasonStepOver, whyOver}}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	if !slices.Equal(asked, []string{"t1 n-over", "t1 n-longer"}) {
+		t.Errorf("asked of %q", asked)
+	}
+	away = errors.New("away")
+	if _, err := s.Items(t.Context(), ch, slices.Values(list)); !errors.Is(err, away) {
+		t.Errorf("where it cannot be asked: %v: it would let all through", err)
+	}
+}

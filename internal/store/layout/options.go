@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/sqldb"
 )
 
 // messageOptions is what few messages have: the column options, as JSON. It is empty where there is
@@ -29,10 +30,12 @@ type notified struct {
 	By         string `json:"by"`
 	Step       int    `json:"step"`
 	FallbackOf string `json:"fallback_of,omitempty"`
+	// Until is when the step's time is over. In microseconds, zero for never.
+	Until int64 `json:"until,omitempty"`
 }
 
 func optionsOf(m *posthouse.Message) string {
-	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey, m.Critical, notified{m.Notification, m.Step, m.FallbackOf}, m.Digest, m.Collection}
+	o := messageOptions{m.Clock, m.TemplateID, m.Reminder, m.Sensitive, m.Account, m.Pool, m.OrderingKey, m.Critical, notified{m.Notification, m.Step, m.FallbackOf, sqldb.Micros(m.StepUntil)}, m.Digest, m.Collection}
 	if o == (messageOptions{}) {
 		return ""
 	}
@@ -52,5 +55,5 @@ func ReadOptions(text string, m *posthouse.Message) {
 	m.Clock, m.TemplateID, m.Reminder, m.Sensitive = o.Clock, o.TemplateID, o.Reminder, o.Sensitive
 	m.Account, m.Pool, m.OrderingKey, m.Critical = o.Account, o.Pool, o.Order, o.Critical
 	m.Digest, m.Collection = o.Digest, o.Collection
-	m.Notification, m.Step, m.FallbackOf = o.Notified.By, o.Notified.Step, o.Notified.FallbackOf
+	m.Notification, m.Step, m.FallbackOf, m.StepUntil = o.Notified.By, o.Notified.Step, o.Notified.FallbackOf, sqldb.TimeOf(o.Notified.Until)
 }
