@@ -175,6 +175,9 @@ func (t *tab) pauses(h *house) {
 func (t *tab) resolves(*house) {
 	t.clicksOn(`main a[href*="attention?state=unknown"]`, true)
 	t.clicksOn(`main input[data-all]`, false)
+	if got := t.reads(`(bar => String(Math.round(bar.getBoundingClientRect().bottom) <= innerHeight && bar.querySelector("output:not([hidden]) b")?.textContent))(document.querySelector(".acts"))`); got != "30" {
+		t.Errorf("the bar of what is done with those chosen is out of view, or counts %q", got)
+	}
 	t.clicksOn(`main [name="outcome"][value="sent"]`, false)
 	t.presses(t.word("look_first"))
 	t.says("30")

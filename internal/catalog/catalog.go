@@ -87,6 +87,19 @@ func Reason(code string) string {
 	return word
 }
 
+// Reasons are the reasons of deliveries that are known, each with its word. No two have the same word.
+func Reasons() []Sentence { return slices.Concat(codes(), classes(), reasons()) }
+
+// ReasonOf is the reason whose word is a text, in Chinese, or the text where it is the word of none: a reason of a rule or a driver is anything.
+func ReasonOf(word string) string {
+	for _, s := range Reasons() {
+		if s.Chinese == word {
+			return s.English
+		}
+	}
+	return word
+}
+
 // find is a text in Chinese by the first of the patterns that fits it. One that begins with an argument comes last where that argument has a
 // colon: a shorter sentence stands before it, as in "It waits: a.example answered HTTP 503 ."
 func find(list []pattern, text string) (string, bool) {

@@ -578,3 +578,18 @@ func formatOf(e ast.Expr) (string, bool) {
 	}
 	return "", false
 }
+
+// A reason is known by its word in Chinese as well as by itself: no two have the same word, and what is a reason of nobody stays.
+func TestAReasonIsKnownByItsWord(t *testing.T) {
+	t.Parallel()
+	for _, s := range catalog.Reasons() {
+		for _, text := range []string{s.English, catalog.Reason(s.English)} {
+			if got := catalog.ReasonOf(text); got != s.English {
+				t.Errorf("%q is the reason %q, want %q", text, got, s.English)
+			}
+		}
+	}
+	if got := catalog.ReasonOf("my_rule"); got != "my_rule" {
+		t.Errorf("a reason of a rule became %q", got)
+	}
+}

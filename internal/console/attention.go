@@ -16,6 +16,8 @@ type attention struct {
 	seek.Question
 	times
 	States  []posthouse.State
+	Names   []string     // of the channels
+	Reasons []string     // to choose from, in the visitor's words
 	Stopped wire.Stopped // by channel and reason
 	List    []posthouse.Delivery
 	Next    string
@@ -80,7 +82,18 @@ func attentionOf(v *visit, value func(string) string) (a attention, err error) {
 	q := v.r.URL.Query()
 	q.Set("picked", "1")
 	a.Picked, a.Pick = v.query("picked") != "", "?"+q.Encode()
-	a.Stopped, err = v.call().Deliveries.Stopped(v.ctx(), posthouse.State(a.State))
+	if a.Stopped, err = v.call().Deliveries.Stopped(v.ctx(), posthouse.State(a.State)); err != nil {
+		return a, err
+	}
+	there := map[string]int{}
+	for _, g := range a.Stopped.Groups {
+		there[g.Reason] = g.N
+	}
+	a.Reasons = reasonWords(frame{v: v}, there)
+	list, err := v.channels()
+	for _, c := range list {
+		a.Names = append(a.Names, c.Name)
+	}
 	return a, err
 }
 

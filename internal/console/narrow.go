@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/console/seek"
 )
 
@@ -16,9 +16,13 @@ type narrowing struct {
 	Active  []choice   // what narrows it, each with the page without it
 	Facets  []facet    // what it can be narrowed to
 	Looked  int        // how many of the newest the counts are of
+	Least   bool       // there are older ones: each count is of as many at least
 	Periods []choice   // times to choose from
 	Views   []view     // that the person's browser keeps
+	Named   bool       // Names are those of all channels
 	Names   []string   // of the channels
+	Kinds   []string   // of the newest messages
+	Reasons []string   // in the visitor's words: those of the rows, and then all that are known
 	Query   url.Values // the query of the page, without what is of the page alone
 }
 
@@ -29,8 +33,8 @@ type facet struct {
 }
 
 const (
-	// mostLooked is how many of the newest rows are counted by their fields, and mostKinds how many messages by their kinds.
-	mostLooked, mostKinds = 200, 100
+	// mostLooked is how many of the newest rows are counted by their fields.
+	mostLooked = 200
 	// mostChoices bounds the choices of a field.
 	mostChoices = 8
 )
@@ -42,27 +46,29 @@ func periods() []choice {
 
 // narrowingOf counts the newest rows by their fields. A list that is narrowed by what no index answers is counted as far as the page shows
 // it: no second look goes through what the first had to.
-func narrowingOf(v *visit, q seek.Question, shown []posthouse.Delivery) (n narrowing, err error) {
+func narrowingOf(v *visit, q seek.Question, found seek.Found) (n narrowing, err error) {
 	n.Query = v.r.URL.Query()
 	for _, name := range []string{"cursor", "known", "ref", "said"} {
 		n.Query.Del(name)
 	}
-	channels, err := v.call().Channels.List(v.ctx())
+	channels, err := v.channels()
 	if err != nil {
-		return n, hiddenFrom(err)
+		return n, err
 	}
+	n.Named = len(channels) > 0
 	for _, c := range channels {
 		n.Names = append(n.Names, c.Name)
 	}
-	sample := shown
-	if wide := q.Words+q.Kind+q.Account+q.Reason+q.Priority == ""; wide && len(shown) == pageLength {
+	sample := found.List
+	n.Least = found.Next != ""
+	if wide := q.Words+q.Kind+q.Account+q.Reason+q.Priority == ""; wide && len(sample) == pageLength {
 		filter := q.Filter()
 		filter.Limit = mostLooked
 		page, err := v.call().Deliveries.List(v.ctx(), filter)
 		if err != nil {
 			return n, err
 		}
-		sample = page.Items
+		sample, n.Least = page.Items, page.Next != ""
 	}
 	n.Looked = len(sample)
 	if err := n.count(v, q, sample); err != nil {
@@ -105,19 +111,55 @@ func (n *narrowing) count(v *visit, q seek.Question, sample []posthouse.Delivery
 	add("channel", "channel", q.Channel, names, self)
 	add("reason", "reason", q.Reason, reasons, f.ReasonWord)
 	add("account", "account", q.Account, accounts, self)
-	if q.Kind != "" || q.Words != "" || len(sample) == 0 {
-		return nil
+	n.Reasons = reasonWords(f, reasons)
+	kinds, err := kindsOf(v, q, sample)
+	for kind := range kinds {
+		n.Kinds = append(n.Kinds, kind)
 	}
-	page, err := v.call().Messages.List(v.ctx(), client.Filter{Channel: q.Channel, Since: q.Since, Until: q.Until, Limit: mostKinds})
-	if err != nil {
-		return hiddenFrom(err)
-	}
-	kinds := map[string]int{}
-	for _, m := range page.Items {
-		kinds[m.Kind]++
-	}
+	slices.Sort(n.Kinds)
 	add("kind", "kind", q.Kind, kinds, self)
-	return nil
+	return err
+}
+
+// kindsOf counts deliveries by the kind of their messages; none where the messages cannot be listed by what narrows the deliveries.
+func kindsOf(v *visit, q seek.Question, sample []posthouse.Delivery) (map[string]int, error) {
+	if q.Words+q.Kind+q.Reason+q.Priority != "" || len(sample) == 0 {
+		return nil, nil
+	}
+	filter := q.Filter()
+	filter.Limit = len(sample) // no more messages than deliveries: the newest deliveries are of the newest messages
+	page, err := v.call().Messages.List(v.ctx(), filter)
+	if err != nil {
+		return nil, hiddenFrom(err)
+	}
+	of, kinds := map[string]string{}, map[string]int{}
+	for _, m := range page.Items {
+		of[m.ID] = m.Kind
+	}
+	for _, d := range sample {
+		kinds[of[d.Message]]++
+	}
+	delete(kinds, "")
+	return kinds, nil
+}
+
+// reasonWords are the words of reasons to choose from, those that rows have first.
+func reasonWords(f frame, rows map[string]int) (words []string) {
+	for code := range rows {
+		words = append(words, f.ReasonWord(code))
+	}
+	slices.Sort(words)
+	known := len(words)
+	for _, r := range catalog.Reasons() {
+		words = append(words, f.ReasonWord(r.English))
+	}
+	slices.Sort(words[known:])
+	seen := map[string]bool{"": true}
+	return slices.DeleteFunc(words, func(w string) bool {
+		was := seen[w]
+		seen[w] = true
+		return was
+	})
 }
 
 // active lists what narrows the list.

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/console/seek"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -51,6 +53,12 @@ func questionOf(v *visit, value func(name string) string, q *seek.Question) (t t
 		Words: seek.Plain(value("q")), Channel: value("channel"), Kind: value("kind"), Account: value("account"), State: value("state"), Reason: value("reason"),
 		Priority: value("priority"), Known: value("known") != "", Ref: value("ref") != "",
 	}
+	q.Reason = catalog.ReasonOf(q.Reason)
+	if q.Channel != "" {
+		if q.Channel, err = v.channelOf(q.Channel); err != nil {
+			return t, err
+		}
+	}
 	var problems []posthouse.Problem
 	for _, at := range []struct {
 		name string
@@ -67,6 +75,41 @@ func questionOf(v *visit, value func(name string) string, q *seek.Question) (t t
 		*at.text = at.into.In(zoneFor(v)).Format(inField)
 	}
 	return t, posthouse.Invalid("the time is none", problems)
+}
+
+// channelOf is the channel that somebody means: of that name, or else of that name in other letters or that title. A name of none stays: what a
+// channel has sent is there for longer than the channel.
+func (v *visit) channelOf(text string) (string, error) {
+	list, err := v.channels()
+	if err != nil {
+		return text, err
+	}
+	for _, fits := range []func(posthouse.Channel) bool{
+		func(c posthouse.Channel) bool { return c.Name == text },
+		func(c posthouse.Channel) bool { return strings.EqualFold(c.Name, text) },
+		func(c posthouse.Channel) bool { return strings.EqualFold(c.Title, text) },
+	} {
+		if i := slices.IndexFunc(list, fits); i >= 0 {
+			return list[i].Name, nil
+		}
+	}
+	return text, nil
+}
+
+// channels are those of the tenant, read once for a page; none where the person may not see them.
+func (v *visit) channels() (list []posthouse.Channel, err error) {
+	if v.channelsRead == nil {
+		if list, err = v.call().Channels.List(v.ctx()); err != nil {
+			return nil, hiddenFrom(err)
+		}
+		v.channelsRead = &list
+	}
+	return *v.channelsRead, nil
+}
+
+// Stranger reports whether what narrows the search is a channel that is not there.
+func (f found) Stranger() bool {
+	return f.Channel != "" && f.Named && !slices.Contains(f.Names, f.Channel)
 }
 
 // Narrow reports whether something is asked for that most searches leave open.
@@ -106,7 +149,7 @@ func showSearch(v *visit) error {
 		}
 		f.Older = "?" + q.Encode()
 	}
-	if f.narrowing, err = narrowingOf(v, f.Question, f.List); err != nil {
+	if f.narrowing, err = narrowingOf(v, f.Question, f.Found); err != nil {
 		return err
 	}
 	return v.show("search", "search", f)
@@ -120,7 +163,7 @@ func (f *found) refused(v *visit, err error) error {
 	for i := range f.Problems {
 		f.Problems[i].Path = strings.TrimPrefix(f.Problems[i].Path, "query.")
 	}
-	if f.narrowing, err = narrowingOf(v, seek.Question{}, nil); err != nil {
+	if f.narrowing, err = narrowingOf(v, seek.Question{}, seek.Found{}); err != nil {
 		return err
 	}
 	return v.draw(http.StatusUnprocessableEntity, "search", "search", *f)

@@ -30,6 +30,8 @@ type visit struct {
 	asOf   *asOf          // how old what is shown is
 	whole  io.ReadCloser  // the body, without the bound of forms
 	local  *time.Location // that the browser keeps, nil for the server's
+	// channelsRead are the channels of the tenant, nil before they are asked for.
+	channelsRead *[]posthouse.Channel
 	// undecided says that the page which answers a form shows no more than what is wrong with it, or what it would do.
 	undecided bool
 	// spoken is the page that answers a form with a secret, nil for none.

@@ -68,6 +68,17 @@
 			if (e.target.name === all.dataset.all) all.checked = each().every((one) => one.checked);
 		});
 	}
+	// How many of a list are ticked stands beside what is done with them.
+	for (const chosen of document.querySelectorAll("output[data-picked]")) {
+		const { form } = chosen, number = chosen.querySelector("b");
+		const count = () => {
+			const n = [...form.elements].filter((e) => e.name === chosen.dataset.picked && e.checked).length;
+			number.textContent = form.elements.all?.checked ? chosen.dataset.every : n;
+		};
+		chosen.hidden = false;
+		form.addEventListener("change", count);
+		window.addEventListener("pageshow", count);
+	}
 	// Of a file that is only looked at, its beginning goes, but of a workbook or a compressed one. It stands behind all other fields: those say how to read it.
 	document.addEventListener("htmx:configRequest", (e) => {
 		const name = e.detail.elt.dataset?.head, form = e.detail.formData;

@@ -15,6 +15,7 @@ func boardWords() map[string]Word {
 		"roomy":        {"Roomy rows", "宽松显示"},
 
 		"narrow":         {"Narrow down", "筛选"},
+		"of_all":         {"counted among all", "统计范围：全部"},
 		"of_newest":      {"counted among the newest", "统计范围：最近的条数"},
 		"take_away":      {"Take away", "去掉"},
 		"take_all_away":  {"Clear all", "全部清除"},
