@@ -28,7 +28,7 @@ func english() map[string]string {
 		"event_assume_sent": "taken as sent", "event_resolve": "resolved", "event_hold_timeout": "hold ended", "event_evidence": "evidence", "event_receipt": "receipt", "event_cancel": "cancelled",
 		"event_cancel_request": "cancel requested", "event_expire": "expired", "event_requeue": "queued again", "event_discard": "discarded", "event_epoch_hold": "held after a restore", "event_move": "moved to another account",
 		"event_admit": "its turn came", "event_gather": "its collection", "event_recall": "recall asked for", "event_wake": "quiet hours changed", "check_file": "Save proof.json",
-		"skip_condition": "its condition is false", "skip_nobody": "it means nobody", "skip_refused": "its messages cannot be accepted", "skip_preference": "not wanted by the recipient", "skip_call": "nobody is called for what is over",
+		"skip_condition": "its condition is false", "skip_nobody": "it means nobody", "skip_refused": "its messages cannot be accepted", "skip_no_template": "it has no template", "skip_preference": "not wanted by the recipient", "skip_call": "nobody is called for what is over",
 		"ack_sealed": "as the hash chain sealed it", "ack_changed": "NOT as the hash chain sealed it", "ack_not_sealed": "not sealed by the hash chain yet", "ack_off": "the server makes no hash chain", "ack_forgotten": "what the hash chain sealed is no longer kept",
 	}
 }
@@ -56,7 +56,7 @@ func chineseWords() map[string]string {
 		"event_assume_sent": "视为已发送", "event_resolve": "人工确认", "event_hold_timeout": "保留到期", "event_evidence": "佐证", "event_receipt": "回执", "event_cancel": "取消",
 		"event_cancel_request": "请求取消", "event_expire": "过期", "event_requeue": "重新排队", "event_discard": "丢弃", "event_epoch_hold": "恢复后暂扣", "event_move": "换账号",
 		"event_admit": "轮到发送", "event_gather": "并入汇总", "event_recall": "请求平台撤回", "event_wake": "免打扰时段有变", "check_file": "保存 proof.json",
-		"skip_condition": "条件不成立", "skip_nobody": "没有可通知的人", "skip_refused": "消息无法受理", "skip_preference": "收件人不接收", "skip_call": "恢复时不打电话",
+		"skip_condition": "条件不成立", "skip_nobody": "没有可通知的人", "skip_refused": "消息无法受理", "skip_no_template": "没有可用的模板", "skip_preference": "收件人不接收", "skip_call": "恢复时不打电话",
 		"ack_sealed": "现存确认与哈希链封存时一致", "ack_changed": "现存确认与哈希链封存时不一致！", "ack_not_sealed": "哈希链尚未封存此确认", "ack_off": "服务器未启用哈希链", "ack_forgotten": "封存清单已不再保存",
 		"note_content_hidden":    "消息内容敏感，以摘要代替。持有盐值和原文的人可以比对。",
 		"note_content_gone":      "消息内容敏感，且已不再保存，因此没有摘要。",

@@ -245,7 +245,7 @@ func (n *notification) holds(d *posthouse.NotificationDelivery) bool {
 // ended says why nobody was told after the last step.
 func (n *notification) ended() string {
 	reason := ReasonNobody
-	for why, passed := range map[string]string{SkippedCondition: ReasonCondition, SkippedPreference: ReasonPreference} {
+	for why, passed := range map[string]string{SkippedCondition: ReasonCondition, SkippedPreference: ReasonPreference, SkippedTemplate: ReasonTemplate} {
 		if len(n.Steps) > 0 && !slices.ContainsFunc(n.Steps, func(s posthouse.NotificationStep) bool { return s.Skipped != why }) {
 			reason = passed
 		}

@@ -25,15 +25,17 @@ const (
 	ReasonResolved        = "resolved"         // its sender said that what it tells of is over, before it was proven that somebody was told
 	ReasonForgotten       = "forgotten"        // the content of a sensitive message is forgotten, or cannot be opened
 	ReasonExpired         = "expired"          // the message's deadline came before anybody was told
+	ReasonTemplate        = "no_template"      // no step had a template to tell it with
 	ReasonQuietHours      = state.ReasonQuietHours
 	ReasonCapped          = state.ReasonCapped
 	ReasonPreference      = state.ReasonPreference // its recipient wants no message of its kind, or none at all
 
-	SkippedCondition  = "condition"  // its condition is false
-	SkippedNobody     = "nobody"     // its roster is empty, nobody has its role, or the manager is not known
-	SkippedRefused    = "refused"    // its messages cannot be accepted
-	SkippedPreference = "preference" // its people want no message of its kind, or not by its channels
-	SkippedCall       = "call"       // of an end: it would be told by a call
+	SkippedCondition  = "condition"   // its condition is false
+	SkippedNobody     = "nobody"      // its roster is empty, nobody has its role, or the manager is not known
+	SkippedRefused    = "refused"     // its messages cannot be accepted
+	SkippedTemplate   = "no_template" // its template is not there, or is disabled, on all its channels
+	SkippedPreference = "preference"  // its people want no message of its kind, or not by its channels
+	SkippedCall       = "call"        // of an end: it would be told by a call
 
 	// ReasonTold is of a delivery that was withdrawn since another step's has proven it.
 	ReasonTold = "told"

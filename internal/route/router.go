@@ -236,7 +236,8 @@ func distinct(to []posthouse.Recipient) []posthouse.Recipient {
 }
 
 // judge says what is wrong with what the steps of a notification would send now, and whether any of it calls everybody. That somebody
-// cannot be reached on one channel is no problem: the next step is for that. For a caller that cannot mend the route nothing is, as long as
+// cannot be reached on one channel is no problem: the next step is for that. Nor is a step whose channel or template is gone, as long as
+// another can send. For a caller that cannot mend the route nothing is, as long as
 // something can be sent.
 func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification, now time.Time, p *draft.Problems) (mentionAll bool, err error) {
 	var wrong, gone []posthouse.Problem
@@ -244,9 +245,12 @@ func (r *Router) judge(ctx context.Context, req *intake.Request, n *notification
 	for i := 0; i < len(n.Follows.Steps) && (len(wrong) == 0 || n.BestEffort); i++ {
 		try := *n
 		try.Step, try.Round = i+1, 1
-		drafts, _, err := r.drafts(ctx, &try, now, false)
+		drafts, lacks, err := r.drafts(ctx, &try, now, false)
 		if err != nil {
 			return false, err
+		}
+		for _, l := range lacks.gone {
+			gone = append(gone, posthouse.Problem{Path: "template", Message: fmt.Sprintf("%s (step %d of the route %s, channel %s)", l.says(), i+1, n.Route, l.channel)})
 		}
 		for j := range drafts {
 			answer, _, err := r.rehearse(ctx, intake.Request{
@@ -549,8 +553,9 @@ func (r *Router) begin(ctx context.Context, n *notification, now time.Time) (sen
 // passed is why a step sends nothing.
 type passed struct {
 	why, detail string
-	ends        bool  // none of the step's people wants messages of its kind
-	broken      error // why its condition could not be judged of one of them: that one is told
+	ends        bool   // none of the step's people wants messages of its kind
+	broken      error  // why its condition could not be judged of one of them: that one is told
+	gone        []lack // the channels on which it has nothing to say now
 }
 
 // drafts are what the current step of a notification sends: a message for each person and channel. Where decide is not set, its condition is
@@ -573,6 +578,12 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	if err != nil {
 		return nil, skipped, err
 	}
+	if skipped.gone, err = r.lacking(ctx, n.Tenant, s); err != nil {
+		return nil, skipped, err
+	}
+	for _, l := range skipped.gone {
+		skipped.detail = strings.TrimPrefix(skipped.detail+"; "+l.detail(), "; ")
+	}
 	if n.chosen, err = r.chosen(ctx, n, people, decide); err != nil {
 		return nil, skipped, err
 	}
@@ -583,7 +594,7 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 		}
 	}
 	var drafts []posthouse.Draft
-	asked, refused := 0, 0
+	asked, refused, untold := 0, 0, false
 	for _, to := range distinct(people) {
 		if decide && s.When != "" {
 			person := profiles[to.User]
@@ -612,6 +623,9 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 		if wants.RefuseKind(n.Draft.Kind) {
 			refused++
 		}
+		wanted := len(names)
+		names = slices.DeleteFunc(names, skipped.lacks)
+		untold = untold || len(names) == 0 && wanted > 0
 		names, err := r.channels(ctx, n.Tenant, s.Own, names, to)
 		if err != nil {
 			return nil, skipped, err
@@ -624,9 +638,12 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 			drafts = append(drafts, d)
 		}
 	}
-	if len(drafts) > 0 {
+	switch {
+	case len(drafts) > 0:
 		skipped.why = ""
-	} else if skipped.why == "" {
+	case untold:
+		skipped.why = SkippedTemplate
+	case skipped.why == "":
 		skipped.why, skipped.detail = SkippedNobody, "no address is known on any of its channels"
 	}
 	skipped.ends = refused > 0 && refused == asked

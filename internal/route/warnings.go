@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 			add("calendar", "there is no roster %.80q: Monday to Friday are the workdays until there is one", way.Calendar)
 		}
 	}
-	idle := 0
+	idle, unsaid := 0, 0 // steps that mean nobody, and that have nothing to say
 	for i := range way.Steps {
 		s, path := &way.Steps[i], fmt.Sprintf("steps[%d].", i)
 		meant := len(s.To) == 0
@@ -64,8 +65,12 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 		if s.When != "" && never(s.When) {
 			add(path+"when", `is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins`)
 		}
-		if err := r.unknownTemplates(ctx, way.Tenant, s, path, add); err != nil {
+		nothing, err := r.unsaid(ctx, way.Tenant, s, path, add)
+		if err != nil {
 			return nil, err
+		}
+		if nothing {
+			unsaid++
 		}
 	}
 	if i := slices.IndexFunc(way.Steps, func(s posthouse.RouteStep) bool { return s.Until == posthouse.ProofAcknowledged }); i >= 0 {
@@ -77,7 +82,10 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 			add(fmt.Sprintf("steps[%d].until", i), "is acknowledged, and nobody can do that by what the steps send. Want ${ack_url} in a template, ${ack_key} in the button of its card, or a channel that takes answers; else the API, the command and the console alone acknowledge")
 		}
 	}
-	if idle > 0 && idle == len(way.Steps) {
+	switch {
+	case unsaid > 0 && unsaid == len(way.Steps):
+		add("steps", "send nothing now: a message that follows the route is refused until one of them has its template")
+	case idle > 0 && idle == len(way.Steps):
 		add("steps", "mean nobody now: a message that follows the route tells nobody")
 	}
 	return list, nil
@@ -143,33 +151,34 @@ func (r *Router) unproven(tenant string, channels []string) bool {
 	})
 }
 
-// unknownTemplates warns of the templates of a step that are not there.
-func (r *Router) unknownTemplates(ctx context.Context, tenant string, s *posthouse.RouteStep, path string, add func(path, format string, args ...any)) error {
-	if r.Template == nil {
-		return nil
+// unsaid warns of the templates of a step that are not there, or disabled, and reports whether the step sends nothing since then.
+func (r *Router) unsaid(ctx context.Context, tenant string, s *posthouse.RouteStep, path string, add func(path, format string, args ...any)) (nothing bool, err error) {
+	gone, err := r.lacking(ctx, tenant, s)
+	if err != nil || len(gone) == 0 {
+		return false, err
 	}
-	at := map[string]string{}
-	if s.Template != "" {
-		at[path+"template"] = s.Template
-	}
-	for channel, name := range s.Templates {
-		at[fmt.Sprintf("%stemplates[%.80q]", path, channel)] = name
-	}
-	paths := make([]string, 0, len(at))
-	for field := range at {
-		paths = append(paths, field)
-	}
-	slices.Sort(paths)
-	for _, field := range paths {
-		_, err := r.Template(ctx, tenant, at[field])
-		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
-			return err
+	nothing = len(gone) == len(s.Channels)
+	at, first := map[string][]string{}, map[string]lack{}
+	for _, l := range gone {
+		field := path + "template"
+		if s.Templates[l.channel] != "" {
+			field = fmt.Sprintf("%stemplates[%.80q]", path, l.channel)
 		}
-		if err != nil {
-			add(field, "there is no template %.80q: the step sends nothing until there is one", at[field])
+		at[field], first[field] = append(at[field], l.channel), l
+	}
+	for _, field := range slices.Sorted(maps.Keys(at)) {
+		switch l := first[field]; {
+		case nothing && l.disabled:
+			add(field, "the template %.80q is disabled: the step sends nothing until it is enabled", l.template)
+		case nothing:
+			add(field, "there is no template %.80q: the step sends nothing until there is one", l.template)
+		case l.disabled:
+			add(field, "the template %.80q is disabled: the step sends nothing by %s until it is enabled", l.template, strings.Join(at[field], ", "))
+		default:
+			add(field, "there is no template %.80q: the step sends nothing by %s until there is one", l.template, strings.Join(at[field], ", "))
 		}
 	}
-	return nil
+	return nothing, nil
 }
 
 // names are what a condition can ask for.

@@ -39,6 +39,7 @@ func texts() map[string]words.Word {
 		"skipped_condition":   {"its condition is false", "条件不成立"},
 		"skipped_nobody":      {"it means nobody", "没有可通知的人"},
 		"skipped_refused":     {"its messages cannot be accepted", "消息无法受理"},
+		"skipped_no_template": {"it has no template", "没有可用的模板"},
 		"skipped_preference":  {"not wanted by the recipient", "收件人不接收"},
 		"told_via":            {"by", "方式"},
 		"told_via_api":        {"by API, command or console", "经 API、命令行或控制台"},
