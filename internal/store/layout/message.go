@@ -19,15 +19,15 @@ func messageColumns() []string {
 	}
 }
 
-// MessageValues are the columns of Messages.
+// MessageValues are the columns of Messages, with room for those of SoleValues behind them.
 func MessageValues(e *work.Entry) []any {
 	m := &e.Message
 	content, _ := json.Marshal(m.Content) // two strings: cannot fail
-	return []any{
+	return append(make([]any, 0, len(Clean.Columns)),
 		m.ID, m.Tenant, m.Channel, m.Kind, m.Ref, sqldb.PriorityNumber(m.Priority), string(content), m.Template, int64(m.Version),
 		string(m.Payload), m.Source, m.DedupKey, string(m.OnUnknown), sqldb.Micros(m.NotBefore), sqldb.Micros(m.Deadline),
 		int64(len(e.Deliveries)), m.Trace, sqldb.Micros(m.CreatedAt), optionsOf(m),
-	}
+	)
 }
 
 // ScanMessage reads the columns of Messages, and how many recipients there were.
