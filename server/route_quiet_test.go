@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -150,5 +151,51 @@ func TestQuietHoursThatAreRemovedLetGo(t *testing.T) {
 		h.must(err)
 		h.turns(list[0].ID, posthouse.NotificationTold)
 		h.become(posthouse.Sent, sent.Deliveries[0].ID)
+	})
+}
+
+// One who is left alone for good is waited for by nobody: a message is suppressed at once, a notification is not told, and a preview and explain
+// name no day.
+func TestWhoIsLeftAloneForGoodIsNotWaitedFor(t *testing.T) {
+	ways(t, func(h *house, p *scripted) {
+		h.way("w", posthouse.Route{Steps: []posthouse.RouteStep{step("a"), step("b")}})
+		h.way("both", posthouse.Route{For: posthouse.RouteAny, Steps: []posthouse.RouteStep{step("c")}})
+		hours := posthouse.QuietHours{From: "00:00", To: "24:00", Users: []string{"u1"}}
+		_, err := h.api.Tenants.Put(h.Context(), "default", wire.PutTenant{QuietHours: []posthouse.QuietHours{hours}})
+		h.must(err)
+		const why = "quiet hours leave its recipient alone for good: there is no end to wait for"
+		d := posthouse.Draft{To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "hello"}}
+		var shown wire.PreviewedStep
+		h.eventually("the quiet hours are known", func() bool {
+			out, err := h.api.Routes.Preview(h.Context(), "w", d)
+			h.must(err)
+			shown = out.Notifications[0].Steps[0]
+			return shown.Reason != "" || shown.Skipped != ""
+		})
+		if shown.Skipped != "quiet_hours" || shown.Ends != "quiet_hours" || shown.Detail != why || shown.WaitsUntil != nil {
+			h.Errorf("the preview shows %+v", shown)
+		}
+		sent := h.send("b", "hello", "u1")
+		_, list := h.routes("w", "u1")
+		h.become(posthouse.Suppressed, sent.Deliveries[0].ID)
+		if d := h.delivery(sent.Deliveries[0].ID); d.Reason != "quiet_hours" || d.Error != why {
+			h.Errorf("the message is %+v", d)
+		}
+		if e, err := h.api.Deliveries.Explain(h.Context(), sent.Deliveries[0].ID); err != nil || !strings.Contains(e.Summary, "for good") {
+			h.Errorf("explain says %+v, %v", e, err)
+		}
+		if n := h.turns(list[0].ID, posthouse.NotificationNotTold); n.Reason != "quiet_hours" || len(n.Deliveries) != 0 {
+			h.Errorf("the notification is %+v", n)
+		}
+		_, list = h.routes("both", "u1", "u2") // the other one is told
+		h.turns(list[0].ID, posthouse.NotificationTold)
+		if got := p.on("c"); len(got) != 1 || got[0] != "u2" {
+			h.Errorf("%q were told, want u2 alone", got)
+		}
+		urgent := d
+		urgent.Route, urgent.Critical = "w", true
+		out, err := h.api.Messages.Send(h.Context(), urgent)
+		h.must(err)
+		h.turns(posthouse.DeliveryID(out.Accepted[0].ID, 1), posthouse.NotificationTold)
 	})
 }

@@ -34,6 +34,7 @@ func summaries() []Sentence {
 		{"it is spread: the next members are not due yet", "正在错峰发送，下一批还没到时间"},
 		{"members wait for another try: they were refused, or are left alone for now", "有成员等待再次发送：曾被拒绝，或正处于免打扰时段"},
 		{"its recipient has got %d within %s, which is all that a cap allows", "收件人在 {2} 内已收到 {1} 条，达到接收上限"},
+		{"quiet hours leave its recipient alone for good: there is no end to wait for", "免打扰时段一直不打扰该收件人，没有结束的时候"},
 		{"quiet hours last until %s, and its deadline comes before", "免打扰时段到 {1} 才结束，晚于它的截止时间"},
 		{"all of its deliveries were sent", "所有投递都已发送"},
 		{"until a person or an event ends it", "到有人处理或有新的事件为止"},

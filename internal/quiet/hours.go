@@ -82,13 +82,20 @@ func (w *window) about(kind string) bool {
 // Off reports whether a day, of which only the date counts, is off by a calendar; an empty one is that of weekends.
 type Off func(calendar string, day time.Time) bool
 
-// mostHops bounds how many windows may follow each other: hours that never end are a mistake, and wait this long.
+// mostHops bounds how many windows may follow each other. What they hold by a calendar is looked at again then: it may know more days by that time.
 const mostHops = 60
 
+// Never is until when somebody is left alone for good: by windows that are the whole of each day, whatever a calendar says. It is no time to wait for,
+// and none to be stored.
+var Never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
 // Until is until when somebody is left alone, and whether they are at all: the end of the window, and of those that it leads into, with
-// the person's moment within the spread, which ends where the next window begins.
+// the person's moment within the spread, which ends where the next window begins. It is Never for one who is left alone for good.
 func (h Hours) Until(now time.Time, a Whom, off Off) (until time.Time, held bool) {
 	until, spread, held := h.over(now, &a, off)
+	if until.Equal(Never) {
+		return Never, held
+	}
 	if spread > 0 {
 		spread = min(spread, h.next(until, &a, off).Sub(until))
 	}
@@ -100,22 +107,39 @@ func (h Hours) Until(now time.Time, a Whom, off Off) (until time.Time, held bool
 
 // over is when the windows that somebody is in are over, and the spread of the last one.
 func (h Hours) over(now time.Time, a *Whom, off Off) (at time.Time, spread time.Duration, held bool) {
-	at = now
-	for range mostHops {
+	at, spread, hops := h.follow(now, a, off)
+	if hops == mostHops && h.daily().endless(now, *a, off) {
+		return Never, 0, true
+	}
+	return at, spread, hops > 0
+}
+
+// follow goes from the end of one window to that of the next that it leads into, as often as there is one.
+func (h Hours) follow(now time.Time, a *Whom, off Off) (at time.Time, spread time.Duration, hops int) {
+	for at = now; hops < mostHops; hops++ {
 		end, s := h.end(at, a, off)
 		if end.IsZero() {
 			break
 		}
-		at, spread, held = end, s, true
+		at, spread = end, s
 	}
-	return at, spread, held
+	return at, spread, hops
+}
+
+// daily are the windows that no calendar takes away.
+func (h Hours) daily() (some Hours) {
+	for _, w := range h {
+		if w.Days == "" {
+			some = append(some, w)
+		}
+	}
+	return some
 }
 
 // endless reports whether windows follow each other without a moment between.
 func (h Hours) endless(now time.Time, a Whom, off Off) bool {
-	at, _, _ := h.over(now, &a, off)
-	end, _ := h.end(at, &a, off)
-	return !end.IsZero()
+	_, _, hops := h.follow(now, &a, off)
+	return hops == mostHops
 }
 
 // next is when the first window begins that holds somebody after a time that is in none: two days later where that is not sooner, which

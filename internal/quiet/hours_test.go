@@ -300,3 +300,32 @@ func TestHoursThatLeaveAUserNoTimeAreRefused(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// One whom a window leaves alone the whole of each day is left alone for good. What a calendar or the week takes away for long has an end that may
+// come nearer.
+func TestAWholeDayEachDayHasNoEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 9, 30, 16, 0, 0, 0, time.UTC)
+	whole := posthouse.QuietHours{From: "00:00", To: "24:00", Users: []string{"li.na"}, Spread: posthouse.Duration(time.Hour)}
+	always := func(string, time.Time) bool { return true } // a roster that nobody has filled beyond today
+	for name, c := range map[string]struct {
+		list []posthouse.QuietHours
+		want bool
+	}{
+		"the whole of each day":           {[]posthouse.QuietHours{whole}, true},
+		"beside a night":                  {[]posthouse.QuietHours{{From: "22:00", To: "08:00"}, whole}, true},
+		"two that leave no time":          {[]posthouse.QuietHours{{From: "22:00", To: "08:00"}, {From: "08:00", To: "22:00"}}, true},
+		"days off of which all are":       {[]posthouse.QuietHours{{From: "00:00", To: "24:00", Days: posthouse.QuietDaysOff}}, false},
+		"an hour that is left":            {[]posthouse.QuietHours{{From: "17:00", To: "16:00"}}, false},
+		"somebody else's whole day":       {[]posthouse.QuietHours{{From: "15:00", To: "18:00"}, {From: "00:00", To: "24:00", Users: []string{"john"}}}, false},
+		"of a kind that is not asked for": {[]posthouse.QuietHours{{From: "15:00", To: "18:00"}, {From: "00:00", To: "24:00", Users: []string{"li.na"}, Kinds: []string{"ads"}}}, false},
+	} {
+		until, held := Of(c.list).Until(now, Whom{User: "li.na", Local: time.UTC, Deadline: now.Add(time.Hour)}, always)
+		if got := until.Equal(Never); got != c.want || !held && name != "an hour that is left" {
+			t.Errorf("%s: until %s (held %t), want no end: %t", name, until, held, c.want)
+		}
+		if !c.want && until.After(now.Add(61*24*time.Hour)) {
+			t.Errorf("%s: until %s, want a time to look again", name, until)
+		}
+	}
+}

@@ -105,9 +105,8 @@ func (r *Router) previewedStep(ctx context.Context, req *intake.Request, n *noti
 	if err != nil {
 		return shown, at, err
 	}
-	if free.After(at) && !deadline.IsZero() && !free.Before(deadline) {
-		shown.Skipped, shown.Ends = ReasonQuietHours, ReasonQuietHours
-		shown.Detail = state.QuietBeyond(&posthouse.Delivery{Deadline: deadline}, free)
+	if why := state.QuietBeyond(&posthouse.Delivery{Deadline: deadline}, free); free.After(at) && why != "" {
+		shown.Skipped, shown.Ends, shown.Detail = ReasonQuietHours, ReasonQuietHours, why
 		return shown, at, nil
 	}
 	if free.After(at) {
@@ -206,8 +205,11 @@ func (n *notification) passes(at time.Time, ahead Foresight) time.Time {
 	return next
 }
 
-// freeTries bounds how often free asks again: at the end of one window another may begin.
-const freeTries = 20
+// freeTries bounds how often free asks again, and mostAhead how far that leads: at the end of one window another may begin.
+const (
+	freeTries = 20
+	mostAhead = 60 * 24 * time.Hour
+)
 
 // free is when the step that a notification is at may begin, should its turn come at a time: as Advance decides it, and again at the end of
 // each wait. Steps that all begin at once wait for each other.
@@ -216,6 +218,7 @@ func (r *Router) free(ctx context.Context, n *notification, at time.Time) (time.
 	if n.Follows.Kind == posthouse.RouteAll {
 		first, last = 1, len(n.Follows.Steps)
 	}
+	start := at
 	for range freeTries {
 		moved := false
 		for i := first; i <= last; i++ {
@@ -230,7 +233,7 @@ func (r *Router) free(ctx context.Context, n *notification, at time.Time) (time.
 				break
 			}
 		}
-		if !moved {
+		if !moved || at.Sub(start) >= mostAhead {
 			break
 		}
 	}

@@ -367,7 +367,7 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 			return nil, p, err
 		}
 		if !wait.IsZero() {
-			if wait.Before(n.Draft.Deadline) || n.Draft.Deadline.IsZero() {
+			if state.QuietBeyond(&posthouse.Delivery{Deadline: n.Draft.Deadline}, wait) == "" {
 				return putOff(p, wait)
 			}
 			late, why = true, ReasonQuietHours

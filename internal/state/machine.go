@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/quiet"
 	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -375,8 +376,12 @@ func AfterNotSent(s *Settings, d posthouse.Delivery, reason, text string, now ti
 	return step.change
 }
 
-// QuietBeyond says why a delivery is not sent that quiet hours hold until a time: they last beyond its deadline. It is empty where they do not.
+// QuietBeyond says why a delivery is not sent that quiet hours hold until a time: they last beyond its deadline, or never end for its recipient. It is
+// empty where neither is so.
 func QuietBeyond(d *posthouse.Delivery, end time.Time) string {
+	if end.Equal(quiet.Never) {
+		return "quiet hours leave its recipient alone for good: there is no end to wait for"
+	}
 	if d.Deadline.IsZero() || end.Before(d.Deadline) {
 		return ""
 	}
