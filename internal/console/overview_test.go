@@ -145,3 +145,21 @@ func TestProcessesAreShownToTheDefaultTenant(t *testing.T) {
 		t.Errorf("the API lists %+v", list.Items)
 	}
 }
+
+// What was accepted and what was sent are counts of different things, and their words say of what: campaigns are in the second alone.
+func TestTheTilesOfASpanSayWhatTheyCount(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.waiting("hello")
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	for _, change := range []func(*http.Request){func(*http.Request) {}, chinese} {
+		page := h.page("viewer", "/console/t/default/", change)
+		tiles := page[strings.Index(page, `<dl class="tiles flow">`):]
+		tiles, _, _ = strings.Cut(tiles, "</section>")
+		sent := regexp.MustCompile(`<dt>[^<]*(campaigns too|含群发)[^<]*</dt>`).MatchString(tiles)
+		aside := regexp.MustCompile(`<dt>[^<]*(campaigns aside|不含群发)[^<]*</dt><dd[^>]*><a href="/console/t/default/search\?since=[^"]+">\d+</a>`).MatchString(tiles)
+		if !sent || !aside || !strings.Contains(tiles, `href="/console/t/default/campaigns"`) {
+			t.Errorf("the tiles do not say what they count:\n%s", tiles)
+		}
+	}
+}

@@ -156,7 +156,7 @@ func listWords() map[string]Word {
 		"people":           {"People", "人员"},
 		"system":           {"System", "系统"},
 		"again":            {"tried again", "将重试"},
-		"accepted_in":      {"accepted", "受理"},
+		"accepted_in":      {"accepted, campaigns aside", "受理（不含群发）"},
 		"nobody_needed":    {"Nothing needs attention.", "没有需要人处理的投递。"},
 		"other_states":     {"Choose another state above, or by command:", "可在上方换一个状态，或用命令查看："},
 		"waiting":          {"Backlog", "积压"},
