@@ -89,6 +89,7 @@ func waits() []Sentence {
 		{"it counts as failed then", "到时记为失败"},
 		{"its recipient has quiet hours", "收件人处于免打扰时段"},
 		{"not_before has not come", "还没到定时发送的时间"},
+		{"the next try after 1 failure: %s", "已失败 1 次，等待下一次重试：{1!}"},
 		{"the next try after %d failures: %s", "已失败 {1} 次，等待下一次重试：{2!}"},
 		{"a rule puts it off: %s", "规则要求推迟：{1!}"},
 		{"its channel is not open in this process; /readyz says why", "本进程没有打开该渠道，原因见系统页"},

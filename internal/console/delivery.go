@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/state"
@@ -27,6 +28,28 @@ type life struct {
 
 // Fleeting reports whether the page has what is hidden otherwise.
 func (l life) Fleeting() bool { return l.Revealed != nil }
+
+// Every is how often the page looks again, empty for never: what shows hidden content is the answer to a form, and most of what has settled stays
+// as it is.
+func (l life) Every() string {
+	switch {
+	case l.Fleeting():
+		return ""
+	case l.Delivery.State.Open():
+		return "5s"
+	case l.Delivery.State == posthouse.Sent:
+		return "15s"
+	}
+	return ""
+}
+
+// Holds are what holds the delivery beside what the summary says: of several causes all, each with its end.
+func (l life) Holds() []wire.Wait {
+	if len(l.Why.Waits) == 1 && strings.Contains(l.Why.Summary, strings.TrimSuffix(l.Why.Waits[0].Detail, ".")) {
+		return nil
+	}
+	return l.Why.Waits
+}
 
 // ready says what can be decided about a delivery.
 type ready struct{ Cancel, Replay, Resolve, Arrived, Recall bool }

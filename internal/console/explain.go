@@ -124,7 +124,7 @@ func (f frame) Nth(n int) string {
 	if f.v.zh {
 		return fmt.Sprintf("第 %d 次发送", n)
 	}
-	return fmt.Sprintf("Attempt %d:", n)
+	return fmt.Sprintf("Attempt %d", n)
 }
 
 // EventWord says what happened.

@@ -56,6 +56,10 @@ func foreign(v *visit) error {
 
 // fail draws the page of an error.
 func (v *visit) fail(err error) {
+	if v.r.Header.Get("HX-Trigger") == asideTrigger {
+		v.w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	if v.refuse(err) {
 		return
 	}

@@ -8,16 +8,18 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/posthouse/posthouse"
 )
 
 // What somebody unfolds in a part of a page that refreshes itself is found again by its id; a popup holds the refresh instead.
 func TestWhatIsUnfoldedHasAnID(t *testing.T) {
 	t.Parallel()
 	h := open(t, false)
-	h.waiting("hello")
+	id := h.waiting("hello")
 	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"later","content":{"text":"x"}}`, nil)
 	found := 0
-	for _, path := range []string{"", "channels", "campaigns/spring"} {
+	for _, path := range []string{"", "channels", "campaigns/spring", "deliveries/" + id} {
 		page, err := html.Parse(strings.NewReader(h.page("admin", "/console/t/default/"+path)))
 		if err != nil {
 			t.Fatal(err)
@@ -37,6 +39,45 @@ func TestWhatIsUnfoldedHasAnID(t *testing.T) {
 	script := h.ask("", "/console/assets/console.js", nil).body
 	h.shows(script, `details[id][open]`, `time[data-aged]`) // both are done by the script, which a browser runs
 	h.shows(h.page("admin", "/console/t/default/channels"), "data-aged")
+}
+
+// The page of a delivery looks again for as long as something can become of it, and says when it has; not where it shows what is hidden.
+func TestADeliveryLooksAgain(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	at := "/console/t/default/deliveries/" + id
+	live := regexp.MustCompile(`<div id="live" hx-get="` + at + `" hx-trigger="every (\d+)s" hx-select="#live" hx-select-oob="#as-of,#count-attention,#count-channels" hx-swap="outerHTML">`)
+	if page := h.page("viewer", at); !live.MatchString(page) || !strings.Contains(page, "updated <time") {
+		t.Errorf("one that waits is not looked at again:\n%s", page)
+	}
+	h.api("POST", "/v1/messages/"+posthouse.MessageID(id)+"/cancel", "", nil)
+	if page := h.page("viewer", at); live.MatchString(page) || !strings.Contains(page, `<div id="live">`) {
+		t.Error("one that is settled is looked at again")
+	}
+	h.exec("UPDATE posthouse_settled SET state = 'sent' WHERE id = '" + id + "'")
+	if got := live.FindStringSubmatch(h.page("viewer", at)); got == nil || got[1] != "15" {
+		t.Errorf("one that may still get a receipt: %q", got)
+	}
+}
+
+// The menu of each page asks for its counts alone; where that goes wrong, nothing becomes of the page, on which somebody may be filling in a form.
+func TestTheMenuCountsAnew(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.waiting("hello")
+	h.shows(h.page("viewer", "/console/t/default/search"), `<div id="needs" hidden hx-get="/console/t/default/counts" hx-trigger="every 10s" hx-swap="none" hx-select-oob="#as-of,#count-attention,#count-channels">`, `id="count-channels"`)
+	got := h.page("viewer", "/console/t/default/counts")
+	if strings.Contains(got, "<html") || strings.Count(got, "<span") != 2 || !strings.Contains(got, `id="count-attention" title="need attention" hidden>0</span>`) || !strings.Contains(got, `id="count-channels" title="need attention">1</span>`) {
+		t.Errorf("the counts are %q", got)
+	}
+	aside := func(r *http.Request) { r.Header.Set("HX-Request", "true"); r.Header.Set("HX-Trigger", "needs") }
+	if got := h.ask("", "/console/t/default/counts", nil, aside); got.status != http.StatusNoContent || got.header.Get("HX-Redirect") != "" {
+		t.Errorf("without a session it answers %d, to %q", got.status, got.header.Get("HX-Redirect"))
+	}
+	if page := h.ask("", "/console/sign-in", nil).body; strings.Contains(page, `id="needs"`) {
+		t.Error("the sign-in has no menu, and asks for its counts")
+	}
 }
 
 func within(n *html.Node, id string) bool {

@@ -23,8 +23,9 @@ type section struct {
 type item struct {
 	Word, Link string
 	Current    bool
-	// Count is how many things of the page need somebody.
-	Count int
+	// Counted says that things of the page may need somebody, and Count is how many do.
+	Counted bool
+	Count   int
 }
 
 // Menu are the pages that the person's role reaches in the tenant of the page; outside of tenants, in the first that lets the person in.
@@ -34,12 +35,13 @@ func (f frame) Menu() []section {
 		return nil
 	}
 	counts := f.v.needed(tenant, key)
+	counted := countedEntries()
 	var list []section
 	for _, g := range menu() {
 		s := section{Word: g.Word}
 		for _, e := range g.Entries {
 			if web.Permit(key, e.use) == nil && (e.Word != "people" || tenant == posthouse.DefaultTenant) {
-				s.Items = append(s.Items, item{Word: e.Word, Link: addressOf(tenant, e.Path), Current: f.v.tenant != "" && e.Word == f.entry(), Count: counts[e.Word]})
+				s.Items = append(s.Items, item{Word: e.Word, Link: addressOf(tenant, e.Path), Current: f.v.tenant != "" && e.Word == f.entry(), Counted: slices.Contains(counted, e.Word), Count: counts[e.Word]})
 			}
 		}
 		if len(s.Items) > 0 {
@@ -48,6 +50,35 @@ func (f frame) Menu() []section {
 	}
 	return list
 }
+
+// countedEntries are the entries of the menu that say how much needs somebody.
+func countedEntries() []string { return []string{"attention", "channels"} }
+
+// Aside is what of a page changes beside its part that refreshes itself: how old it is, and the counts of its menu.
+func (f frame) Aside() string {
+	aside := "#as-of"
+	for _, section := range f.Menu() {
+		for _, i := range section.Items {
+			if i.Counted {
+				aside += ",#count-" + i.Word
+			}
+		}
+	}
+	return aside
+}
+
+// Counting is the address of the counts of the menu.
+func (f frame) Counting() string {
+	tenant, _ := f.home()
+	return addressOf(tenant, "counts")
+}
+
+// asideTrigger is what a request names that a browser makes by itself for the counts of a menu: nothing that goes wrong with it is worth a word on
+// a page that somebody reads, or leaving a form that somebody fills in.
+const asideTrigger = "needs"
+
+// showCounts answers with the counts of the menu alone.
+func showCounts(v *visit) error { return v.show("counts", "overview", nil) }
 
 // entry is the entry of the menu that the page belongs to.
 func (f frame) entry() string {

@@ -30,6 +30,7 @@ func routes() []route {
 		looks("search", "deliveries.read", showSearch),
 		{"POST", "search", web.Use{Scope: reads, Action: "deliveries.read"}, changeViews},
 		looks("goto", "overview.read", showGoals),
+		looks("counts", "overview.read", showCounts),
 		looks("search.csv", "deliveries.read", saveFound),
 		looks("messages/{id}", "messages.read", showMessage),
 		looks("messages/{id}/proof", "proofs.read", showProof),

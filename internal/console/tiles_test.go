@@ -47,7 +47,7 @@ func TestEachTileCountsWhatItsLinkLists(t *testing.T) {
 			t.Errorf("the tile of %s says %q, want %s", link, got[link], want)
 		}
 	}
-	h.shows(page, "4 things need attention", `<span class="count" title="need attention">3</span>`)
+	h.shows(page, "4 things need attention", `<span class="count" id="count-attention" title="need attention">3</span>`)
 }
 
 // counted waits until what is open was counted after a time.

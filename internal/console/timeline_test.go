@@ -79,8 +79,11 @@ func TestWhatHappensNext(t *testing.T) {
 		if got := c.of.Next(); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
-		if say(c.want.Word, true) == c.want.Word {
-			t.Errorf("%s has no word", c.want.Word)
+		if word := c.want.Word; say(word, true) == word || strings.HasSuffix(say(word, true), "：") {
+			t.Errorf("%s is %q, which ends in nothing", word, say(word, true))
+		}
+		if then := c.want.Word + "_then"; !c.want.At.IsZero() && say(then, true) == then {
+			t.Errorf("%s has no word behind its time", c.want.Word)
 		}
 	}
 }
@@ -104,6 +107,21 @@ func TestTheTextForSupportIsInTheReadersLanguage(t *testing.T) {
 		}
 		if zh && strings.Contains(got, "paused.") {
 			t.Errorf("English is left:\n%s", got)
+		}
+	}
+}
+
+// One cause that the summary says already is not said a second time; of several each is.
+func TestACauseIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	paused, full := wire.Wait{Cause: "paused", Detail: "the channel is paused"}, wire.Wait{Cause: "limit", Detail: "the windows are full"}
+	for name, c := range map[string]struct {
+		waits []wire.Wait
+		want  int
+	}{"said": {[]wire.Wait{paused}, 0}, "another": {[]wire.Wait{full}, 1}, "two": {[]wire.Wait{paused, full}, 2}} {
+		l := life{Why: wire.Explanation{Summary: "It waits: the channel is paused.", Waits: c.waits}}
+		if got := len(l.Holds()); got != c.want {
+			t.Errorf("%s: %d are said, want %d", name, got, c.want)
 		}
 	}
 }

@@ -190,6 +190,9 @@ func (ex *Explainer) waits(ctx context.Context, d posthouse.Delivery) []Wait {
 			cause, detail = "cap", "its recipient has got all that a cap allows for now"
 		} else if d.Attempts > 0 {
 			cause, detail = "backoff", fmt.Sprintf("the next try after %d failures: %s", d.Tries, cmp.Or(d.Error, d.Reason))
+			if d.Tries == 1 {
+				detail = "the next try after 1 failure: " + cmp.Or(d.Error, d.Reason)
+			}
 		} else if tier := state.Waits(d.Reason); tier != "" {
 			cause, detail = "limit", fmt.Sprintf("the windows of its %s are full", tier)
 		} else if d.Reason != "" {
