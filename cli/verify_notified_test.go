@@ -57,6 +57,8 @@ var notifiedEdits = []struct {
 	}},
 	{name: "a delivery of it went to somebody else", of: "told", law: "I38", doc: func(d document) { d["deliveries"].([]any)[0].(map[string]any)["user"] = "wang" }},
 	{name: "its step came before its message", of: "told", law: "I38", doc: func(d document) { d["steps"].([]any)[0].(map[string]any)["at"] = "2026-01-01T00:00:00Z" }},
+	{name: "somebody let it go after it began", of: "told", law: "I38", doc: func(d document) { d["resumed"] = map[string]any{"at": "2099-01-01T00:00:00Z", "epoch": 1} }},
+	{name: "somebody let it go in another epoch", of: "told", doc: func(d document) { d["resumed"] = map[string]any{"at": "2099-01-01T00:00:00Z", "epoch": 9} }},
 	{name: "the state in lists alone", of: "waiting", law: "I38", set: "state = 'not_told'"},
 	{name: "nothing wakes it", of: "waiting", law: "I38", set: "next_at = 0"},
 	{name: "its timer is set to zero", of: "waiting", law: "I38", set: "next_at = 0", doc: func(d document) { delete(d, "over") }},

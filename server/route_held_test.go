@@ -105,6 +105,9 @@ func TestANewEpochHoldsNotifications(t *testing.T) {
 					t.Errorf("resumed: %s, held %q, %v", resumed.State, resumed.Held, err)
 				}
 			}
+			if n := h.number("SELECT COUNT(*) FROM posthouse_plans WHERE id = '" + list[1].ID + "' AND doc LIKE '%\"resumed\":{\"at\":%\"epoch\":2}%'"); n != 1 {
+				t.Error("when and in which epoch it was let go is not written down")
+			}
 			h.eventually("the second step of what was let go has begun", func() bool { return slices.Contains(p.on("b"), "resumes") })
 			_, other = h.routes("on", "newer")
 			h.turns(other[0].ID, posthouse.NotificationTold)

@@ -33,7 +33,7 @@ func (s *Server) openRouter(context.Context) error {
 		Language: s.languageOf, Template: func(ctx context.Context, tenant, name string) (posthouse.Template, error) {
 			return s.store.Templates.Template(ctx, tenant, name, 0)
 		}}
-	s.told = route.Book{Store: s.store.Plans, Delivery: s.store.Messages.Delivery, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
+	s.told = route.Book{Store: s.store.Plans, Delivery: s.store.Messages.Delivery, Epoch: func() int64 { return s.engine.Epoch() }, Acknowledged: metrics.NewNotifications(s.o.Registry).Acknowledged}
 	s.acks = &ack.Links{Sealer: s.keyring, PublicURL: strings.TrimRight(s.o.PublicURL, "/"), Book: s.told, Deliveries: s.store.Messages, Sent: s.store.Receipts, Meant: s.store.Answers, Fetched: s.fetched, Directory: s.store.Users, Messages: s.store.Messages, Presser: s.presser, Zone: s.zone, Log: s.o.Log}
 	s.router.Foresee = func() route.Foresight { return s.engine.Foresight() }
 	s.router.Receipts = func(tenant, name string) (come, known bool) {

@@ -85,8 +85,7 @@ type Off func(calendar string, day time.Time) bool
 // mostHops bounds how many windows may follow each other. What they hold by a calendar is looked at again then: it may know more days by that time.
 const mostHops = 60
 
-// Never is until when somebody is left alone for good: by windows that are the whole of each day, whatever a calendar says. It is no time to wait for,
-// and none to be stored.
+// Never is until when somebody is left alone for good: by windows that are the whole of each day, whatever a calendar says. It is no time to wait for.
 var Never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // Until is until when somebody is left alone, and whether they are at all: the end of the window, and of those that it leads into, with

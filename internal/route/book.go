@@ -23,6 +23,8 @@ type Book struct {
 	Store Store
 	// Delivery reads a delivery as it is now. Defaults to none: what is open stands as the notification last heard of it.
 	Delivery func(ctx context.Context, tenant, id string) (posthouse.Delivery, error)
+	// Epoch is that of this process, which is written down where somebody lets a notification go. Defaults to none that is known.
+	Epoch func() int64
 	// Acknowledged is told of each acknowledgement, and how long after the accept it came. Defaults to nobody.
 	Acknowledged func(via posthouse.AckVia, took time.Duration)
 }
@@ -240,7 +242,11 @@ func (b Book) Resume(ctx context.Context, v work.Viewer, id string) (posthouse.N
 		}
 	}
 	return b.change(ctx, v, id, func(p work.Plan, now time.Time) (work.Plan, work.Withdrawal, bool, error) {
-		return Resume(p, known, now)
+		epoch := int64(0)
+		if b.Epoch != nil {
+			epoch = b.Epoch()
+		}
+		return Resume(p, known, epoch, now)
 	})
 }
 

@@ -108,9 +108,9 @@ func End(p work.Plan, now time.Time) (next work.Plan, withdraw work.Withdrawal, 
 	return next, withdraw, true, err
 }
 
-// Resume is a notification's plan once a person has let it go on: from now, by what is known of its deliveries. What others know of them now is heard
+// Resume is a notification's plan once a person has let it go on, in an epoch: from now, by what is known of its deliveries. What others know of them now is heard
 // first, since nobody has told the plan what an epoch held. One that nothing holds stays as it is.
-func Resume(p work.Plan, known []posthouse.Delivery, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
+func Resume(p work.Plan, known []posthouse.Delivery, epoch int64, now time.Time) (next work.Plan, withdraw work.Withdrawal, changed bool, err error) {
 	n, err := read(p)
 	if err != nil || n.Held == "" {
 		return p, withdraw, false, err
@@ -123,7 +123,7 @@ func Resume(p work.Plan, known []posthouse.Delivery, now time.Time) (next work.P
 			}
 		}
 	}
-	n.Held = ""
+	n.Held, n.Resumed = "", &Resumed{now, epoch}
 	if withdraw = n.settle(now); n.State == posthouse.NotificationWaiting && n.Step == 0 {
 		n.NextAt = later(now, n.Draft.NotBefore)
 	}

@@ -43,6 +43,12 @@ const (
 	ReasonStepOver = state.ReasonStepOver
 )
 
+// Resumed is when a person let go what an epoch held.
+type Resumed struct {
+	At    time.Time `json:"at"`
+	Epoch int64     `json:"epoch"`
+}
+
 // notification is the document of a plan: what is shown of a notification, and what its steps are made of.
 type notification struct {
 	posthouse.Notification
@@ -71,6 +77,8 @@ type notification struct {
 	Roles map[string][]string `json:"roles,omitempty"`
 	// Closed is set once a person or a program has ended it.
 	Closed bool `json:"closed,omitempty"`
+	// Resumed is when a person last let it go that was held, and in which epoch. Nil for never, or by a program that kept none.
+	Resumed *Resumed `json:"resumed,omitempty"`
 	// Things are what it tells of, in the first notification of a message.
 	Things work.Things `json:"things,omitzero"`
 	// ResolvedBy is the key of what said that it is over: what comes again with it is no news.
@@ -134,12 +142,18 @@ type Stand struct {
 	Begins, Over, QuietUntil, Deadline time.Time
 	// Closed says that a person or a program has ended it, Recorded that each of its decisions stands in the journal.
 	Sensitive, Closed, Recorded bool
+	// Resumed is when a person last let it go that was held; zero for never.
+	Resumed Resumed
 }
 
 // Standing is the notification of a plan with all that verify asks of it.
 func Standing(p work.Plan) (Stand, error) {
 	n, err := read(p)
-	return Stand{n.Notification, n.Follows, later(n.CreatedAt, n.Draft.NotBefore), n.Over, n.QuietUntil, n.Draft.Deadline, n.Draft.Sensitive, n.Closed, n.Recorded}, err
+	stand := Stand{n.Notification, n.Follows, later(n.CreatedAt, n.Draft.NotBefore), n.Over, n.QuietUntil, n.Draft.Deadline, n.Draft.Sensitive, n.Closed, n.Recorded, Resumed{}}
+	if n.Resumed != nil {
+		stand.Resumed = *n.Resumed
+	}
+	return stand, err
 }
 
 // Followed is the notification of a plan, and the route that it follows.

@@ -371,6 +371,9 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 				return putOff(p, wait)
 			}
 			late, why = true, ReasonQuietHours
+			if wait.Equal(quiet.Never) { // nothing else shows why it ended
+				n.QuietUntil = wait
+			}
 			break
 		}
 		sent, unwanted, err := r.begin(ctx, &n, now)

@@ -124,7 +124,7 @@ func Laws() []Law {
 		{"I35", "references", "each dedup key, each kept answer and each row of a delivery without events of its own stands for a message that is there and says the same", []string{needRows}, ""},
 		{"I36", "seals", "what the hash chain has sealed is as it was, and the chain is whole", []string{needSeals}, ""},
 		{"I37", "account", "what is pinned to an account starts by that account until it moves to another one, and what may have arrived starts again by the same account alone", nil, ""},
-		{"I38", "told", "a notification says of its deliveries what the log says, is in the state that follows, goes on when its step's time is over and ends no sooner, no step of a route begins or starts beside one that has told, and none begins in the epoch that holds it", []string{needNotified}, ""},
+		{"I38", "told", "a notification says of its deliveries what the log says, is in the state that follows, goes on when its step's time is over and ends no sooner, no step of a route begins or starts beside one that has told, and none begins in the epoch that holds it before somebody lets it go", []string{needNotified}, ""},
 		{"I39", "gathered", "what a digest has gathered is a member of its collection, waits or has left it, or shares what became of the collection's delivery, and starts nothing of its own meanwhile", []string{needGathered}, ""},
 		{"I40", "decided", "a notification is what the journal says was decided of it last, for those, by whom and when it says, and each decision begins where the one before ended", []string{needNotified}, ""},
 	}

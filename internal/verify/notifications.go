@@ -27,6 +27,14 @@ type Notified struct {
 	Decisions []Decision
 	Recorded  bool
 	Kept      time.Time
+	// Resumed is when a person last let it go that was held, and in which epoch; zero for never, or for one that nobody wrote down.
+	Resumed Resumed
+}
+
+// Resumed is when a person let go what an epoch held.
+type Resumed struct {
+	At    time.Time
+	Epoch int64
 }
 
 // notificationOwner begins the owner of a delivery's first event where it is a step of a notification.
@@ -230,9 +238,17 @@ func (c notifying) judgeState(n *Notified, proven bool, other string) {
 	}
 }
 
-// judgeHeld holds that nothing of a notification began in the epoch that holds it. One that an earlier epoch holds still is no less held by this one,
-// and of those that a person has let go meanwhile the row says nothing any more.
+// judgeHeld holds that nothing of a notification began in the epoch that holds it, until a person let it go. One that an earlier epoch holds still is no
+// less held by this one.
 func (c notifying) judgeHeld(n *Notified, steps []stepOf) {
+	if r := n.Resumed; r.Epoch > 0 {
+		for i := range steps {
+			if s := &steps[i]; !s.replay && s.epoch == r.Epoch && s.stands[0].at.Before(r.At.Add(-apart)) {
+				c.fail(told, n.ID, with(s.show(), n.stands()), "%s began at %s in epoch %d, which held it until somebody let it go at %s", s.id, stampText(s.stands[0].at), s.epoch, stampText(r.At))
+				return
+			}
+		}
+	}
 	if n.Held == "" || c.in.Epoch <= 0 { // below zero it is about to begin
 		return
 	}

@@ -96,6 +96,21 @@ func toldCases() (list []lawCase) {
 		}
 	}
 	told(inEpoch(2), inEpoch(1))
+	resumed := func(after time.Duration, in int64) func() *hand { // a person has let it go: nothing of it began before, in the epoch that held it
+		return func() *hand {
+			return followed(func(n *verify.Notified) { n.Resumed = verify.Resumed{At: began.Add(after), Epoch: in} }, plain())
+		}
+	}
+	told(resumed(time.Second, 1), resumed(time.Minute, 1))
+	told(resumed(time.Minute, 2), resumed(time.Minute, 1))
+	alone := func(until time.Time) func() *hand { // nobody waits for whom quiet hours leave alone for good, and nothing of it begins
+		return func() *hand {
+			return followed(func(n *verify.Notified) {
+				n.State, n.Reason, n.Follows.Steps[0].Until, n.QuietUntil = posthouse.NotificationNotTold, "quiet_hours", posthouse.ProofAcknowledged, until
+			}, plain())
+		}
+	}
+	told(alone(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), alone(began.Add(time.Hour)))
 	told(whole, func() *hand { return followed(is(posthouse.NotificationWaiting), plain()) })
 	told(whole, func() *hand { return followed(is(posthouse.NotificationAcknowledged), plain()) })
 	told(whole, func() *hand { // it heard of a failure, and the log of a success

@@ -8,6 +8,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// never is the year until which quiet hours hold whom they leave alone for good.
+const never = 9999
+
 // apart is how far the clock of a process, by which a step begins, and the database's, by which it is written, may be apart.
 const apart = 5 * time.Second
 
@@ -101,7 +104,7 @@ func (n *Notified) early(known map[string]*stepOf) string {
 	case "expired":
 		shown = !n.Deadline.IsZero() && n.Deadline.Before(by.Add(time.Second)) || is(posthouse.Expired, "")
 	case "quiet_hours":
-		shown = !n.Deadline.IsZero() || is(posthouse.Suppressed, n.Reason)
+		shown = !n.Deadline.IsZero() || is(posthouse.Suppressed, n.Reason) || n.QuietUntil.Year() == never
 	case "capped":
 		shown = is(posthouse.Suppressed, n.Reason)
 	case "preference":

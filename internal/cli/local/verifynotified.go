@@ -27,7 +27,7 @@ func notificationsOf(ctx context.Context, s *store.Store) iter.Seq2[verify.Notif
 			}
 			n := &list[i]
 			*n = verify.Notified{Notification: stand.Notification, Follows: stand.Follows, Begins: stand.Begins, Over: stand.Over, QuietUntil: stand.QuietUntil, Deadline: stand.Deadline,
-				Sensitive: stand.Sensitive, Closed: stand.Closed, PutOff: page[i].Failures > 0, Listed: posthouse.NotificationState(page[i].State), Recorded: stand.Recorded, Kept: kept}
+				Sensitive: stand.Sensitive, Closed: stand.Closed, PutOff: page[i].Failures > 0, Listed: posthouse.NotificationState(page[i].State), Recorded: stand.Recorded, Kept: kept, Resumed: verify.Resumed(stand.Resumed)}
 			for _, d := range decided[n.ID] {
 				n.Decisions = append(n.Decisions, verify.Decision(d))
 			}

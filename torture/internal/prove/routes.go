@@ -210,7 +210,7 @@ func (m *model) letGo(w *world) error {
 		known = append(known, d)
 	}
 	_, err := m.db.Plans.Notification(m.ctx, epoch0, tenant, m.first[0], func(p work.Plan, at time.Time) (work.Plan, work.Withdrawal, bool, error) {
-		return route.Resume(p, known, at)
+		return route.Resume(p, known, 1, at)
 	})
 	return err
 }
