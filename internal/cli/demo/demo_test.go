@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"net"
 	"os"
 	"testing"
 
@@ -149,6 +150,27 @@ func TestDirKeepsTheDatabaseAndATemporaryFolderGoes(t *testing.T) {
 	}
 	if _, err := os.Stat(h.dir); !os.IsNotExist(err) {
 		t.Errorf("the temporary folder is still there: %v", err)
+	}
+}
+
+// Links lead to the server wherever it listens: the port is known before it does, and all networks are reached from here by the loopback.
+func TestLinksLeadToWhereTheServerListens(t *testing.T) {
+	t.Parallel()
+	for _, given := range []string{"", ":0", "127.0.0.1:0"} {
+		addr, err := orVacant(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, port, err := net.SplitHostPort(addr); err != nil || port == "0" || port == "" {
+			t.Errorf("%q is served at %q (%v), want a port that is known", given, addr, err)
+		}
+	}
+	for addr, want := range map[string]string{
+		":8080": "http://127.0.0.1:8080", "[::]:8080": "http://127.0.0.1:8080", "0.0.0.0:80": "http://127.0.0.1:80", "127.0.0.1:81": "http://127.0.0.1:81", "host.example:81": "http://host.example:81",
+	} {
+		if got := onThisMachine(addr); got != want {
+			t.Errorf("links for %s begin with %s, want %s", addr, got, want)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func open(ctx context.Context, o Options) (_ *house, err error) {
 	s, err := server.New(ctx, server.Options{
 		DSN:           "sqlite:" + filepath.Join(h.dir, "posthouse.db"),
 		Addr:          addr,
-		PublicURL:     "http://" + addr, // of the links by which notifications are acknowledged
+		PublicURL:     onThisMachine(addr), // of the links by which notifications are acknowledged
 		AdminKey:      key,
 		AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // the simulator's
 		RescueEvery:   300 * time.Millisecond,                               // short deadlines pass in sight
@@ -149,16 +149,26 @@ func (h *house) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// orVacant is an address, or one of this machine's whose port is free. Unlike orFree it is known before anything listens there.
+// orVacant is an address, or one whose port is free where it names none. Unlike orFree it is known before anything listens there.
 func orVacant(addr string) (string, error) {
-	if addr != "" {
-		return addr, nil
+	addr = orFree(addr)
+	if _, port, err := net.SplitHostPort(addr); err != nil || port != "0" {
+		return addr, nil //nolint:nilerr // the server says what is wrong with it
 	}
-	l, err := net.Listen("tcp", orFree(""))
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return "", err
 	}
 	return l.Addr().String(), l.Close()
+}
+
+// onThisMachine is the URL by which an address that may be of all networks is reached from here.
+func onThisMachine(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		addr = net.JoinHostPort("127.0.0.1", port)
+	}
+	return "http://" + addr
 }
 
 // orFree is an address, or a free port where none is given.
