@@ -16,7 +16,6 @@ type table struct {
 	Next    string   // the query of the next page
 	Empty   string   // the word for a list without entries
 	Hints   []string // commands that go on from there
-	Only    bool     // no form does what they do
 	// Make and MakeAt are the word and the address of a form that makes one, empty for none.
 	Make, MakeAt string
 }
@@ -51,7 +50,7 @@ func showTemplates(v *visit) error {
 
 func showOutbox(v *visit) error {
 	page, err := v.call().Outbox.List(v.ctx(), client.Filter{Cursor: v.query("cursor"), Limit: pageLength})
-	t := table{Columns: []string{"id", "channel", "problem", "failures", "changed"}, Next: page.Next, Empty: "outbox_fine", Only: true, Hints: []string{"posthouse outbox"}}
+	t := table{Columns: []string{"id", "channel", "problem", "failures", "changed"}, Next: page.Next, Empty: "outbox_fine", Hints: []string{"posthouse outbox"}}
 	for _, one := range page.Items {
 		t.Rows = append(t.Rows, []cell{plain(one.ID), plain(one.Channel), plain(one.Problem), plain(fmt.Sprint(one.Failures)), when(one.FailedAt)})
 	}
