@@ -34,7 +34,7 @@ func TestConditionsAreBounded(t *testing.T) {
 		`["a", name] == nil`:                                       "a list of something else",
 		`name | upper() == "X" | nosuch()`:                         "",
 		`"text"`:                                                   "is no condition",
-		`name ==`:                                                  "is no condition: unexpected token EOF, at line 1, character 7",
+		`name ==`:                                                  "is no condition: it ends too early, at line 1, character 7",
 		strings.Repeat("(", 3000) + "true":                         "is no condition",
 		strings.Repeat("not ", 600) + "true":                       "parts: at most 500",
 		strings.Repeat("x", 5000) + " == nil":                      "bytes: at most 4096",

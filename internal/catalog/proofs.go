@@ -27,7 +27,7 @@ func proofs() []Sentence {
 		{"%s does not want it by %s", "{1} 不接收通过 {2} 发送的消息"},
 		{"%s does not want it", "{1} 不接收这类消息"},
 		{"the directory knows no manager of %q", "通讯录中没有 {1} 的上级"},
-		{"the condition %q fails: %s", "条件 {1} 无法求值：{2}"},
-		{"the expression %q fails: %s", "表达式 {1} 无法求值：{2}"},
+		{"the condition %q fails: %s", "条件 {1} 无法求值：{2!}"},
+		{"the expression %q fails: %s", "表达式 {1} 无法求值：{2!}"},
 	}
 }

@@ -45,7 +45,7 @@ func (r Rules) Compile(source string) (*vm.Program, error) {
 	case v.nodes > r.Nodes:
 		return nil, fmt.Errorf("has %d parts: at most %d are allowed", v.nodes, r.Nodes)
 	case v.wrong != "":
-		return nil, fmt.Errorf("has %s: want %s, %s()", v.wrong, r.Want, strings.Join(r.Calls, "(), "))
+		return nil, fmt.Errorf("has %s: want %s, with the functions %s()", v.wrong, r.Want, strings.Join(r.Calls, "(), "))
 	}
 	options := append([]expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins()}, r.Options...)
 	for _, name := range r.Calls {
@@ -62,9 +62,9 @@ func (r Rules) Compile(source string) (*vm.Program, error) {
 func (r Rules) none(err error) error {
 	var at *file.Error
 	if !errors.As(err, &at) || at.Line == 0 {
-		return fmt.Errorf("is no %s: %s", r.Noun, oneLine(err.Error()))
+		return fmt.Errorf("is no %s: %s", r.Noun, says(oneLine(err.Error())))
 	}
-	return fmt.Errorf("is no %s: %s, at line %d, character %d", r.Noun, oneLine(at.Message), at.Line, at.Column+1)
+	return fmt.Errorf("is no %s: %s, at line %d, character %d", r.Noun, says(oneLine(at.Message)), at.Line, at.Column+1)
 }
 
 // Run runs a program. An error is one line, with the place where it fails.
@@ -75,9 +75,9 @@ func Run(program *vm.Program, known map[string]any) (any, error) {
 	}
 	var at *file.Error
 	if errors.As(err, &at) && at.Line > 0 {
-		return nil, fmt.Errorf("%s, at line %d, character %d", oneLine(at.Message), at.Line, at.Column+1)
+		return nil, fmt.Errorf("%s, at line %d, character %d", says(oneLine(at.Message)), at.Line, at.Column+1)
 	}
-	return nil, errors.New(oneLine(err.Error()))
+	return nil, errors.New(says(oneLine(err.Error())))
 }
 
 // oneLine is a text without line breaks.
