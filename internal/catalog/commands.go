@@ -305,7 +305,7 @@ func systems() []Sentence {
 		{"is true or false: want %s", "是 true 或 false，应为{1!}"},
 		{"is a string: want %s, such as %s", "是字符串，应为{1!}，例如 {2}"}, {"is a number: want %s, such as %s", "是数字，应为{1!}，例如 {2}"}, {"is a list: want %s, such as %s", "是列表，应为{1!}，例如 {2}"},
 		{"is an object: want %s, such as %s", "是对象，应为{1!}，例如 {2}"}, {"is true or false: want %s, such as %s", "是 true 或 false，应为{1!}，例如 {2}"},
-		{`is %s: want a duration such as "500ms", "90s", "5m", "1h30m" or "7d"`, `为 {1}，应为时长，例如 "500ms"、"90s"、"5m"、"1h30m"、"7d"`},
+		{`is %s: want a duration such as "500ms", "90s", "5m", "1h30m" or "7d"`, `为 {1!}，应为时长，例如 "500ms"、"90s"、"5m"、"1h30m"、"7d"`},
 		{"json: unknown field %q", "没有字段 {1}"},
 		{"json: cannot unmarshal %s into Go struct field %s of type %s", "字段 {2} 的值不能是 {1}"},
 		{"json: cannot unmarshal %s into Go value of type %s", "值不能是 {1}"},

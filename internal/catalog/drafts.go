@@ -109,7 +109,7 @@ func requests() []Sentence {
 		{"has %d bytes: want %s", "有 {1} 字节，应为{2!}"},
 		{"has %d bytes: want 1 to %d", "有 {1} 字节，应为 1 至 {2} 字节"},
 		{"has a name that %s", "名称有误：{1!}"},
-		{"is %.40s: want a whole number", "为 {1}，应为整数"},
+		{"is %.40s: want a whole number", "为 {1!}，应为整数"},
 		{"is %.40s, which is out of range", "为 {1}，超出范围"},
 		{"is %.60q: want a time from 0s to %s, such as 5s", "为 {1}，应为 0s 至 {2} 的时长，例如 5s"},
 		{"is %.60q: want a whole number from %d to %d", "为 {1}，应为 {2} 至 {3} 的整数"},

@@ -46,6 +46,8 @@ func waits() []Sentence {
 		{"there is no channel %.80q: nothing is sent by it, as long as that is so", "没有渠道 {1}：在此期间不会通过它发送"},
 		{"%s: the step is taken", "{1}，照常执行这一步"},
 		{"is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins", "永远不成立：hour 为 0 至 23，weekday 为 1 至 7，例如 hour >= 22 or hour < 7。这一步不会开始"},
+		{"is an empty list, which names none: leave it out where all are meant, or name them, such as %s", "是空列表，没有列出任何一个：表示全部时请不要填写，否则请逐一列出，例如 {1}"},
+		{"is an empty list, which names nobody: leave it out for the message's recipients, or say whom, such as [{\"roster\": \"night\"}]", "是空列表，没有收件人：要发给消息的收件人时请不要填写，否则请写明发给谁，例如 [{\"roster\": \"night\"}]"},
 		{"there is no template %.80q: the step sends nothing until there is one", "没有模板 {1}：建好之前这一步什么也发不出"},
 		{"there is no template %.80q: the step sends nothing by %s until there is one", "没有模板 {1}：建好之前这一步不经 {2} 发送"},
 		{"the template %.80q is disabled: the step sends nothing until it is enabled", "模板 {1} 已停用：启用之前这一步什么也发不出"},

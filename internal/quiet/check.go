@@ -28,8 +28,15 @@ func (f finder) add(field, format string, args ...any) {
 	*f.list = append(*f.list, posthouse.Problem{Path: f.at + field, Message: fmt.Sprintf(format, args...)})
 }
 
-// names finds lists that are too long, names that are none, and the first that stands there twice.
-func (f finder) names(field string, list []string) {
+// Emptied begins what is wrong with a list that is written and empty.
+const Emptied = "is an empty list, which names none"
+
+// names finds lists that are too long, names that are none, and the first that stands there twice. A list without a name would hold for all, which
+// whoever wrote it did not mean; example is one with some.
+func (f finder) names(field string, list []string, example string) {
+	if list != nil && len(list) == 0 {
+		f.add(field, Emptied+": leave it out where all are meant, or name them, such as %s", example)
+	}
 	if len(list) > mostNames {
 		f.add(field, "has %d names: at most %d are allowed", len(list), mostNames)
 	}
@@ -95,12 +102,12 @@ func Check(path string, list []posthouse.QuietHours, calendar func(name string) 
 		if s := q.Spread.Std(); s < 0 || s > mostSpread {
 			f.add("spread", "is %s: want 0s to %s, such as 30m", q.Spread, posthouse.Duration(mostSpread))
 		}
-		f.names("kinds", q.Kinds)
-		f.names("except_kinds", q.ExceptKinds)
+		f.names("kinds", q.Kinds, `["news"]`)
+		f.names("except_kinds", q.ExceptKinds, `["otp"]`)
 		if len(q.Kinds) > 0 && len(q.ExceptKinds) > 0 {
 			f.add("except_kinds", "stands beside kinds, which says already for which kinds the hours hold: leave one of both out")
 		}
-		f.names("users", q.Users)
+		f.names("users", q.Users, `["li.na"]`)
 		for j := range list[:i] {
 			if good && fine && sameScope(q, &list[j]) && overlap(q, &list[j]) {
 				f.add("from", `overlaps %s[%d], %s to %s, for the same people: make one window of both, such as from "%s" to "%s"`, path, j, list[j].From, list[j].To, list[j].From, q.To)
@@ -242,7 +249,7 @@ func CheckCaps(path string, list []posthouse.Cap) (problems []posthouse.Problem)
 		if !c.Then.Valid() {
 			f.add("then", "is %.20q: want defer or suppress", c.Then)
 		}
-		f.names("kinds", c.Kinds)
+		f.names("kinds", c.Kinds, `["news"]`)
 		for j := range list[:i] {
 			if o := &list[j]; o.Per == c.Per && same(o.Kinds, c.Kinds) {
 				f.add("per", "is that of %s, for the same kinds: one of both says nothing", fmt.Sprintf("%s[%d]", path, j))

@@ -193,6 +193,7 @@ func TestQuietHoursThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Calendar: "bank"}}, "q[0].calendar"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Days: "workdays", Calendar: "none"}}, "q[0].calendar"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{""}}}, "q[0].kinds[0]"},
+		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{}, ExceptKinds: []string{}, Users: []string{}}}, "q[0].kinds q[0].except_kinds q[0].users"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Users: []string{"li.na", "zhang.san", "li.na", "li.na"}}}, "q[0].users[2]"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{"ads", "ads"}}, {From: "22:00", To: "08:00", ExceptKinds: []string{"otp", "otp"}}}, "q[0].kinds[1] q[1].except_kinds[1]"},
 		{[]posthouse.QuietHours{{From: "22:00", To: "08:00", Kinds: []string{"ads", "bills"}, ExceptKinds: []string{"ads"}}}, "q[0].except_kinds"},
@@ -215,6 +216,7 @@ func TestQuietHoursThatMakeNoSenseAreRefused(t *testing.T) {
 	for want, list := range map[string][]posthouse.Cap{
 		"":                            {{Max: 3, Per: day}, {Max: 1, Per: posthouse.Duration(time.Hour)}, {Max: 1, Per: day, Kinds: []string{"ads"}, Then: posthouse.CapSuppress}},
 		"c[0].max c[0].per c[0].then": {{Max: 0, Per: 5, Then: "drop"}},
+		"c[0].kinds":                  {{Max: 3, Per: day, Kinds: []string{}}},
 		"c[0].kinds[1]":               {{Max: 3, Per: day, Kinds: []string{"a", "a", "b"}}},
 		"c[1].per":                    {{Max: 3, Per: day, Kinds: []string{"a", "b"}}, {Max: 2, Per: day, Kinds: []string{"b", "a"}}},
 	} {

@@ -119,7 +119,13 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 	}
 }
 
+// EmptyTo is what is wrong with a list of a step's recipients that is written and empty. Programs leave such a list out before they send it.
+const EmptyTo = `is an empty list, which names nobody: leave it out for the message's recipients, or say whom, such as [{"roster": "night"}]`
+
 func checkTo(to []posthouse.Recipient, path string, p *draft.Problems) {
+	if to != nil && len(to) == 0 {
+		p.Add(path+"to", "%s", EmptyTo)
+	}
 	if len(to) > mostTo {
 		p.Add(path+"to", "has %d recipients: at most %d are allowed", len(to), mostTo)
 	}

@@ -14,19 +14,9 @@ import (
 func Explain(n *posthouse.Notification, at func(time.Time) string) (summary string, steps []string) {
 	for i := range n.Steps {
 		s := &n.Steps[i]
-		if s.Skipped != "" {
-			line := fmt.Sprintf("Step %d was passed over at %s: %s.", s.Step, at(s.At), s.Skipped)
-			if s.Detail != "" {
-				line = fmt.Sprintf("Step %d was passed over at %s: %s (%s).", s.Step, at(s.At), s.Skipped, s.Detail)
-			}
-			steps = append(steps, line)
+		if steps = append(steps, taken(s, at)); s.Skipped != "" {
 			continue
 		}
-		line := fmt.Sprintf("Step %d began at %s.", s.Step, at(s.At))
-		if s.Detail != "" {
-			line = fmt.Sprintf("Step %d began at %s: %s.", s.Step, at(s.At), s.Detail)
-		}
-		steps = append(steps, line)
 		for j := range n.Deliveries {
 			d := &n.Deliveries[j]
 			if d.Step != s.Step || d.Round != s.Round {
@@ -43,6 +33,27 @@ func Explain(n *posthouse.Notification, at func(time.Time) string) (summary stri
 		steps = append(steps, heard(&n.Ends[i], at))
 	}
 	return outcome(n, at), steps
+}
+
+// taken is how a step began or was passed over. Only what has begun anew says in which round.
+func taken(s *posthouse.NotificationStep, at func(time.Time) string) string {
+	switch again := s.Round > 1; {
+	case s.Skipped != "" && s.Detail != "" && again:
+		return fmt.Sprintf("In round %d step %d was passed over at %s: %s (%s).", s.Round, s.Step, at(s.At), s.Skipped, s.Detail)
+	case s.Skipped != "" && s.Detail != "":
+		return fmt.Sprintf("Step %d was passed over at %s: %s (%s).", s.Step, at(s.At), s.Skipped, s.Detail)
+	case s.Skipped != "" && again:
+		return fmt.Sprintf("In round %d step %d was passed over at %s: %s.", s.Round, s.Step, at(s.At), s.Skipped)
+	case s.Skipped != "":
+		return fmt.Sprintf("Step %d was passed over at %s: %s.", s.Step, at(s.At), s.Skipped)
+	case s.Detail != "" && again:
+		return fmt.Sprintf("In round %d step %d began at %s: %s.", s.Round, s.Step, at(s.At), s.Detail)
+	case s.Detail != "":
+		return fmt.Sprintf("Step %d began at %s: %s.", s.Step, at(s.At), s.Detail)
+	case again:
+		return fmt.Sprintf("In round %d step %d began at %s.", s.Round, s.Step, at(s.At))
+	}
+	return fmt.Sprintf("Step %d began at %s.", s.Step, at(s.At))
 }
 
 // heard is how somebody hears that what a notification tells of is over.
@@ -81,6 +92,8 @@ func outcome(n *posthouse.Notification, at func(time.Time) string) string {
 		return fmt.Sprintf("Its first step begins at %s.", at(n.NextAt))
 	case n.Reason != "":
 		return fmt.Sprintf("It waits: %s. It goes on at %s.", n.Reason, at(n.NextAt))
+	case n.Round > 1:
+		return fmt.Sprintf("It waits for step %d of the route %s in round %d. The next step begins at %s, unless that ends it before.", n.Step, cmp.Or(n.Route, "?"), n.Round, at(n.NextAt))
 	}
 	return fmt.Sprintf("It waits for step %d of the route %s. The next step begins at %s, unless that ends it before.", n.Step, cmp.Or(n.Route, "?"), at(n.NextAt))
 }

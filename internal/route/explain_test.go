@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -59,6 +60,47 @@ func TestANotificationIsExplained(t *testing.T) {
 		got, _ := Explain(&n, clock)
 		if _, known := catalog.Chinese(got); got != want || !known {
 			t.Errorf("got %q, known in Chinese: %v; want %q", got, known, want)
+		}
+	}
+}
+
+// What a route begins anew says in which round.
+func TestAnExplanationNamesRounds(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2030, 1, 1, 3, 0, 0, 0, time.UTC)
+	clock := func(t time.Time) string { return t.Format("15:04") }
+	summary, steps := Explain(&posthouse.Notification{
+		Route: "night", State: posthouse.NotificationWaiting, Step: 2, Round: 3, NextAt: at,
+		Steps: []posthouse.NotificationStep{
+			{Step: 1, Round: 1, At: at}, {Step: 1, Round: 2, At: at}, {Step: 2, Round: 2, At: at, Detail: "a: insufficient balance"},
+			{Step: 1, Round: 3, At: at, Skipped: SkippedNobody}, {Step: 2, Round: 3, At: at, Skipped: SkippedNobody, Detail: `there is no roster "lead"`},
+		},
+	}, clock)
+	want := []string{
+		"It waits for step 2 of the route night in round 3. The next step begins at 03:00, unless that ends it before.", "Step 1 began at 03:00.", "In round 2 step 1 began at 03:00.",
+		"In round 2 step 2 began at 03:00: a: insufficient balance.", "In round 3 step 1 was passed over at 03:00: nobody.", `In round 3 step 2 was passed over at 03:00: nobody (there is no roster "lead").`,
+	}
+	if diff := cmp.Diff(want, append([]string{summary}, steps...)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, s := range want {
+		if said, known := catalog.Chinese(s); !known {
+			t.Errorf("%q has no Chinese: %q", s, said)
+		}
+	}
+}
+
+// A list of recipients that is written and empty is no way to leave it out.
+func TestAStepForAnEmptyListIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		to   []posthouse.Recipient
+		want int
+	}{{nil, 0}, {[]posthouse.Recipient{}, 1}, {[]posthouse.Recipient{{User: "li.na"}}, 0}} {
+		way := WithDefaults(posthouse.Route{Name: "w", Steps: []posthouse.RouteStep{{Channels: []string{"a"}, To: c.to}}})
+		var p draft.Problems
+		if Check(&way, func(string) bool { return true }, &p); len(p.List) != c.want || c.want > 0 && p.List[0].Path != "steps[0].to" {
+			t.Errorf("%v: the problems are %+v", c.to, p.List)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/limittext"
+	"github.com/posthouse/posthouse/internal/quiet"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // channelFlag is one setting of a channel as a flag. Its text is the value of the JSON field.
@@ -238,7 +241,10 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 	if cmd.Flags().Changed("needs") {
 		ch.Needs = nil
 	}
-	return ch, setFields(changed, &ch.ChannelSettings)
+	if err := setFields(changed, &ch.ChannelSettings); err != nil {
+		return ch, err
+	}
+	return ch, emptied(ch.QuietHours, ch.Caps)
 }
 
 // madeOf is a channel with the fields of its preset in the place of a driver and its config, where flags name any.
@@ -284,12 +290,27 @@ func (s *setChannel) fill(config map[string]any) error {
 	return nil
 }
 
-// setFields sets what a JSON object says of settings, and refuses a name that they do not know.
-func setFields(changed []byte, settings any) error {
+// setFields sets what a JSON object says of settings, and refuses a name that they do not know and a value of another type: all of them at once, each by
+// its path, as the server would.
+func setFields[T any](changed []byte, settings *T) error {
+	_, wrong, err := web.BodyOf[T]().Read(changed)
+	if err == nil && len(wrong) > 0 {
+		return shell.Usagef("%w", posthouse.Invalid("the settings cannot be read", wrong))
+	}
 	d := json.NewDecoder(bytes.NewReader(changed))
 	d.DisallowUnknownFields()
 	if err := d.Decode(settings); err != nil {
 		return shell.Usagef("the settings cannot be read: %w", err)
+	}
+	return nil
+}
+
+// emptied refuses lists that are written and empty in quiet hours and caps: they would be left out on the way, and hold for all.
+func emptied(hours []posthouse.QuietHours, caps []posthouse.Cap) error {
+	wrong := append(quiet.Check("quiet_hours", hours, nil), quiet.CheckCaps("caps", caps)...)
+	wrong = slices.DeleteFunc(wrong, func(p posthouse.Problem) bool { return !strings.HasPrefix(p.Message, quiet.Emptied) })
+	if len(wrong) > 0 {
+		return shell.Usagef("%w", posthouse.Invalid("the settings cannot be read", wrong))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/route"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -113,6 +114,11 @@ func readRoute(from string, text []byte) (posthouse.Route, error) {
 	r, problems, err := routeBody.Read(text)
 	if err != nil {
 		return r, shell.Usagef("%s: %w", from, err)
+	}
+	for i := range r.Steps { // a client would leave it out
+		if to := r.Steps[i].To; to != nil && len(to) == 0 {
+			problems = append(problems, posthouse.Problem{Path: fmt.Sprintf("steps[%d].to", i), Message: route.EmptyTo})
+		}
 	}
 	for i := range problems {
 		p := &problems[i]

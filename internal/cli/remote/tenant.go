@@ -204,6 +204,9 @@ func (f *tenantFlags) attend(flags *pflag.FlagSet, t *posthouse.Tenant) error {
 		said.Caps = nil
 	}
 	err = setFields(changed, &said)
+	if err == nil {
+		err = emptied(said.QuietHours, said.Caps)
+	}
 	t.QuietHours, t.Caps = said.QuietHours, said.Caps
 	return err
 }

@@ -237,7 +237,10 @@ func names(text string) []string {
 	for i := range list {
 		list[i] = strings.TrimSpace(list[i])
 	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	if list = slices.DeleteFunc(list, func(s string) bool { return s == "" }); len(list) == 0 {
+		return nil // for all, where an empty list would be for none
+	}
+	return list
 }
 
 func lasting(d posthouse.Duration) string {
