@@ -131,7 +131,8 @@ func (c Channels) PauseUntil(ctx context.Context, name string, pause wire.Pause)
 	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "pause"), pause)
 }
 
-// Resume lets a channel send again, and opens the accounts its provider had refused.
+// Resume lets a channel send again, and opens the accounts its provider had refused. With IfMatch it ends the pause that was read, and none that
+// somebody has set since.
 func (c Channels) Resume(ctx context.Context, name string) (posthouse.Channel, error) {
 	return send[posthouse.Channel](ctx, c.api, http.MethodPost, path("channels", name, "resume"), nil)
 }

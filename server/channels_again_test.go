@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -45,4 +46,30 @@ func TestAChannelThatWasMadeAgainIsTakenOver(t *testing.T) {
 			h.eventually("messages go to the new place", func() bool { return send() == "/new" })
 		})
 	}
+}
+
+// A pause that a colleague has set since a channel was read is not ended by who has not seen it: the write is for the channel as it was read.
+func TestAResumeEndsThePauseThatWasRead(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.put(hook(h))
+		read, err := h.api.Channels.Pause(t.Context(), "hook", "first")
+		h.must(err)
+		_, err = h.api.Channels.Pause(t.Context(), "hook", "do not resume")
+		h.must(err)
+		if _, err := h.api.Channels.Resume(client.IfMatch(t.Context(), read.Tag()), "hook"); posthouse.CodeOf(err) != posthouse.CodeChanged {
+			t.Errorf("an old page resumes: %v", err)
+		}
+		now, err := h.api.Channels.Get(t.Context(), "hook")
+		h.must(err)
+		if !now.Paused || now.PauseReason != "do not resume" {
+			t.Errorf("it is paused: %v, for %q", now.Paused, now.PauseReason)
+		}
+		now, err = h.api.Channels.Resume(client.IfMatch(t.Context(), now.Tag()), "hook")
+		if h.must(err); now.Paused {
+			t.Error("who has read the pause does not end it")
+		}
+		if _, err := h.api.Channels.Resume(client.IfMatch(t.Context(), read.Tag()), "nowhere"); posthouse.CodeOf(err) != posthouse.CodeNotFound {
+			t.Errorf("a channel that is not there: %v", err)
+		}
+	})
 }

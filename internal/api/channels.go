@@ -72,7 +72,7 @@ func (ch channels) routes() []web.Route {
 		web.Put("/v1/channels/{name}", admin, "Create a channel or replace it. A masked secret stays as it was.", channelBody, ch.put).Query("dry_run").Answers(http.StatusOK, http.StatusCreated).OfChannel("name").Guarded(),
 		web.Delete("/v1/channels/{name}", admin, "Delete a channel that has nothing open.", ch.remove).OfChannel("name"),
 		web.Post("/v1/channels/{name}/pause", admin, "Stop its sending, for a time or until it is resumed.", pauseBody, ch.pause).OfChannel("name"),
-		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too.", ch.resume).OfChannel("name"),
+		web.Act("/v1/channels/{name}/resume", admin, "Let it send again, refused accounts too. With If-Match only where it is as it was read: not where somebody has paused it anew since.", ch.resume).OfChannel("name").Guarded(),
 		web.Post("/v1/channels/{name}/test", admin, "Check the provider, or send a test to one recipient.", testBody, ch.test).OfChannel("name"),
 		web.Get("/v1/channels/{name}/tally", reads, "How many deliveries of a pulled channel wait, are handed out and are done.", ch.tally).OfChannel("name"),
 		web.Get("/v1/drivers", reads, "The drivers there are, with their settings.", ch.drivers),

@@ -223,7 +223,19 @@ func (s *Set) Pause(ctx context.Context, tenant, name, reason string, until time
 
 // Resume lets a channel send again, and opens the accounts that its provider had refused: these first, since what begins when the
 // channel is open may be refused at once, which is to be remembered.
+//
+// Where it is for one state of the channel alone, nothing is opened for another: what changes it between this look and the write has
+// opened accounts that are asked once more, and the channel stays as it is.
 func (s *Set) Resume(ctx context.Context, tenant, name string) error {
+	if only := work.OnlyOf(ctx); !only.Any() {
+		ch, err := s.store.Channel(ctx, tenant, name)
+		if err == nil {
+			err = only.Check("channel", name, ch.Tag())
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := s.engine.Resume(ctx, tenant, name); err != nil {
 		return err
 	}

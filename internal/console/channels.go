@@ -193,19 +193,29 @@ func pauseChannel(v *visit) error {
 	return v.goTo(afterPause(v, name) + "?said=paused_said")
 }
 
+// mostReads bounds how often a channel is read anew whose settings somebody changes between the look at its pause and the end of that.
+const mostReads = 3
+
+// resumeChannel ends the pause that the form has seen. The write is for the channel as it was read, so that it ends none that came between.
 func resumeChannel(v *visit) error {
 	name := v.r.PathValue("name")
-	c, err := v.call().Channels.Get(v.ctx(), name)
-	if err != nil {
-		return err
+	for n := 1; ; n++ {
+		c, err := v.call().Channels.Get(v.ctx(), name)
+		if err != nil {
+			return err
+		}
+		if c.Paused && pauseOf(c) != v.form("pause") {
+			return posthouse.Errorf(posthouse.CodeConflict, "the channel was paused anew since this page was opened: %s", c.StateReason)
+		}
+		_, err = v.call().Channels.Resume(client.IfMatch(withNote(v.ctx(), v.form("reason")), c.Tag()), name)
+		if posthouse.CodeOf(err) == posthouse.CodeChanged && n < mostReads {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return v.goTo(afterPause(v, name) + "?said=resumed_said")
 	}
-	if c.Paused && pauseOf(c) != v.form("pause") {
-		return posthouse.Errorf(posthouse.CodeConflict, "the channel was paused anew since this page was opened: %s", c.StateReason)
-	}
-	if _, err := v.call().Channels.Resume(withNote(v.ctx(), v.form("reason")), name); err != nil {
-		return err
-	}
-	return v.goTo(afterPause(v, name) + "?said=resumed_said")
 }
 
 // pauseOf tells a channel's pause from a later one. The form that resumes the channel carries it, since its page may be old.

@@ -118,7 +118,7 @@ func (v *visit) troubleOf(err error) (int, trouble) {
 			v.w.Header().Set("HX-Reselect", "[role=alert]:not([hidden])")
 		}
 		return http.StatusServiceUnavailable, t
-	case posthouse.CodeConflict:
+	case posthouse.CodeConflict, posthouse.CodeChanged:
 		t.Word = "conflict"
 		return http.StatusConflict, t
 	case posthouse.CodeInvalid:

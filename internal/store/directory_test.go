@@ -89,7 +89,12 @@ func TestChannelIsCreatedChangedPausedAndDeleted(t *testing.T) {
 		if err != nil || created || changed.Version != 3 || !changed.Paused || changed.PauseReason != "holiday" || changed.PausedUntil.IsZero() {
 			t.Fatalf("PutChannel = %+v, created %v, %v; want version 3, still paused", changed, created, err)
 		}
-		if err := s.Channels.PauseChannel(ctx, at(), "t1", "招呼", false, "", time.Time{}); err != nil {
+		// The pause that was read is ended, and no later one.
+		wantCode(t, s.Channels.PauseChannel(work.WithOnly(ctx, work.Only{Tags: []string{made.Tag()}}), at(), "t1", "招呼", false, "", time.Time{}), posthouse.CodeChanged)
+		if got, err := s.Channels.Channel(ctx, "t1", "招呼"); err != nil || !got.Paused {
+			t.Errorf("paused %v, %v: it was resumed by who had read it before", got.Paused, err)
+		}
+		if err := s.Channels.PauseChannel(work.WithOnly(ctx, work.Only{Tags: []string{changed.Tag()}}), at(), "t1", "招呼", false, "", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		got, err = s.Channels.Channel(ctx, "t1", "招呼")

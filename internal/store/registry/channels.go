@@ -188,12 +188,15 @@ func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name
 	})
 }
 
-// PauseChannel stops or resumes the starts of a channel, until a time where one is given.
+// PauseChannel stops or resumes the starts of a channel, until a time where one is given, where it is still as work.OnlyOf says.
 func (s Channels) PauseChannel(ctx context.Context, now time.Time, tenant, name string, paused bool, reason string, until time.Time) error {
 	if !paused {
 		reason, until = "", time.Time{}
 	}
 	return s.db.Change(ctx, now, "pause a channel", func(t *sqldb.Tx) error {
+		if err := onlyAs(ctx, t, tenant, name); err != nil {
+			return err
+		}
 		at, err := t.Now()
 		if err != nil {
 			return err
@@ -205,6 +208,22 @@ func (s Channels) PauseChannel(ctx context.Context, now time.Time, tenant, name 
 		}
 		return err
 	})
+}
+
+// onlyAs is an error where a channel is not in the state that the write is for. Until the transaction ends nobody else changes it then.
+func onlyAs(ctx context.Context, t *sqldb.Tx, tenant, name string) error {
+	only := work.OnlyOf(ctx)
+	if only.Any() {
+		return nil
+	}
+	if err := t.Serialize(); err != nil {
+		return err
+	}
+	row, found, err := ChannelOf(t.Query, tenant, name)
+	if err != nil {
+		return err
+	}
+	return only.Check("channel", name, tagOf(row.Channel, found))
 }
 
 // ResealChannel replaces the config of a channel by the same with its secrets sealed anew, unless it has changed
