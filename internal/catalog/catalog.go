@@ -228,7 +228,7 @@ func inside(arg string) string {
 }
 
 // place is where an argument stands in Chinese.
-var place = regexp.MustCompile(`\{(\d)([!?]?)\}`)
+var place = regexp.MustCompile(`\{(\d)([!?、]?)\}`)
 
 // fill is the Chinese with the arguments of a text.
 func (p *pattern) fill(args []string) string { return p.fillBy(args, inside) }
@@ -241,9 +241,11 @@ func (p *pattern) fillBy(args []string, inside func(string) string) string {
 			return ""
 		}
 		arg := args[n]
-		switch at[2] {
+		switch rest := at[2:]; rest[0] {
 		case '!':
 			arg = inside(arg)
+		case "、"[0]: // a list
+			arg = strings.ReplaceAll(arg, ", ", "、")
 		case '?':
 			if word := Reason(arg); word != arg {
 				return word

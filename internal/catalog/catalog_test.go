@@ -593,3 +593,16 @@ func TestAReasonIsKnownByItsWord(t *testing.T) {
 		t.Errorf("a reason of a rule became %q", got)
 	}
 }
+
+// A list within a Chinese sentence has Chinese commas.
+func TestAListInASentenceIsChinese(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		`is "foo": want one of waiting, told, acknowledged, not_told`: `为 "foo"，应为 waiting、told、acknowledged、not_told 之一`,
+		`is "foo": want one of sent, unknown`:                         `为 "foo"，应为 sent、unknown 之一`,
+	} {
+		if got, known := catalog.Chinese(said); !known || got != want {
+			t.Errorf("%s: %q, want %q", said, got, want)
+		}
+	}
+}

@@ -32,12 +32,15 @@ func (u unit) say(n int64, chinese bool) string {
 }
 
 // Lasting is a length of time as people read it: 17h19m or 17 小时 19 分钟, and not 17h19m14.87s. It has whole seconds, from an hour on whole
-// minutes, and below a second whole milliseconds.
+// minutes, from two days on days and whole hours, and below a second whole milliseconds.
 func Lasting(d time.Duration, chinese bool) string {
 	if d < 0 {
 		return "-" + Lasting(-d, chinese)
 	}
+	list := units()[1:]
 	switch {
+	case d >= 2*day-time.Minute/2:
+		d, list = d.Round(time.Hour), units()
 	case d >= time.Hour-time.Second/2:
 		d = d.Round(time.Minute)
 	case d >= time.Second:
@@ -46,7 +49,7 @@ func Lasting(d time.Duration, chinese bool) string {
 		d = d.Round(time.Millisecond)
 	}
 	var words []string
-	for _, u := range units()[1:] {
+	for _, u := range list {
 		n := int64(d / u.of)
 		if d %= u.of; n > 0 {
 			words = append(words, u.say(n, chinese))

@@ -18,7 +18,9 @@ func TestLengthsOfTimeAreAsPeopleReadThem(t *testing.T) {
 		61 * time.Second:                     {"1m1s", "1 分钟 1 秒"},
 		time.Hour - time.Millisecond:         {"1h", "1 小时"},
 		17*time.Hour + 19*time.Minute + 14e9: {"17h19m", "17 小时 19 分钟"},
-		49 * time.Hour:                       {"49h", "49 小时"},
+		47 * time.Hour:                       {"47h", "47 小时"},
+		49*time.Hour + 20*time.Minute:        {"2d1h", "2 天 1 小时"},
+		71986*time.Hour + 54*time.Minute:     {"2999d11h", "2999 天 11 小时"},
 		-90 * time.Second:                    {"-1m30s", "-1 分钟 30 秒"},
 	} {
 		if en, zh := catalog.Lasting(d, false), catalog.Lasting(d, true); en != want[0] || zh != want[1] {

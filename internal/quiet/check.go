@@ -35,7 +35,7 @@ const Emptied = "is an empty list, which names none"
 // whoever wrote it did not mean; example is one with some.
 func (f finder) names(field string, list []string, example string) {
 	if list != nil && len(list) == 0 {
-		f.add(field, Emptied+": leave it out where all are meant, or name them, such as %s", example)
+		f.add(field, "is an empty list, which names none: leave it out where all are meant, or name them, such as %s", example)
 	}
 	if len(list) > mostNames {
 		f.add(field, "has %d names: at most %d are allowed", len(list), mostNames)

@@ -136,7 +136,7 @@ func printExplained(sh *shell.Shell, all []wire.Explanation) {
 func away(sh *shell.Shell, d time.Duration) string {
 	d = d.Round(time.Second)
 	if d < 0 {
-		return sh.Text("%s ago", posthouse.Duration(-d))
+		return sh.Text("%s ago", sh.Lasts(-d))
 	}
-	return sh.Text("in %s", posthouse.Duration(d))
+	return sh.Text("in %s", sh.Lasts(d))
 }
