@@ -1,5 +1,5 @@
 // Command gotest runs go test and says meanwhile what it does. Each package has a line as it ends, with how many have ended
-// of how many and since when; what runs for long is named; what a failed test printed comes at the end, where it is seen.
+// of how many and since when; what runs for long is named, and a failed test at once; what it printed comes at the end, where it is seen.
 //
 // It is not a runner of its own: it reads what go test -json prints, and its lines begin as those of go test do.
 package main
@@ -189,6 +189,7 @@ func (r *report) take(e event) {
 		} else if e.Action == "fail" {
 			r.failed[e.Package] = true
 			r.failures = append(r.failures, r.printed[of]...)
+			fmt.Fprintf(r.out, "FAIL\t%s\n", of) // at once: the rest of the run may take long
 		}
 		delete(r.printed, of)
 	}

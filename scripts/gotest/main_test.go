@@ -51,6 +51,7 @@ func TestWhatARunSays(t *testing.T) {
 	r.end(started.Add(66 * time.Second))
 	want := `c/c.go:3:1: syntax error
 ok  	a	1.0s	(1 of 3, 2s)
+FAIL	b TestIll
 FAIL	b	63.0s	(2 of 3, 1m4s)
 ...	2 of 3, 1m0s: e (1m0s)
 ...	2 of 3, 1m0s: compiling
