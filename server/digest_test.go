@@ -425,6 +425,9 @@ func TestADigestIsRefusedByName(t *testing.T) {
 			h.Errorf("%+v: problems of %v, want one of %s (%v)", d, got, path, err)
 		}
 	}
+	if _, err := h.api.Digests.Put(h.Context(), posthouse.Digest{Name: "d", Cron: "99 * * * *", Max: 101, Template: "none"}); !slices.Equal(paths(err), []string{"cron", "max", "template"}) {
+		h.Errorf("of three faults %v are told", err)
+	}
 	_, err := h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "a", Digest: "none", Sensitive: true, To: []posthouse.Recipient{{User: "u"}}, Content: &posthouse.Content{Text: "x"}})
 	if got := paths(err); !slices.Contains(got, "messages[0].sensitive") {
 		h.Errorf("a sensitive message: %v (%v)", got, err)

@@ -72,7 +72,7 @@ func (d digests) put(c *web.Call, in posthouse.Digest) (posthouse.Digest, error)
 	in.Tenant = c.Tenant()
 	p := draft.Problems{}
 	digest.Check(&in, &p)
-	if in.Template != "" && len(p.List) == 0 {
+	if in.Template != "" {
 		found, err := d.templates.Template(c.Context(), in.Tenant, in.Template, 0)
 		if err != nil && posthouse.CodeOf(err) != posthouse.CodeNotFound {
 			return in, err

@@ -69,6 +69,7 @@ type begun struct {
 type routing struct {
 	steps  map[string][]stepOf  // by notification
 	routed map[packed.ID]uint32 // how many notifications a message has, 0 where nobody says
+	young  time.Time            // when the first notification changed that is too young to be judged; zero for none
 	absent []call               // sends that were told as accepted and are not in the log
 }
 
@@ -139,6 +140,10 @@ func (c *checker) judgeNotifications() error {
 		notifying{c}.judge(&n, c.steps[n.ID])
 		delete(c.steps, n.ID)
 	}
+	if c.by[told].checked == 0 && !c.young.IsZero() {
+		why := fmt.Sprintf("all that there is changed within the last %s: the first of it is looked at from %s on", posthouse.Duration(lately), c.young.Add(lately+time.Second).UTC().Format(time.DateTime)+" UTC")
+		c.by[told].why, c.by[decided].why = why, why
+	}
 	now := cmp.Or(c.in.Now, c.report.To)
 	young := posthouse.FirstID(now.Add(-youngReference))
 	for id, steps := range c.steps { // an older one may have been pruned before its deliveries
@@ -152,6 +157,9 @@ func (c *checker) judgeNotifications() error {
 // judge judges one notification.
 func (c notifying) judge(n *Notified, steps []stepOf) {
 	if !(keeping{c.checker}).settledDown(n.UpdatedAt) {
+		if c.young.IsZero() || n.UpdatedAt.Before(c.young) {
+			c.young = n.UpdatedAt
+		}
 		return
 	}
 	c.checked(told, 1)

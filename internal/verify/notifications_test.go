@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -327,4 +328,30 @@ func decidedCases() (list []lawCase) {
 		n.Decisions[1].From = posthouse.NotificationWaiting
 	})
 	return list
+}
+
+// What changed a moment ago is not judged, since the log may be older than its row: the report says that, and from when on it is.
+func TestWhatIsTooYoungToBeJudgedSaysWhenItIs(t *testing.T) {
+	t.Parallel()
+	in := followed(nil, plain()).journals()
+	last := in.Now
+	for n, err := range in.Notifications {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = n.UpdatedAt
+	}
+	in.AtRest, in.Now = false, last.Add(20*time.Second)
+	young := check(t, in)
+	want := "all that there is changed within the last 1m: the first of it is looked at from " + last.Add(time.Minute+time.Second).UTC().Format(time.DateTime) + " UTC on"
+	for _, id := range []string{"I38", "I40"} {
+		if got := young.Invariant(id); got.Status != verify.NotChecked || got.Why != want {
+			t.Errorf("%s is %s, %q; want %q", id, got.Status, got.Why, want)
+		}
+	}
+	in = followed(nil, plain()).journals()
+	in.AtRest, in.Now = false, last.Add(2*time.Minute)
+	if got := check(t, in).Invariant("I38"); got.Status != verify.Held || got.Why != "" {
+		t.Errorf("a minute later it is %s, %q; want it held", got.Status, got.Why)
+	}
 }
