@@ -202,12 +202,18 @@ func showDecision(v *visit) error {
 	return v.show("decision", "attention", decision{d})
 }
 
+// decisions is the list of them.
+type decisions []decision
+
+// Entitled is the title of the list, which is a page of its own.
+func (decisions) Entitled(f frame) string { return f.T("decisions") }
+
 func showDecisions(v *visit) error {
 	list, err := v.call().Decisions.List(v.ctx())
 	if err != nil {
 		return err
 	}
-	out := make([]decision, len(list))
+	out := make(decisions, len(list))
 	for i, d := range list {
 		out[i] = decision{d}
 	}

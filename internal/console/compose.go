@@ -14,17 +14,18 @@ import (
 
 // letter is what the page of a new message shows.
 type letter struct {
-	Channels []posthouse.Channel
-	Channel  string
-	To       string // a line each
-	By       string // what the lines are: user or address
-	Title    string
-	Text     string
-	Kind     string
-	Ref      string
-	Once     string // the Idempotency-Key: a double click sends once
-	Preview  *posthouse.Draft
-	Problems []posthouse.Problem
+	Channels  []posthouse.Channel
+	Channel   string
+	To        string // a line each
+	By        string // what the lines are: user or address
+	Title     string
+	Text      string
+	Kind      string
+	Ref       string
+	Once      string   // the Idempotency-Key: a double click sends once
+	Strangers []string // whom the directory does not know
+	Preview   *posthouse.Draft
+	Problems  []posthouse.Problem
 }
 
 // Undecided says that a letter which is shown is not sent.
@@ -61,7 +62,7 @@ func sendLetter(v *visit) error {
 		if err := v.call().Messages.Check(v.ctx(), d); err != nil { // nobody is shown what is refused afterwards
 			return v.refuseLetter(l, err)
 		}
-		l.Preview = &d
+		l.Preview, l.Strangers = &d, v.strangers(d.To)
 		return v.compose(http.StatusOK, l)
 	}
 	sent, err := v.call().Messages.SendOnce(v.ctx(), l.Once, d)
@@ -69,6 +70,23 @@ func sendLetter(v *visit) error {
 		return v.refuseLetter(l, err)
 	}
 	return v.goTo(v.at("messages", sent.Accepted[0].ID) + "?said=handed_in")
+}
+
+// mostSought bounds how many of the recipients of a letter are looked up before it is sent.
+const mostSought = 50
+
+// strangers are the users among recipients whom the directory does not know, none where the person may not see it: a channel may reach them by
+// their ids, and a name that is mistyped looks the same.
+func (v *visit) strangers(to []posthouse.Recipient) (list []string) {
+	for _, r := range to[:min(len(to), mostSought)] {
+		if r.User == "" {
+			continue
+		}
+		if _, err := v.call().Users.Get(v.ctx(), r.User); posthouse.CodeOf(err) == posthouse.CodeNotFound {
+			list = append(list, r.User)
+		}
+	}
+	return list
 }
 
 // refuseLetter shows a letter again with what the API finds wrong with it.

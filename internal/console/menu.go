@@ -158,6 +158,26 @@ func (f frame) Thing() string {
 	return thing
 }
 
+// entitled is what a page shows that has a title of its own, empty for that of its kind.
+type entitled interface{ Entitled(f frame) string }
+
+// Heading is the title of the page: what it shows, and of what kind that is.
+func (f frame) Heading() string {
+	title := f.T(f.Title)
+	if f.Wall() {
+		title = f.T("wall") + " · " + title
+	}
+	if e, some := f.D.(entitled); some {
+		if own := e.Entitled(f); own != "" {
+			return own
+		}
+	}
+	if thing := f.Thing(); thing != "" {
+		return f.Short(thing) + " · " + title
+	}
+	return title
+}
+
 // thing is what the address of the page names first, and the address of that.
 func (f frame) thing() (name, link string) {
 	path := f.v.r.URL.EscapedPath()

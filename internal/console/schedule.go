@@ -67,6 +67,9 @@ func showTimetable(v *visit) error {
 	return v.timetable(http.StatusOK, t)
 }
 
+// Entitled is the title of the form.
+func (t timetable) Entitled(f frame) string { return f.T("schedule_new") }
+
 // timetable draws the form with what there is to choose from.
 func (v *visit) timetable(status int, t timetable) (err error) {
 	if t.Channels, err = v.call().Channels.List(v.ctx()); err != nil {

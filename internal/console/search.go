@@ -112,6 +112,18 @@ func (f found) Stranger() bool {
 	return f.Channel != "" && f.Named && !slices.Contains(f.Names, f.Channel)
 }
 
+// Entitled says what the search is narrowed to.
+func (f found) Entitled(in frame) string {
+	var by []string
+	for _, c := range f.Active {
+		by = append(by, in.Short(c.Word))
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	return strings.Join(by, " · ") + " · " + in.T("search")
+}
+
 // Narrow reports whether something is asked for that most searches leave open.
 func (f found) Narrow() bool { return f.Account+f.Reason+f.Priority+f.From+f.To != "" }
 

@@ -65,7 +65,7 @@ func texts() map[string]words.Word {
 		"ics_by_summary":   {"the summary", "标题"},
 		"ics_as":           {"Users whom the directory does not know by the calendar's name, one a line: name=user", "通讯录认不出的人，每行一个：日历中的名字=用户"},
 		"ics_keep":         {"Take names that nobody of the directory has as user ids", "通讯录中没有的名字直接当作用户编号"},
-		"wish_called":      {"want a line such as 李娜=li.na for each", "每行应形如：李娜=li.na"},
+		"wish_called":      {"want a line such as Li Na=li.na for each", "每行应形如：李娜=li.na"},
 		"holidays":         {"Public holidays", "导入节假日"},
 		"holidays_help":    {"A line for each date or span of dates. On a day off nobody is on duty; a workday, such as a Saturday that makes up for one, has the users of the first day of the week. Other changed dates stay. Channels may name this roster as the calendar of their hours and quiet hours, and the tenant as that of its own quiet hours.", "每行一个日期或一段日期。休息日无人值班；上班日（例如调休的周六）由每周第一个有人的日子的用户值班。其他已调整的日期不变。渠道的时段和免打扰、租户的免打扰时段，都可以用这张值班表作日历。"},
 		"day_off":          {"off", "休"},

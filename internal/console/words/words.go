@@ -105,6 +105,7 @@ func pageWords() map[string]Word {
 		"found_file":   {"Save all that was found as CSV", "将全部结果另存为 CSV"},
 		"none_found":   {"Nothing was found.", "没有找到。"},
 		"none_hint":    {"Look whether the id is the one that the message was sent to, or search for kind/ref, such as leave/4711.", "请确认编号与发送时所用的一致，或用 业务类型/业务主键 查询，例如 leave/4711。"},
+		"not_in_book":  {"The directory does not know:", "通讯录中没有："},
 		"none_channel": {"There is no channel of the name", "没有这个渠道："},
 		"none_filter":  {"No delivery fits all that narrows the list: take something of it away.", "没有同时符合这些条件的投递，可去掉一个条件再试。"},
 		"none_yet":     {"No message has been handed in yet.", "还没有受理过消息。"},
