@@ -77,8 +77,17 @@ func (f frame) Counting() string {
 // a page that somebody reads, or leaving a form that somebody fills in.
 const asideTrigger = "needs"
 
+// alone is what a page shows that stands in no frame.
+type alone struct{}
+
+// Alone reports whether the page stands in no frame: a browser takes it into the one that it has.
+func (f frame) Alone() bool {
+	_, is := f.D.(alone)
+	return is
+}
+
 // showCounts answers with the counts of the menu alone.
-func showCounts(v *visit) error { return v.show("counts", "overview", nil) }
+func showCounts(v *visit) error { return v.show("counts", "overview", alone{}) }
 
 // entry is the entry of the menu that the page belongs to.
 func (f frame) entry() string {
