@@ -594,12 +594,14 @@ func TestAReasonIsKnownByItsWord(t *testing.T) {
 	}
 }
 
-// A list within a Chinese sentence has Chinese commas.
-func TestAListInASentenceIsChinese(t *testing.T) {
+// A list within a Chinese sentence has Chinese commas, and the key that a server began with is no person there.
+func TestWhatStandsInASentenceIsChinese(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		`is "foo": want one of waiting, told, acknowledged, not_told`: `为 "foo"，应为 waiting、told、acknowledged、not_told 之一`,
-		`is "foo": want one of sent, unknown`:                         `为 "foo"，应为 sent、unknown 之一`,
+		`is "foo": want one of waiting, told, acknowledged, not_told`:             `为 "foo"，应为 waiting、told、acknowledged、not_told 之一`,
+		"It was acknowledged at 03:00 by given at start: no further step begins.": "启动时提供的密钥 已于 03:00 确认，不再执行后续步骤。",
+		"It was acknowledged at 03:00 by li.na: no further step begins.":          "li.na 已于 03:00 确认，不再执行后续步骤。",
+		`is "foo": want one of sent, unknown`:                                     `为 "foo"，应为 sent、unknown 之一`,
 	} {
 		if got, known := catalog.Chinese(said); !known || got != want {
 			t.Errorf("%s: %q, want %q", said, got, want)

@@ -4,12 +4,12 @@ package catalog
 func notified() []Sentence {
 	return []Sentence{
 		{"%s knew at %s: acknowledged by %s", "{1} 于 {2} 知晓：已确认（{3!}）"},
-		{"%s was told at %s by %s, and %s acknowledged it at %s", "{1} 于 {2} 经 {3} 通知到，{4} 于 {5} 确认"},
+		{"%s was told at %s by %s, and %s acknowledged it at %s", "{1} 于 {2} 经 {3} 通知到，{4!} 于 {5} 确认"},
 		{"%s was told at %s by %s, and had not acknowledged it by %s", "{1} 于 {2} 经 {3} 通知到，到 {4} 尚未确认"},
 		{"%s did not know by %s: %s", "{1} 到 {2} 尚不知晓：{3!}"},
 		{"acknowledged by %s at %s, which is later", "{2} 才确认（{1!}）"},
-		{"taken note of by %s at %s, which is later", "{1} 于 {2} 才确认"},
-		{"taken note of by %s at %s", "由 {1} 于 {2} 确认"},
+		{"taken note of by %s at %s, which is later", "{1!} 于 {2} 才确认"},
+		{"taken note of by %s at %s", "由 {1!} 于 {2} 确认"},
 		{"told at %s, which is later", "{1} 才通知到"},
 		{"%s was told at %s", "{1} 于 {2} 通知到"},
 		{"its message by %s was %s at %s", "经 {1} 的消息于 {3} 为{2!}"},
@@ -26,7 +26,8 @@ func notified() []Sentence {
 		{"Step %d began at %s: %s.", "第 {1} 步开始于 {2}：{3!}。"},
 		{"Delivery %s to %s by %s is %s.", "投递 {1}（{2}，渠道 {3}）：{4!}。"},
 		{"Delivery %s to %s by %s is %s (%s).", "投递 {1}（{2}，渠道 {3}）：{4!}（{5!}）。"},
-		{"It was acknowledged at %s by %s: no further step begins.", "{2} 已于 {1} 确认，不再执行后续步骤。"},
+		{"given at start", "启动时提供的密钥"}, // the name of a key, where it acknowledges and says for nobody
+		{"It was acknowledged at %s by %s: no further step begins.", "{2!} 已于 {1} 确认，不再执行后续步骤。"},
 		{"%s was told at %s: no further step begins.", "已于 {2} 通知到 {1}，不再执行后续步骤。"},
 		{"Its person was not told: %s was, at %s.", "没有通知到本人，已于 {2} 改为通知 {1}。"},
 		{"Its sender said at %s that it is over, before it was proven that anybody was told: no further step begins.", "发送方于 {1} 通知已恢复，此前没有证据表明有人被通知到。不再执行后续步骤。"},

@@ -153,7 +153,7 @@ func printedList() []Sentence {
 		{"by %s, %s, by %s", "{1}，{2}，方式 {3!}"},
 		{"(round %d)", "（第 {1} 轮）"},
 		{"acknowledged, %d in all", "已确认，共 {1} 条"},
-		{"%s: acknowledged by %s, %s", "{1}：{2} 已确认，{3}"},
+		{"%s: acknowledged by %s, %s", "{1}：{2!} 已确认，{3}"},
 		{"its links are revoked", "其链接已失效"},
 		{"%d waiting, %d rejected", "等待 {1}，被拒 {2}"},
 		{"held", "已挂起"},
