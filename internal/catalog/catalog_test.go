@@ -598,10 +598,11 @@ func TestAReasonIsKnownByItsWord(t *testing.T) {
 func TestWhatStandsInASentenceIsChinese(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		`is "foo": want one of waiting, told, acknowledged, not_told`:             `为 "foo"，应为 waiting、told、acknowledged、not_told 之一`,
-		"It was acknowledged at 03:00 by given at start: no further step begins.": "启动时提供的密钥 已于 03:00 确认，不再执行后续步骤。",
-		"It was acknowledged at 03:00 by li.na: no further step begins.":          "li.na 已于 03:00 确认，不再执行后续步骤。",
-		`is "foo": want one of sent, unknown`:                                     `为 "foo"，应为 sent、unknown 之一`,
+		`is "foo": want one of waiting, told, acknowledged, not_told`:                                                                            `为 "foo"，应为 waiting、told、acknowledged、not_told 之一`,
+		`the condition "payload.level > 3" fails: the operator > does not take nothing and a number, at line 1, character 15: the step is taken`: `条件 "payload.level > 3" 无法求值：运算符 > 不能用于空值与数字，第 1 行第 15 个字符，照常执行这一步`,
+		"It was acknowledged at 03:00 by given at start: no further step begins.":                                                                "启动时提供的密钥 已于 03:00 确认，不再执行后续步骤。",
+		"It was acknowledged at 03:00 by li.na: no further step begins.":                                                                         "li.na 已于 03:00 确认，不再执行后续步骤。",
+		`is "foo": want one of sent, unknown`:                                                                                                    `为 "foo"，应为 sent、unknown 之一`,
 	} {
 		if got, known := catalog.Chinese(said); !known || got != want {
 			t.Errorf("%s: %q, want %q", said, got, want)
