@@ -35,8 +35,9 @@ func (p *passed) lacks(channel string) bool {
 	return slices.ContainsFunc(p.gone, func(l lack) bool { return l.channel == channel })
 }
 
-// lacking lists the channels on which a step has nothing to say now. It sends nothing there, for whoever hands in what and until there is a
-// template: this is the one place that decides it, for messages that are accepted, previewed or followed, and for the warnings of a route.
+// lacking lists the channels on which a step has nothing to say now. It sends nothing there until there is a template: this is the one place that
+// decides it, for messages that are accepted, previewed or followed, and for the warnings of a route. An alert of a front, whose sender cannot mend
+// the route, is told by its own text instead, as where a template does not fit.
 func (r *Router) lacking(ctx context.Context, tenant string, s *posthouse.RouteStep) (list []lack, err error) {
 	if r.Template == nil {
 		return nil, nil

@@ -581,8 +581,10 @@ func (r *Router) drafts(ctx context.Context, n *notification, now time.Time, dec
 	if err != nil {
 		return nil, skipped, err
 	}
-	if skipped.gone, err = r.lacking(ctx, n.Tenant, s); err != nil {
-		return nil, skipped, err
+	if !n.BestEffort || n.Draft.Content == nil { // else its own text is told: see rehearse
+		if skipped.gone, err = r.lacking(ctx, n.Tenant, s); err != nil {
+			return nil, skipped, err
+		}
 	}
 	for _, l := range skipped.gone {
 		skipped.detail = strings.TrimPrefix(skipped.detail+"; "+l.detail(), "; ")
