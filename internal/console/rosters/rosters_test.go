@@ -279,7 +279,7 @@ func TestARosterIsMadeOfACalendar(t *testing.T) {
 	if wrong.Status != http.StatusUnprocessableEntity {
 		t.Errorf("somebody unknown: %d", wrong.Status)
 	}
-	h.Shows(h.Ask("admin", atNight, url.Values{"do": {"import"}, "csv": {calendar}, "as": {"小王"}}).Body, `class="bad wrong">want a line such as 李娜=li.na`)
+	h.Shows(h.Ask("admin", atNight, url.Values{"do": {"import"}, "csv": {calendar}, "as": {"小王"}}).Body, `class="bad wrong">want a line such as Li Na=li.na`)
 	form := url.Values{"do": {"import"}, "csv": {calendar}, "as": {"<b>小王=wang.fang\r\n\r\n"}}
 	look := h.Ask("admin", atNight, form)
 	h.Shows(look.Body, "What it will change", "li.na", "wang.fang", `name="as" value="&lt;b&gt;小王=wang.fang"`)
