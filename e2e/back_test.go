@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/pquerna/otp/totp"
 )
 
 // Whoever goes back to a preview, a refused form or a test, or loads it again, sees it, and sends nothing a second time.
@@ -74,6 +77,29 @@ func TestBackMakesNoKeyAgain(t *testing.T) {
 	}
 	if len(keys) != 2 {
 		t.Errorf("there are %d keys, want the first one and the one that was made", len(keys))
+	}
+}
+
+// Recovery codes are shown once: who goes back to the page that showed them sees how many there are, and no error of the browser.
+func TestBackShowsNoRecoveryCodes(t *testing.T) {
+	wholeOnly(t)
+	h := open(t)
+	tab := launch(t).open(t, "zh-CN")
+	tab.signsIn(h, "登录")
+	tab.goes(h.url+"/console/me/totp", http.StatusOK)
+	code, err := totp.GenerateCode(strings.ReplaceAll(tab.reads(`document.querySelector("main code").innerText`), " ", ""), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.fills("code", code)
+	tab.presses(tab.word("codes_set_up"))
+	tab.says(tab.word("spare_codes"))
+	spare := strings.Fields(tab.reads(`document.querySelector("main pre").innerText`))[0]
+	tab.goes(h.at("channels"), http.StatusOK)
+	tab.goesBack()
+	tab.says(tab.word("spare_left"))
+	if strings.Contains(tab.text(), spare) {
+		t.Error("recovery codes are shown a second time")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/pquerna/otp/hotp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/consoletest"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -60,7 +61,8 @@ func TestOneTimeCodes(t *testing.T) {
 		t.Errorf("a wrong first code: %d\n%s", got.status, got.body)
 	}
 	first := phone.code()
-	on := h.ask(session, "/console/me/totp", url.Values{"sealed": {sealed}, "code": {first}})
+	on := h.ask(session, "/console/me/totp", url.Values{"sealed": {sealed}, "code": {first}, "here": {consoletest.Hidden(offer, "here")}})
+	h.shows(on.body, `data-instead="/console/me/totp"`) // who goes back sends nothing again, and sees no codes
 	spare := regexp.MustCompile(`[a-z2-7]{4}(-[a-z2-7]{4}){3}`).FindAllString(on.body, -1)
 	if on.status != http.StatusOK || len(spare) != 10 {
 		t.Fatalf("turning codes on: %d with %d recovery codes\n%s", on.status, len(spare), on.body)

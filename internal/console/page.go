@@ -90,7 +90,7 @@ type frame struct {
 // to it sends nothing again. It is empty for other pages.
 func (f frame) Instead() string {
 	secret, some := f.D.(fleeting)
-	if !some || !secret.Fleeting() || f.v.r.Method != http.MethodPost || f.v.tenant == "" || f.v.here() == "" {
+	if !some || !secret.Fleeting() || f.v.r.Method != http.MethodPost || f.v.here() == "" {
 		return ""
 	}
 	return backTo(f.v.here())

@@ -33,17 +33,35 @@ func followerFile() string {
 
 // hearsBack has the official account and the SMS provider tell the server what became of their messages.
 func hearsBack(ctx context.Context, c *client.Client, sim *simulator.Simulator, api string) error {
-	address, err := c.Callbacks.Create(ctx, campaignChannel, "")
+	path, err := calledAt(ctx, c, campaignChannel)
 	if err != nil {
-		return fmt.Errorf("make a callback address: %w", err)
-	}
-	if err := sim.CallBack(ctx, "wechat", simulator.Callback{URL: api + address.Path, Token: callbackToken, Receiver: "demo"}); err != nil {
 		return err
 	}
-	if address, err = c.Callbacks.Create(ctx, cloudChannel, ""); err != nil {
-		return fmt.Errorf("make a callback address: %w", err)
+	if err := sim.CallBack(ctx, "wechat", simulator.Callback{URL: api + path, Token: callbackToken, Receiver: "demo"}); err != nil {
+		return err
 	}
-	return sim.CallBack(ctx, "sms_aliyun", simulator.Callback{URL: api + address.Path})
+	if path, err = calledAt(ctx, c, cloudChannel); err != nil {
+		return err
+	}
+	return sim.CallBack(ctx, "sms_aliyun", simulator.Callback{URL: api + path})
+}
+
+// calledAt is where a channel's provider calls the server: of a folder that a demo has kept the address that is there, since a channel has few.
+func calledAt(ctx context.Context, c *client.Client, channel string) (string, error) {
+	there, err := c.Callbacks.List(ctx, channel)
+	if err != nil {
+		return "", fmt.Errorf("list the callback addresses: %w", err)
+	}
+	for _, one := range there {
+		if one.Account == "" {
+			return one.Path, nil
+		}
+	}
+	address, err := c.Callbacks.Create(ctx, channel, "")
+	if err != nil {
+		return "", fmt.Errorf("make a callback address: %w", err)
+	}
+	return address.Path, nil
 }
 
 // startCampaign makes the campaign, imports the file and starts it. A folder that a demo has kept has one already: this is another.

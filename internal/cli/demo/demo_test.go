@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/columns"
 )
 
@@ -150,6 +152,37 @@ func TestDirKeepsTheDatabaseAndATemporaryFolderGoes(t *testing.T) {
 	}
 	if _, err := os.Stat(h.dir); !os.IsNotExist(err) {
 		t.Errorf("the temporary folder is still there: %v", err)
+	}
+}
+
+// A folder that a demo has kept starts as often as somebody wants: its channels are called at the addresses that they have.
+func TestEachStartHasTheSameCallbackAddresses(t *testing.T) {
+	t.Parallel()
+	h, err := open(t.Context(), Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := client.New(client.Options{URL: h.places.API, Key: h.places.Key})
+	if err == nil {
+		err = furnish(t.Context(), c, h.provided)
+	}
+	for range 3 {
+		if err == nil {
+			err = hearsBack(t.Context(), c, h.simulator, h.places.API)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, channel := range []string{campaignChannel, cloudChannel} {
+		if list, err := c.Callbacks.List(t.Context(), channel); err != nil || len(list) != 1 {
+			t.Errorf("%s has the callback addresses %v (%v), want one", channel, list, err)
+		}
 	}
 }
 
