@@ -30,6 +30,9 @@ const (
 	PromotionNewEpoch = "new-epoch"
 )
 
+// DefaultTimeZone is the zone of a server that is given none: its users' days and rosters are those of China.
+const DefaultTimeZone = "Asia/Shanghai"
+
 // Options makes a server. DSN is required; the zero value of everything else works.
 type Options struct {
 	// DSN is the database: sqlite:PATH, postgres://… or mysql://… (MariaDB too). Required.
@@ -116,7 +119,7 @@ type Options struct {
 	// Redis is the address of a Redis that holds shared limits, redis://host:port/0, before the
 	// database does. Defaults to none: the database alone holds them.
 	Redis string
-	// TimeZone is the IANA zone of days and rosters. Defaults to Asia/Shanghai.
+	// TimeZone is the IANA zone of days and rosters. Defaults to DefaultTimeZone.
 	TimeZone string
 	// PlatformURL is where recipients find the platform that the messages are about: what templates call
 	// platformUrl, unless a payload has its own. Defaults to none.
@@ -228,7 +231,7 @@ func (o Options) withDefaults() Options {
 		o.Addr = "127.0.0.1:8080"
 	}
 	if o.TimeZone == "" {
-		o.TimeZone = "Asia/Shanghai"
+		o.TimeZone = DefaultTimeZone
 	}
 	o.ReadMaxLag = cmp.Or(o.ReadMaxLag, 30*time.Second)
 	if o.Drain == 0 {

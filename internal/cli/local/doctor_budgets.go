@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/server"
 )
 
 // mostBudgets bounds the budgets that one statement looks at.
@@ -61,7 +62,7 @@ func budgetsOf(ctx context.Context, s *store.Store, c config.Config, now time.Ti
 	}
 	for _, row := range rows {
 		ch, key := row.Channel, state.Key{Tenant: row.Channel.Tenant, Channel: row.Channel.Name}
-		zone, err := time.LoadLocation(cmp.Or(ch.TimeZone, c.Server.TimeZone, "UTC"))
+		zone, err := time.LoadLocation(cmp.Or(ch.TimeZone, c.Server.TimeZone, server.DefaultTimeZone))
 		if err != nil {
 			return nil, fmt.Errorf("channel %s: %w", ch.Name, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/limit"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/store"
+	"github.com/posthouse/posthouse/server"
 )
 
 // leftInRedis is a Redis in which so much is left of each budget.
@@ -42,7 +43,7 @@ func TestTheDoctorNamesBudgetsThatAreNearlySpent(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	put := func(ch posthouse.Channel) {
 		t.Helper()
-		ch.Tenant, ch.Driver, ch.TimeZone = posthouse.DefaultTenant, "discard", "UTC"
+		ch.Tenant, ch.Driver = posthouse.DefaultTenant, "discard"
 		_, _, err := s.Channels.PutChannel(t.Context(), now, ch)
 		must(err)
 	}
@@ -66,6 +67,10 @@ func TestTheDoctorNamesBudgetsThatAreNearlySpent(t *testing.T) {
 		}
 	}
 	day := list[1].tier.Spends.To.Format(time.RFC3339)
+	zone, err := time.LoadLocation(server.DefaultTimeZone)
+	if must(err); list[1].tier.Spends.To.In(zone).Hour() != 0 {
+		t.Errorf("where neither channel nor settings name a zone a day ends at %s, want the server's midnight", day)
+	}
 	got := look(now)
 	want := []finding{
 		{"budgets", true, "3, counted in the database"},
