@@ -313,3 +313,41 @@ func TestPULL_ASensitiveContentIsSealed(t *testing.T) {
 		}
 	})
 }
+
+// What phones report is counted by the minute as what our own workers send, and a failure by the last try is no attempt that is tried again.
+func TestWhatAgentsReportIsCounted(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		p := h.register("p1")
+		h.pulled("phones", func(s *posthouse.ChannelSettings) { s.Tries = 2 })
+		ids := h.tells("u1", "u2", "u3", "u4")
+		says := map[string]posthouse.Outcome{ids[0]: posthouse.OutcomeSent, ids[1]: posthouse.OutcomeDelivered, ids[2]: posthouse.OutcomeUnknown, ids[3]: posthouse.OutcomeNotSent}
+		report := func(list []posthouse.Handout) {
+			for range 2 { // the repetition counts nothing
+				var reports []posthouse.AgentReport
+				for _, of := range list {
+					reports = append(reports, posthouse.AgentReport{ReportID: fmt.Sprint(of.Delivery, of.Attempt), Delivery: of.Delivery, Token: of.Token, Outcome: says[of.Delivery]})
+				}
+				_, err := p.Handouts.Report(h.Context(), "p1", reports...)
+				h.must(err)
+			}
+		}
+		report(p.claims(4))
+		report(p.claims(1)) // the last try of what was not sent
+		h.stands(ids[3], posthouse.Failed)
+		var sum wire.OverviewMinute
+		h.eventually("the minutes count what was reported", func() bool {
+			o, err := h.api.OverviewByChannel(h.Context(), 60)
+			h.must(err)
+			sum = wire.OverviewMinute{}
+			for _, c := range o.Channels {
+				for _, m := range c.Minutes {
+					sum.Accepted, sum.Sent, sum.Failed, sum.Again, sum.Unknown = sum.Accepted+m.Accepted, sum.Sent+m.Sent, sum.Failed+m.Failed, sum.Again+m.Again, sum.Unknown+m.Unknown
+				}
+			}
+			return sum.Sent+sum.Failed+sum.Again+sum.Unknown >= 5
+		})
+		if diff := cmp.Diff(wire.OverviewMinute{Accepted: 4, Sent: 2, Failed: 1, Again: 1, Unknown: 1}, sum); diff != "" {
+			h.Errorf("the minutes count (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -30,7 +30,7 @@ type OverviewMinute struct {
 	At       time.Time `json:"at" doc:"Its beginning."`
 	Accepted int       `json:"accepted" doc:"Deliveries taken from callers. What campaigns send is not handed in and not counted here."`
 	Sent     int       `json:"sent" doc:"Taken by providers."`
-	Failed   int       `json:"failed" doc:"Refused for good: the recipient, the content or the request."`
+	Failed   int       `json:"failed" doc:"Refused for good: the recipient, the content or the request, or by the last try."`
 	Again    int       `json:"again" doc:"Refused for now, or not possible for now: they are tried again."`
 	Unknown  int       `json:"unknown" doc:"Nobody knows whether they arrived."`
 }

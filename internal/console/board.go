@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -29,6 +30,8 @@ type boardRow struct {
 	posthouse.Channel
 	Called    string // its title, or that of its driver
 	Sent, Bad int    // attempts of the hour
+	Unsure    int    // those of which nobody knows whether they arrived
+	Members   int    // of campaigns that run, to whom nothing was sent yet
 	Line      string // the points of what was sent in the hour
 	BadLine   string // of what was refused for good, empty for none
 	Backlog   int
@@ -72,8 +75,17 @@ func showChannels(v *visit) error {
 	if err != nil {
 		return err
 	}
+	running, err := v.call().Campaigns.List(v.ctx(), posthouse.CampaignRunning, client.Filter{Limit: mostCampaigns})
+	if err = hiddenFrom(err); err != nil {
+		return err
+	}
 	for _, c := range list {
 		b.Rows = append(b.Rows, rowOf(c, cmp.Or(c.Title, titles[cmp.Or(c.Preset, c.Driver)], titles[c.Driver]), o))
+		for i := range running.Items {
+			if of := &running.Items[i]; of.Channel == c.Name {
+				b.Rows[len(b.Rows)-1].Members += int(of.Counts.Unsent)
+			}
+		}
 	}
 	// What needs somebody stands first.
 	slices.SortStableFunc(b.Rows, func(x, y boardRow) int { return cmp.Compare(x.rank(), y.rank()) })
@@ -182,7 +194,7 @@ func rowOf(c posthouse.Channel, called string, o wire.Overview) boardRow {
 			continue
 		}
 		sent[slot], bad[slot] = m.Sent, m.Failed
-		r.Sent, r.Bad, most = r.Sent+m.Sent, r.Bad+m.Failed, max(most, m.Sent, m.Failed)
+		r.Sent, r.Bad, r.Unsure, most = r.Sent+m.Sent, r.Bad+m.Failed, r.Unsure+m.Unknown, max(most, m.Sent, m.Failed)
 	}
 	if r.Sent > 0 {
 		r.Line = sparkline(sent, most)

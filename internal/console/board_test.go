@@ -16,13 +16,13 @@ func TestTheBoardOfChannels(t *testing.T) {
 	h.api("PUT", "/v1/channels/a-desk", `{"driver":"discard","title":"柜台短信","limits":[{"max":7,"per":"1h"},{"max":90,"per":"24h"}]}`, nil)
 	h.api("POST", "/v1/messages", `{"channel":"a-desk","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"}}`, nil)
 	minute := time.Now().Unix() / 60
-	for outcome, n := range map[string]string{"ok": "41", "recipient": "3"} {
+	for outcome, n := range map[string]string{"ok": "41", "recipient": "3", "transient": "2", "gave_up": "2", "unknown": "6"} {
 		h.exec("INSERT INTO posthouse_pulse (minute, tenant, channel, outcome, n) VALUES (" + decimal(minute-7) + ", 'default', 'a-desk', '" + outcome + "', " + n + ")")
 	}
 	h.counted(time.Now())
 	const at = "/console/t/default/channels"
 	page := h.page("operator", at)
-	h.shows(page, "柜台短信", " of 7 an hour", "for the test", ">3</a>", `<polyline class="bad" points=`, `Resume<span class="aside"> later`)
+	h.shows(page, "柜台短信", " of 7 an hour", "for the test", ">5</a>", `<small class="warn">unknown 6</small>`, `<polyline class="bad" points=`, `Resume<span class="aside"> later`)
 	if !strings.Contains(page, ">41</a>") && !strings.Contains(page, ">43</a>") { // where what was sent just now is counted too
 		t.Error("what was sent in the hour is not counted")
 	}

@@ -281,6 +281,7 @@ func (e *Engine) takeIn(m *metrics.Metrics) {
 	e.Pull = pull.New(pull.Options{
 		HandOuts: o.Stores.HandOuts, Held: o.Stores.Held, Words: o.Stores.Words, Settled: e.usher.Settled, Contents: e.Contents, Channels: e.Routes, Limiter: o.Limiter,
 		Sieve: e.sieve(), Quiet: o.Quiet, Life: l, Log: o.Log, Metrics: m, Poll: o.Poll, Owner: o.Owner,
+		Counted: e.rollup.Add,
 	})
 	e.Routes.changed, e.Routes.pulled = e.Pull.Desk.WakeAll, e.Pull.Desk.Wake
 	e.Explainer = &Explainer{routes: e.Routes, lines: o.Stores.Lines, depths: o.Stores.Depths, limiter: o.Limiter, life: l, collection: o.Collection, others: o.Others}

@@ -142,6 +142,6 @@ func (p *part) count() {
 	}
 	for _, res := range p.ended.results {
 		p.of.metrics.Sends.WithLabelValues(r.Key.Channel, kind, string(res.Class)).Inc()
-		p.of.rollup.Add(work.MinuteKey{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: p.is.account, Type: kind, Outcome: string(res.Class)}, p.ended.took)
+		p.of.rollup.Add(work.MinuteKey{Tenant: r.Key.Tenant, Channel: r.Key.Channel, Account: p.is.account, Type: kind, Outcome: string(res.Class)}, p.ended.took, "")
 	}
 }

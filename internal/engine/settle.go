@@ -67,7 +67,11 @@ func (ds *deliveries) record(ctx context.Context, list []*done, took []time.Dura
 	lost := gone{}
 	for i, d := range list {
 		if d.left() {
-			ds.rollup.Add(d.minute(), took[i])
+			after := changes[i].After.State
+			if late[d.item.Delivery.ID] { // another has decided
+				after = ""
+			}
+			ds.rollup.Add(d.minute(), took[i], after)
 			lost.note(d.route.Key, d.route.Addressed(d.item.Delivery.Recipient).Address, d.result)
 		}
 		if late[d.item.Delivery.ID] {

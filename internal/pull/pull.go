@@ -75,6 +75,8 @@ type Options struct {
 	Poll time.Duration
 	// Owner names this process.
 	Owner string
+	// Counted is told of each attempt that has ended by the word of an agent, how long that took since its start, and what became of the delivery.
+	Counted func(key work.MinuteKey, took time.Duration, after posthouse.State)
 	// Settled is told how deliveries stand that were changed.
 	Settled func(list []posthouse.Delivery)
 }

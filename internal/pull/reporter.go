@@ -183,7 +183,14 @@ func (rep *Reporter) write(ctx context.Context, group []*reported) {
 	for _, r := range group {
 		list = append(list, r.list...)
 	}
-	after, err := rep.o.Words.Report(ctx, time.Now(), list, rep.decide)
+	ended := map[string]attempt{} // by the ids of their reports
+	after, err := rep.o.Words.Report(ctx, time.Now(), list, func(now time.Time, r *work.Report, known work.Known) *work.Change {
+		c := rep.decide(now, r, known)
+		if c != nil && r.Answer == posthouse.ReportDone {
+			ended[r.ID] = attemptOf(c, now)
+		}
+		return c
+	})
 	if err != nil && len(group) > 1 && posthouse.CodeOf(err) == posthouse.CodeInternal {
 		for _, r := range group {
 			rep.write(ctx, []*reported{r})
@@ -198,8 +205,38 @@ func (rep *Reporter) write(ctx context.Context, group []*reported) {
 		if err == nil {
 			a.list, after = after[:len(r.list):len(r.list)], after[len(r.list):]
 			rep.reportsTaken(a.list)
+			rep.count(a.list, ended)
 		}
 		r.result <- a
+	}
+}
+
+// attempt is one that a report has ended.
+type attempt struct {
+	key   work.MinuteKey
+	took  time.Duration // since its start, zero where that was not told
+	after posthouse.State
+}
+
+func attemptOf(c *work.Change, now time.Time) attempt {
+	a := attempt{key: work.MinuteKey{Tenant: c.Before.Tenant, Channel: c.Before.Channel}, after: c.After.State}
+	for i := range c.Events {
+		if class := c.Events[i].Class; class != "" {
+			a.key.Outcome = string(class)
+		}
+	}
+	if started := c.Before.StartedAt; !started.IsZero() {
+		a.took = max(0, now.Sub(started))
+	}
+	return a
+}
+
+// count tells the attempts that reports have ended, as they are counted by the minute.
+func (rep *Reporter) count(list []work.Report, ended map[string]attempt) {
+	for i := range list {
+		if a, is := ended[list[i].ID]; is && !list[i].Repeated && a.key.Outcome != "" {
+			rep.o.Counted(a.key, a.took, a.after)
+		}
 	}
 }
 

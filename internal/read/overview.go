@@ -69,7 +69,7 @@ func (o Overviewer) Overview(ctx context.Context, tenant, channel string, now, s
 			continue
 		}
 		tell(&out.Minutes, c)
-		if class := posthouse.Class(c.Outcome); class != posthouse.ClassOK && c.Outcome != work.Accepted {
+		if class := posthouse.Class(c.Outcome); class != posthouse.ClassOK && c.Outcome != work.Accepted && c.Outcome != work.GaveUp {
 			trouble[wire.OverviewTrouble{Channel: c.Channel, Class: class}] += c.N
 		}
 	}
@@ -128,8 +128,12 @@ func tell(list *[]wire.OverviewMinute, c work.Minute) {
 		*list = append(*list, wire.OverviewMinute{At: c.At})
 	}
 	minute := &(*list)[len(*list)-1]
-	if c.Outcome == work.Accepted {
+	switch c.Outcome {
+	case work.Accepted:
 		minute.Accepted += c.N
+		return
+	case work.GaveUp: // its class is counted too
+		minute.Failed, minute.Again = minute.Failed+c.N, minute.Again-c.N
 		return
 	}
 	add(minute, posthouse.Class(c.Outcome), c.N)

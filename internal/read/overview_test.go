@@ -61,7 +61,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	k := kept{
 		minutes: []work.Minute{
 			ended(first, "a", work.Accepted, 9), ended(first, "b", work.Accepted, 2), ended(first, "a", posthouse.ClassOK, 5), ended(first, "a", posthouse.ClassRate, 1), ended(first, "b", posthouse.ClassRecipient, 2),
-			ended(second, "a", posthouse.ClassUnknown, 3), ended(second, "a", posthouse.ClassRate, 2),
+			ended(second, "a", posthouse.ClassUnknown, 3), ended(second, "a", posthouse.ClassRate, 2), ended(second, "a", work.GaveUp, 1),
 		},
 		depths: []work.Depth{
 			open("t1", posthouse.High, posthouse.Pending, 2, first), open("t1", posthouse.High, posthouse.Pending, 1, second), open("t1", posthouse.High, posthouse.Unknown, 4, first),
@@ -76,7 +76,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	want := wire.Overview{
 		At:        now,
 		Step:      posthouse.Duration(time.Minute),
-		Minutes:   []wire.OverviewMinute{{At: first, Accepted: 11, Sent: 5, Failed: 2, Again: 1}, {At: second, Unknown: 3, Again: 2}},
+		Minutes:   []wire.OverviewMinute{{At: first, Accepted: 11, Sent: 5, Failed: 2, Again: 1}, {At: second, Unknown: 3, Failed: 1, Again: 1}},
 		CountedAt: second,
 		Lanes: []wire.OverviewLane{
 			{Channel: "a", Priority: posthouse.High, Pending: 3, Unknown: 4, Oldest: first, Promise: posthouse.Duration(30 * time.Second), Late: true},
@@ -98,7 +98,7 @@ func TestAnOverviewIsMadeOfWhatIsCounted(t *testing.T) {
 	}
 	channels, err := Overviewer{k, k, k, k, k}.ByChannel(t.Context(), "t1", now, first)
 	if diff := cmp.Diff([]wire.OverviewChannel{
-		{Channel: "a", Minutes: []wire.OverviewMinute{{At: first, Accepted: 9, Sent: 5, Again: 3, Unknown: 3}}},
+		{Channel: "a", Minutes: []wire.OverviewMinute{{At: first, Accepted: 9, Sent: 5, Failed: 1, Again: 2, Unknown: 3}}},
 		{Channel: "b", Minutes: []wire.OverviewMinute{{At: first, Accepted: 2, Failed: 2}}},
 		{Channel: "c", Minutes: []wire.OverviewMinute{}, Tightest: &wire.Window{Of: "channel", Max: 5, Used: 5}},
 	}, channels); err != nil || diff != "" {

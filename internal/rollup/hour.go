@@ -39,8 +39,8 @@ func (h *hour) take(now time.Time, list []work.Minute) map[AccountKey]rate.Ends 
 	}
 	fresh := map[time.Time]map[AccountKey]rate.Ends{now.Truncate(time.Minute): {}}
 	for _, m := range list {
-		if m.Outcome == work.Accepted {
-			continue // says nothing about an account
+		if m.Outcome == work.Accepted || m.Outcome == work.GaveUp {
+			continue // says nothing about an account, or is counted by its class
 		}
 		if fresh[m.At] == nil {
 			fresh[m.At] = map[AccountKey]rate.Ends{}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/rate"
 	"github.com/posthouse/posthouse/internal/work"
@@ -53,8 +54,14 @@ func (u *Rollup) Accepted(tenant, channel string, n int) {
 	u.add(work.MinuteKey{Tenant: tenant, Channel: channel, Outcome: work.Accepted}, n, 0)
 }
 
-// Add counts an attempt that has ended. The key's minute is this one.
-func (u *Rollup) Add(key work.MinuteKey, took time.Duration) { u.add(key, 1, took) }
+// Add counts an attempt that has ended. The key's minute is this one. After is what became of the delivery by it.
+func (u *Rollup) Add(key work.MinuteKey, took time.Duration, after posthouse.State) {
+	u.add(key, 1, took)
+	if class := posthouse.Class(key.Outcome); (after == posthouse.Failed || after == posthouse.Expired) && !class.Final() && class != posthouse.ClassUnknown {
+		key.Outcome = work.GaveUp
+		u.add(key, 1, 0)
+	}
+}
 
 func (u *Rollup) add(key work.MinuteKey, n int, took time.Duration) {
 	key.At = u.life.Now().Truncate(time.Minute)

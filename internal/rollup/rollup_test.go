@@ -17,6 +17,6 @@ func BenchmarkRollup(b *testing.B) {
 		keys[i] = work.MinuteKey{Tenant: "default", Channel: "wecom", Account: posthouse.NewID(), Type: "text", Outcome: "ok"}
 	}
 	for i := 0; b.Loop(); i++ {
-		u.Add(keys[i%len(keys)], time.Millisecond)
+		u.Add(keys[i%len(keys)], time.Millisecond, posthouse.Sent)
 	}
 }

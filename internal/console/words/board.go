@@ -9,7 +9,7 @@ func boardWords() map[string]Word {
 		"board_full":   {"Tightest limit", "最紧的限流"},
 		"board_parked": {"refused accounts", "被拒账号"},
 		"board_none":   {"No channel fits.", "没有符合的渠道。"},
-		"board_help":   {"Sent and failed are attempts of the last hour; the red line is what was refused for good.", "已发送、失败为最近 1 小时的发送次数，红线为被拒绝的次数。"},
+		"board_help":   {"Sent, failed and unknown are attempts of the last hour; the red line is what was refused for good, or by the last try.", "已发送、失败、未知为最近 1 小时的发送次数，红线为被拒绝或已达最多失败次数的次数。"},
 		"halted_only":  {"do not send", "停发"},
 		"dense":        {"Compact rows", "紧凑显示"},
 		"roomy":        {"Roomy rows", "宽松显示"},
