@@ -49,10 +49,12 @@ var forms = []struct {
 	width            int64
 }{{"zh-CN", "light", 1280}, {"en", "dark", 375}}
 
-// still takes from a page what is another at each run: times, lengths, ids, counts and lines of counts, and where the cursor is.
+// still takes from a page what is another at each run: times, lengths, ids, counts and lines of counts, days that begin today, and where the cursor
+// is.
 const still = `(() => {
 	document.activeElement.blur();
 	for (const e of document.querySelectorAll("canvas, svg.spark, svg.qr, .u-legend, #menu .count, meter, progress")) e.style.visibility = "hidden";
+	for (const e of document.querySelectorAll("section:has(> .wide > .coming)")) e.remove();
 	const alike = text => text.replace(/\d+([-:.,\/ ]\d+)*( ?(ms|s|min|h|d|毫秒|秒|分钟|小时|天)(?![a-z]))?/g, "0");
 	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	while (texts.nextNode()) {

@@ -112,6 +112,9 @@ func (h *house) furnishTasks() {
 	if err == nil {
 		_, err = h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "night", Days: map[string][]string{"6": {"li.na"}, "7": {"wang.fang"}, "1": {"zhang.san"}, "2": {"li.na"}, "3": {"wang.fang"}, "4": {"zhang.san"}, "5": {"li.na"}}})
 	}
+	if err == nil { // of two, so that the menu leads to the list of them
+		_, err = h.api.Rosters.Put(h.Context(), posthouse.Roster{Name: "day", Days: map[string][]string{"6": {"zhang.san"}, "7": {"zhang.san"}}})
+	}
 	if err == nil {
 		_, _, err = h.api.Channels.Put(h.Context(), posthouse.Channel{Name: "slow", Driver: "discard", ChannelSettings: posthouse.ChannelSettings{Limits: []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Minute)}}}})
 	}
@@ -233,12 +236,12 @@ func (t *tab) swaps(h *house) {
 	day := saturday()
 	give, take := day.Format(time.DateOnly), day.AddDate(0, 0, 1).Format(time.DateOnly)
 	t.menu("rosters")
-	cell := func(date string) string {
-		return fmt.Sprintf(`//td[.//time[@datetime=%q]]//li//*[self::a or self::button]`, date)
-	}
-	for _, date := range []string{give, take} {
+	for _, person := range []string{ // the one on the list of rosters, the other in the calendar of that roster
+		fmt.Sprintf(`//tr[.//time[@datetime=%q]]//a[contains(@href, "/rosters/night?give=")]`, give),
+		fmt.Sprintf(`//td[.//time[@datetime=%q]]//li//*[self::a or self::button]`, take),
+	} {
 		t.clicks++
-		t.follows(chromedp.Click(chromedp.Search(cell(date)), chromedp.NodeVisible))
+		t.follows(chromedp.Click(chromedp.Search(person), chromedp.NodeVisible))
 	}
 	t.says(t.word("would_change"), give, take)
 	t.presses(t.word("confirm"))

@@ -43,8 +43,10 @@ type watch struct {
 
 // watches is what the list of rosters shows.
 type watches struct {
-	List []watch
-	Book book
+	List    []watch
+	Coming  []coming
+	Columns []string // the rosters of the coming days
+	Book    book
 }
 
 // emptyAhead is how many days the list of rosters looks ahead for days with nobody.
@@ -68,7 +70,11 @@ func showAll(v *host.Visit) error {
 		}
 		users = slices.Concat(users, all.List[i].Now.Users, all.List[i].Next.Users)
 	}
-	if all.Book, err = (duty{v}).bookOf(users); err != nil {
+	soon, err := all.ahead()
+	if err != nil {
+		return err
+	}
+	if all.Book, err = (duty{v}).bookOf(slices.Concat(users, soon)); err != nil {
 		return err
 	}
 	return v.Show("rosters", "rosters", all)

@@ -2,6 +2,7 @@ package rosters_test
 
 import (
 	"bytes"
+	"html"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -64,6 +65,31 @@ func TestARosterIsACalendar(t *testing.T) {
 		if got := h.Ask("viewer", path, nil); got.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.Status)
 		}
+	}
+}
+
+// The list of rosters says who is on duty in the next two weeks, and a swap begins there: it goes on in the calendar of that roster.
+func TestASwapBeginsOnTheListOfRosters(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/users", `{"users":[{"id":"chen.jing","name":"陈静"},{"id":"a&b","name":"安"}]}`, nil)
+	h.API("PUT", "/v1/rosters/day", `{"days":{"6":["chen.jing"],"7":["a&b","b","c","d","e","f"]}}`, nil)
+	h.API("PUT", "/v1/rosters/night", `{"days":{"1":["chen.jing"]},"hand_over":"08:30"}`, nil)
+	h.API("PUT", "/v1/rosters/workdays", `{"days":{}}`, nil)
+	const list = "/console/t/default/rosters"
+	page := h.Page("operator", list)
+	_, table, some := strings.Cut(page, `<table class="coming">`)
+	if table, _, _ = strings.Cut(table, "</table>"); !some || strings.Count(table, "<tr><th scope=\"row\">") != 14 || strings.Contains(table, "workdays") {
+		t.Fatalf("the next two weeks are\n%s", table)
+	}
+	h.Shows(table, `<th scope="col">day</th><th scope="col">night</th>`, ">陈静</a>", ">安</a>", "+2", "nobody")
+	for _, roster := range []string{"day", "night"} {
+		_, link, _ := strings.Cut(table, `<a href="`+list+"/"+roster)
+		link, _, _ = strings.Cut(link, `"`)
+		h.Shows(h.Page("operator", list+"/"+roster+html.UnescapeString(strings.TrimSuffix(link, "#calendar"))), `aria-current="true">`, "To be swapped:", `name="do" value="swap"`)
+	}
+	if strings.Contains(h.Page("viewer", list), "give=") {
+		t.Error("somebody who may not swap is led to it")
 	}
 }
 

@@ -9,6 +9,8 @@ func texts() map[string]words.Word {
 		"roster":           {"Roster", "值班表"},
 		"all_rosters":      {"All rosters, and a new one", "全部值班表、新建"},
 		"click_help":       {"Click a date to say who is on duty; click a person, then another one on another date, to swap the two.", "点日期可指定当天的值班人；先点一个人，再点另一天的另一个人，即可互换班次。"},
+		"coming_days":      {"The next two weeks", "未来两周"},
+		"coming_help":      {"Click a person, then another one on another date, to swap the two.", "先点一个人，再点另一天的另一个人，即可互换班次。"},
 		"gives":            {"To be swapped:", "待换班："},
 		"gives_help":       {"Click the person on the other date.", "再点另一天的那个人。"},
 		"day_of":           {"On duty on", "值班人："},
