@@ -52,6 +52,16 @@ func (b *book) LastCheckpoint(_ context.Context, pass int) (last work.Checkpoint
 	return last, found, nil
 }
 
+// CheckpointOf finds the last link that has a line of an id.
+func (b *book) CheckpointOf(_ context.Context, id string) (c work.Checkpoint, found bool, err error) {
+	for _, link := range b.links {
+		if strings.Contains(link.Body, id) {
+			c, found = link, true
+		}
+	}
+	return c, found, nil
+}
+
 func (b *book) AddCheckpoint(_ context.Context, _ time.Time, c work.Checkpoint, forget string) error {
 	b.links = append(b.links, c)
 	for i := range b.links {
@@ -215,6 +225,32 @@ func TestWhatComesAfterASealIsNoChange(t *testing.T) {
 	w.Deliveries[0].State = posthouse.Delivered
 	if found := b.check(t, noon.Add(20*time.Minute), ""); len(found) != 0 {
 		t.Errorf("a receipt came: %v", found)
+	}
+}
+
+// A new epoch holds what was pending when the copy was made: its policy becomes hold, which the event of its accept shows too. Nothing of that is
+// a change of what was sealed, for the check and for a proof; another recipient, or another accept, is.
+func TestANewPolicyIsNoChange(t *testing.T) {
+	t.Parallel()
+	b := week()
+	w := &b.whole[3]
+	d := &w.Deliveries[0]
+	d.State, d.Version, d.OnUnknown = posthouse.Pending, 1, posthouse.Retry
+	w.Events = []posthouse.Event{{Delivery: d.ID, Version: 1, Type: posthouse.EventAccept, To: posthouse.Pending, Policy: posthouse.Retry}}
+	b.seal(t, -1, noon.Add(20*time.Minute))
+	d.State, d.Version, d.OnUnknown = posthouse.Unknown, 2, posthouse.Hold
+	w.Events[0].Policy = posthouse.Hold
+	w.Events = append(w.Events, posthouse.Event{Delivery: d.ID, Version: 2, Type: posthouse.EventEpochHold, From: posthouse.Pending, To: posthouse.Unknown})
+	if found := b.check(t, noon.Add(20*time.Minute), ""); len(found) != 0 {
+		t.Errorf("a new epoch held it: %v", found)
+	}
+	e, err := chain.EvidenceOf(t.Context(), b, w, noon.Add(20*time.Minute), -1)
+	if err != nil || len(e.Differences) > 0 || len(e.Stories) != 1 || e.Stories[0].Text == "" || e.Stories[0].Sealed != 1 {
+		t.Errorf("its evidence: %+v, %v", e.Stories, err)
+	}
+	w.Events[0].Epoch = 7
+	if found := b.check(t, noon.Add(20*time.Minute), ""); len(found) != 1 {
+		t.Errorf("its accept was changed: %v", found)
 	}
 }
 

@@ -109,15 +109,7 @@ func storyIn(field string, now *work.Whole, events map[string][]posthouse.Event)
 		list := events[d.ID]
 		count := min(max(s.Sealed, 0), len(list))
 		s.Behind = len(list) - count
-		sealed := list[:count:count]
-		if count == 0 {
-			sealed = nil
-		}
-		for _, of := range [][]posthouse.Event{sealed, list[:count:count]} { // none at all and an empty list have two digests
-			if text := textOf(storyOf(d, of)); DigestOf(text) == parts[2] {
-				s.Text = text
-			}
-		}
+		s.Text = storyWith(d, list[:count], parts[2])
 		if text := textOf(standingOf(d)); len(parts) > 3 && DigestOf(text) == parts[3] {
 			s.Row = text
 		}
