@@ -59,10 +59,11 @@ type standing struct {
 	state posthouse.State
 }
 
-// begun is an attempt, and whether a person had it begin.
+// begun is an attempt, and whether a person had it begin. late is set where its withdrawal came while it was under way: whatever withdrew it, such as
+// the receipt of another step, was committed after it had begun, however much earlier its transaction had taken its time.
 type begun struct {
-	at     time.Time
-	manual bool
+	at           time.Time
+	manual, late bool
 }
 
 // routing is what is known of messages that follow routes.
@@ -99,7 +100,10 @@ func (c *checker) noteSteps(list []history) {
 			}
 			if e.Type == posthouse.EventStart {
 				before := h.before(i)
-				s.starts = append(s.starts, begun{e.At, before >= 0 && manual(&h.events[before])})
+				s.starts = append(s.starts, begun{at: e.At, manual: before >= 0 && manual(&h.events[before])})
+			}
+			if n := len(s.starts); e.Type == posthouse.EventCancelRequest && e.To == posthouse.Sending && n > 0 {
+				s.starts[n-1].late = true
 			}
 		}
 		c.steps[notification] = append(c.steps[notification], s)
@@ -272,6 +276,9 @@ func (c notifying) judgeHeld(n *Notified, steps []stepOf) {
 func (c notifying) judgeStarts(n *Notified, d *posthouse.NotificationDelivery, steps []stepOf) {
 	own := steps[slices.IndexFunc(steps, func(s stepOf) bool { return s.id == d.ID })]
 	for _, start := range own.starts {
+		if start.late {
+			continue
+		}
 		if n.Ack != nil && !start.manual && !own.replay && start.at.After(n.Ack.At.Add(Committing)) {
 			c.fail(told, n.ID, own.show(), "%s started at %s, after it was acknowledged at %s", d.ID, stampText(start.at), stampText(n.Ack.At))
 		}
@@ -294,7 +301,7 @@ func (c notifying) judgeStarts(n *Notified, d *posthouse.NotificationDelivery, s
 			}
 		}
 		for _, start := range own.starts {
-			if s, ok := other.at(start.at); ok && !start.manual && proves(s, n.until(o)) {
+			if s, ok := other.at(start.at); ok && !start.manual && !start.late && proves(s, n.until(o)) {
 				c.fail(told, n.ID, with(other.show(), own.show()), "%s started at %s, and %s of another step was %s", d.ID, stampText(start.at), o.ID, s)
 			}
 		}

@@ -186,6 +186,9 @@ func toldCases() (list []lawCase) {
 		}
 	}
 	told(func() *hand { return followed(acked(10*time.Second), plain()) }, func() *hand { return followed(acked(-time.Minute), plain()) })
+	told(func() *hand { // who acknowledged found it under way, however long before its transaction had begun
+		return followed(acked(-time.Minute), newHand(posthouse.Retry).accept().start().do(posthouse.EventCancelRequest, posthouse.Sending).arrived(verify.ArrivalAccepted).sent())
+	}, func() *hand { return followed(acked(-time.Minute), plain()) })
 	told(func() *hand { return followed(untilDelivered, plain()) }, func() *hand {
 		return followed(func(n *verify.Notified) { untilDelivered(n); n.NextAt = began }, plain())
 	})
