@@ -151,9 +151,6 @@ func showSearch(v *visit) error {
 		switch {
 		case f.Found.Known:
 			q.Set("known", "1")
-			if f.As != "" {
-				q.Set("q", f.As)
-			}
 		case f.Found.Ref:
 			q.Set("ref", "1")
 		case f.User != "":

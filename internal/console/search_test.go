@@ -100,18 +100,16 @@ func TestASearchByRefOrNameGoesOn(t *testing.T) {
 	}
 	h.api("POST", "/v1/messages", `{"channel":"later","kind":"order","ref":"4711","to":[`+strings.Join(to, ",")+`],"content":{"text":"x"}}`, nil)
 	h.api("POST", "/v1/messages", `{"messages":[`+strings.Join(letters, ",")+`]}`, nil)
-	delivery := regexp.MustCompile(`href="/console/t/default/deliveries/([0-9A-Z]{26})"`)
-	older := regexp.MustCompile(`<a href="(\?[^"]*cursor=[^"]*)"`)
 	for query, want := range map[string]int{"q=order/4711": 120, "q=4711&kind=order": 120, "q=" + url.QueryEscape("张三"): 60, "q=u.zhang": 60} {
 		seen := map[string]int{}
 		next := "?" + query
 		for pages := 0; next != "" && pages < 5; pages++ {
 			page := h.page("viewer", "/console/t/default/search"+next)
-			for _, d := range delivery.FindAllStringSubmatch(page, -1) {
+			for _, d := range listedDelivery.FindAllStringSubmatch(page, -1) {
 				seen[d[1]] = pages + 1
 			}
 			next = ""
-			if to := older.FindStringSubmatch(page); to != nil {
+			if to := olderPage.FindStringSubmatch(page); to != nil {
 				next = html.UnescapeString(to[1])
 			}
 		}
@@ -120,6 +118,52 @@ func TestASearchByRefOrNameGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// A search for a number finds what went to a user of that name and what went to the number, in whatever spelling, over all pages and in the
+// file, each delivery once.
+func TestASearchForANumberFindsUsersAndAddresses(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.waiting("hello")
+	h.api("PUT", "/v1/users", `{"users":[{"id":"u.zhang","name":"张三","addresses":{"later":"+8613800138002"}}]}`, nil)
+	var letters []string
+	for range 60 {
+		for _, to := range []string{`"user":"13800138002"`, `"address":"+8613800138002"`, `"user":"u.zhang"`} {
+			letters = append(letters, `{"channel":"later","to":[{`+to+`}],"content":{"text":"x"}}`)
+		}
+	}
+	h.api("POST", "/v1/messages", `{"messages":[`+strings.Join(letters, ",")+`]}`, nil)
+	h.api("POST", "/v1/messages", `{"channel":"later","to":[{"address":"+8613800138003"},{"user":"zhang@x.example"},{"user":"u2","address":"zhang@x.example"}],"content":{"text":"x"}}`, nil)
+	for words, want := range map[string]int{"13800138002": 180, "8613800138002": 120, "+86 138-0013-8002": 120, "13800138003": 1, "zhang@x.example": 2} {
+		file := h.ask("viewer", "/console/t/default/search.csv?q="+url.QueryEscape(words), nil)
+		if got := strings.Count(file.body, "\n") - 1; got != want {
+			t.Errorf("%s: the file has %d, want %d", words, got, want)
+		}
+		seen := map[string]bool{}
+		next := "?q=" + url.QueryEscape(words)
+		for pages := 0; next != "" && pages < 9; pages++ {
+			page := h.page("viewer", "/console/t/default/search"+next)
+			for _, d := range listedDelivery.FindAllStringSubmatch(page, -1) {
+				seen[d[1]] = true
+			}
+			next = ""
+			if to := olderPage.FindStringSubmatch(page); to != nil {
+				next = html.UnescapeString(to[1])
+			}
+		}
+		if len(seen) != want || next != "" {
+			t.Errorf("%s: %d deliveries are found, want %d; behind them is %q", words, len(seen), want, next)
+		}
+	}
+	if got := h.ask("viewer", "/console/t/default/search?q=13800138002&cursor=a~b", nil); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a cursor that is none: %d", got.status)
+	}
+}
+
+var (
+	listedDelivery = regexp.MustCompile(`href="/console/t/default/deliveries/([0-9A-Z]{26})"`)
+	olderPage      = regexp.MustCompile(`<a href="(\?[^"]*cursor=[^"]*)"`)
+)
 
 // A search that asks for what cannot be is drawn again, with what was asked and what is wrong with it; an id is found in small letters too.
 func TestASearchThatIsRefusedKeepsItsForm(t *testing.T) {

@@ -3,11 +3,13 @@ package suppress
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/phone"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -157,9 +159,23 @@ func (l *List) lookedFor(tenant, channel, address string, p *draft.Problems) []s
 	return slices.Compact(list)
 }
 
-// Forms are the forms in which an address may stand with deliveries.
+// homeRegion is of the numbers that are written without a country.
+const homeRegion = "CN"
+
+// Forms are the forms in which an address may stand with deliveries: those of its channels, and of a number those that a channel keeps which
+// takes numbers as they are given.
 func (l *List) Forms(tenant, channel, address string) []string {
-	return l.lookedFor(tenant, channel, address, &draft.Problems{})
+	list := l.lookedFor(tenant, channel, address, &draft.Problems{})
+	n, err := phone.Parse(address, homeRegion)
+	if err != nil {
+		return list
+	}
+	list = append(list, n.E164, strings.TrimPrefix(n.E164, "+"))
+	if strings.HasPrefix(n.E164, "+86") { // what is dialled in another country may be somebody else's at home
+		list = append(list, n.National)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Find lists suppressions by address: all, those of a channel, or those of one address.

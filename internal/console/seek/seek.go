@@ -46,7 +46,7 @@ type Found struct {
 	Known bool   // List and Next are of deliveries by their address or provider's id
 	Ref   bool   // Next is of deliveries by their messages' kind and ref
 	User  string // Next is of the deliveries to this user, whom the words name otherwise
-	As    string // List and Next are of this form of the words, empty for the words themselves
+	Both  bool   // the words are an address: List is of the user of that name and of that address, in whatever form
 }
 
 // Met is a campaign of that name, or one that has the address among its members.
@@ -77,6 +77,9 @@ func (s Seeker) Find(ctx context.Context, q Question, cursor string) (f Found, e
 	case q.Ref:
 		return f, s.ofRef(ctx, &f, q, filter)
 	}
+	if f.Both = addressed(q.Words); f.Both && strings.Contains(cursor, sep) {
+		return f, s.both(ctx, &f, q, filter)
+	}
 	filter.User = q.Words
 	if err := s.list(ctx, &f, filter); err != nil || cursor != "" {
 		return f, err
@@ -94,29 +97,92 @@ func (s Seeker) Find(ctx context.Context, q Question, cursor string) (f Found, e
 	if err := s.byDirectory(ctx, &f, q, filter); err != nil {
 		return f, err
 	}
-	if f.Met, err = s.campaigns(ctx, q, f.Users); err != nil || len(f.List)+len(f.Users) > 0 {
+	if f.Both && f.Next != "" && f.Ref {
+		f.Both = false // the words are a ref, and its list goes on
+	}
+	if f.Both {
+		if err := s.addressees(ctx, &f, q, filter); err != nil {
+			return f, err
+		}
+	}
+	if f.Met, err = s.campaigns(ctx, q, f.Users); err != nil || f.Both || len(f.List)+len(f.Users) > 0 {
 		return f, err
 	}
-	if err := s.known(ctx, &f, q, filter); err != nil || len(f.List) > 0 {
-		return f, err
-	}
-	return f, s.otherwise(ctx, &f, q, filter)
+	return f, s.known(ctx, &f, q, filter)
 }
 
-// otherwise fills in the deliveries to a number that the words write in another form, where there are any.
-func (s Seeker) otherwise(ctx context.Context, f *Found, q Question, filter client.Filter) error {
-	for _, form := range forms(q.Words)[1:] {
-		filter.KnownAs = form
-		page, err := s.API.Deliveries.List(ctx, filter)
-		if err != nil {
+// addressed reports whether words are what a channel may send to.
+func addressed(words string) bool {
+	_, err := phone.Parse(words, homeRegion)
+	return err == nil || strings.Contains(words, "@")
+}
+
+// Where the words are an address, the list has two halves: what went to a user, by an index, and what went to the address, which no index
+// has. Each goes on by itself; the cursor has both, and the user. A half that has ended is a dash.
+const (
+	sep   = "~"
+	ended = "-"
+)
+
+// addressees adds to a first page, which has those to a user, the deliveries to the address.
+func (s Seeker) addressees(ctx context.Context, f *Found, q Question, filter client.Filter) error {
+	user := q.Words
+	if named := func(d posthouse.Delivery) bool { return d.User == q.Words }; len(f.Users) == 1 && !slices.ContainsFunc(f.List, named) {
+		user = f.Users[0].ID
+	}
+	next := cmp.Or(f.Next, ended)
+	f.Next, f.User = "", ""
+	return s.toAddress(ctx, f, q, filter, next, user)
+}
+
+// both fills in a page behind the first.
+func (s Seeker) both(ctx context.Context, f *Found, q Question, filter client.Filter) error {
+	parts := strings.SplitN(filter.Cursor, sep, 3)
+	if len(parts) < 3 {
+		return posthouse.Invalid("nothing can be searched for", []posthouse.Problem{{Path: "cursor", Message: "is none of this list"}})
+	}
+	next, user := parts[0], parts[2]
+	if next != ended {
+		of := filter
+		of.User, of.Cursor = user, next
+		if err := s.list(ctx, f, of); err != nil {
 			return err
 		}
-		if len(page.Items) > 0 {
-			f.As, f.List, f.Next, f.Short = form, page.Items, page.Next, page.Next != "" && len(page.Items) < filter.Limit
-			return nil
+		next = cmp.Or(f.Next, ended)
+		f.Next, f.Short = "", false
+	}
+	if filter.Cursor = parts[1]; filter.Cursor == ended {
+		if next != ended {
+			f.Next = next + sep + ended + sep + user
 		}
+		return nil
+	}
+	return s.toAddress(ctx, f, q, filter, next, user)
+}
+
+// toAddress adds the deliveries to the address that are not of the user, whose half goes on at a cursor.
+func (s Seeker) toAddress(ctx context.Context, f *Found, q Question, filter client.Filter, next, user string) error {
+	filter.User, filter.KnownAs = "", q.Words
+	page, err := s.API.Deliveries.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	f.merge(slices.DeleteFunc(page.Items, func(d posthouse.Delivery) bool { return d.User == user }))
+	f.Short = page.Next != "" && len(f.List) < filter.Limit
+	if behind := cmp.Or(page.Next, ended); next != ended || behind != ended {
+		f.Next = next + sep + behind + sep + user
 	}
 	return nil
+}
+
+// merge adds the deliveries that the list has not yet, the newest first.
+func (f *Found) merge(more []posthouse.Delivery) {
+	for _, d := range more {
+		if !slices.ContainsFunc(f.List, func(have posthouse.Delivery) bool { return have.ID == d.ID }) {
+			f.List = append(f.List, d)
+		}
+	}
+	slices.SortFunc(f.List, func(a, b posthouse.Delivery) int { return strings.Compare(b.ID, a.ID) })
 }
 
 // homeRegion is of the numbers that are written without a country.
@@ -203,12 +269,7 @@ func (s Seeker) add(ctx context.Context, f *Found, filter client.Filter) (next s
 	if err != nil {
 		return "", err
 	}
-	for _, d := range page.Items {
-		if !slices.ContainsFunc(f.List, func(have posthouse.Delivery) bool { return have.ID == d.ID }) {
-			f.List = append(f.List, d)
-		}
-	}
-	slices.SortFunc(f.List, func(a, b posthouse.Delivery) int { return strings.Compare(b.ID, a.ID) })
+	f.merge(page.Items)
 	return page.Next, nil
 }
 
@@ -326,7 +387,7 @@ func (s Seeker) Every(ctx context.Context, q Question, first Found, each func(po
 	case q.Words == "":
 		return s.every(ctx, filter, each)
 	case first.Known:
-		filter.KnownAs = cmp.Or(first.As, q.Words)
+		filter.KnownAs = q.Words
 		return s.every(ctx, filter, each)
 	}
 	users := []string{q.Words}
@@ -341,11 +402,27 @@ func (s Seeker) Every(ctx context.Context, q Question, first Found, each func(po
 		}
 	}
 	of, ok := q.byRef(filter)
+	seen := map[string]bool{} // what the list by ref may have again
+	if addressed(q.Words) {
+		to := filter
+		to.KnownAs = q.Words
+		if err := s.every(ctx, to, func(d posthouse.Delivery) error {
+			if slices.Contains(users, d.User) {
+				return nil
+			}
+			if ok {
+				seen[d.ID] = true
+			}
+			return each(d)
+		}); err != nil {
+			return err
+		}
+	}
 	if !ok {
 		return nil
 	}
 	err := s.every(ctx, of, func(d posthouse.Delivery) error {
-		if slices.Contains(users, d.User) {
+		if slices.Contains(users, d.User) || seen[d.ID] {
 			return nil
 		}
 		return each(d)

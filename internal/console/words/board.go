@@ -30,7 +30,6 @@ func boardWords() map[string]Word {
 		"unit_h":         {"hours", "小时"},
 		"unit_d":         {"days", "天"},
 		"period_quarter": {"15 minutes", "15 分钟"},
-		"found_as":       {"Found by the number in its other form:", "按号码的另一种写法找到："},
 		"views":          {"Saved searches", "常用查询"},
 		"view_save":      {"Save this search as", "把当前查询保存为"},
 		"view_keep":      {"Save", "保存"},
