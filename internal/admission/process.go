@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -74,11 +73,14 @@ func (s *paused) Why(now time.Time, _ *Question) []Wait {
 	if !ch.PausedAt(now) {
 		return nil
 	}
-	who := ", and goes on by itself"
-	if ch.PausedUntil.IsZero() {
-		who = " until somebody resumes it"
+	why := ", and goes on by itself"
+	switch {
+	case ch.PauseReason != "":
+		why = ": " + ch.PauseReason
+	case ch.PausedUntil.IsZero():
+		why = " until somebody resumes it"
 	}
-	return []Wait{{"paused", cmp.Or(ch.PauseReason, "the channel is paused"+who), ch.PausedUntil}}
+	return []Wait{{"paused", "the channel is paused" + why, ch.PausedUntil}}
 }
 
 // period lets nothing begin between two runs of a channel that sends in runs.

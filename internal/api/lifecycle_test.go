@@ -173,7 +173,7 @@ func TestADeliveryTellsItsStory(t *testing.T) {
 		t.Errorf("explain: got %s", why)
 	}
 	waiting := h.send("later", "u")[0]
-	if why := h.must(200, "GET", "/v1/deliveries/"+waiting+"/explain", "").body; !strings.Contains(why, `"cause":"paused","detail":"for the test"`) {
+	if why := h.must(200, "GET", "/v1/deliveries/"+waiting+"/explain", "").body; !strings.Contains(why, `"cause":"paused","detail":"the channel is paused: for the test"`) {
 		t.Errorf("explain of a paused channel: got %s", why)
 	}
 	if got := h.must(200, "GET", "/v1/deliveries/"+waiting+"/attempts", "").body; got != "{\"items\":[]}\n" {

@@ -81,6 +81,7 @@ func waits() []Sentence {
 		{"%s is refused by the provider: %s", "平台拒绝{1!}：{2!}"},
 		{"its account may make %g calls a second: base %g × health %f × success %f × load %f × time %f (%s since %s)", "账号当前每秒可调用 {1} 次：基准 {2} × 健康 {3} × 成功率 {4} × 负载 {5} × 时段 {6}（{7!}，自 {8}）"},
 		{"%s sends every %s", "任务 {1} 每 {2} 发送一轮"},
+		{"the channel is paused: %s", "渠道已暂停：{1!}"},
 		{"the channel is paused, and goes on by itself", "渠道已暂停，到时自动恢复"},
 		{"the channel is paused until somebody resumes it", "渠道已暂停，等待人工恢复"},
 		{"without a report by then another agent is handed it, or its outcome is unknown", "到时仍没有汇报，就转交其他发送端，或记为未知"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
@@ -51,6 +52,23 @@ func (f frame) ReasonWord(code string) string {
 		return f.Short(code)
 	}
 	return f.Short(catalog.Reason(code))
+}
+
+// Why is why a delivery is in its state, in a word: its reason, or that its channel is paused where it waits for nothing else that is known.
+func (f frame) Why(d posthouse.Delivery) string {
+	if d.State != posthouse.Pending || d.Reason != "" || d.Error != "" {
+		return f.ReasonWord(d.Reason)
+	}
+	list, err := f.v.channels()
+	if err != nil {
+		return "" // the list of the deliveries holds without it
+	}
+	for i := range list {
+		if list[i].Name == d.Channel && list[i].PausedAt(time.Now()) {
+			return f.T("channel_is_paused")
+		}
+	}
+	return ""
 }
 
 // CheckName is what the server looks at, on the page of the system.

@@ -165,6 +165,20 @@ var (
 	olderPage      = regexp.MustCompile(`<a href="(\?[^"]*cursor=[^"]*)"`)
 )
 
+// What waits because its channel is paused says so: in a list, and where it is explained, beside why.
+func TestAPausedChannelIsNamedAsWhatHolds(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	for _, c := range []struct {
+		change       func(*http.Request)
+		list, reason string
+	}{{chinese, "渠道已暂停</span>", "正在等待：渠道已暂停：for the test。"}, {func(*http.Request) {}, "the channel is paused</span>", "It waits: the channel is paused: for the test."}} {
+		h.shows(h.page("viewer", "/console/t/default/search?q=u1", c.change), c.list)
+		h.shows(h.page("viewer", "/console/t/default/deliveries/"+id, c.change), c.reason)
+	}
+}
+
 // A search that asks for what cannot be is drawn again, with what was asked and what is wrong with it; an id is found in small letters too.
 func TestASearchThatIsRefusedKeepsItsForm(t *testing.T) {
 	t.Parallel()

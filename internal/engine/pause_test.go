@@ -21,7 +21,7 @@ func TestAPauseEndsByItself(t *testing.T) {
 		id := r.send(text("c", "u1"))[0]
 		r.pass(29 * time.Minute)
 		x := r.engine.Explainer.Explain(r.Context(), r.want(id, posthouse.Pending, "", 0))
-		if len(x.Waits) != 1 || x.Waits[0] != (Wait{Cause: "paused", Detail: "they move house", Until: ch.PausedUntil}) {
+		if len(x.Waits) != 1 || x.Waits[0] != (Wait{Cause: "paused", Detail: "the channel is paused: they move house", Until: ch.PausedUntil}) {
 			r.Errorf("it waits for %+v", x.Waits)
 		}
 		r.pass(61 * time.Second)

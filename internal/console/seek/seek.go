@@ -139,7 +139,7 @@ func (s Seeker) addressees(ctx context.Context, f *Found, q Question, filter cli
 func (s Seeker) both(ctx context.Context, f *Found, q Question, filter client.Filter) error {
 	parts := strings.SplitN(filter.Cursor, sep, 3)
 	if len(parts) < 3 {
-		return posthouse.Invalid("nothing can be searched for", []posthouse.Problem{{Path: "cursor", Message: "is none of this list"}})
+		return posthouse.Invalid("nothing can be searched for", []posthouse.Problem{{Path: "cursor", Message: "is not one that this list returned: leave it out to begin anew"}})
 	}
 	next, user := parts[0], parts[2]
 	if next != ended {
