@@ -51,6 +51,13 @@ func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
 		t.Errorf("the channel is %+v", ch)
 	}
 
+	var link struct{ Path string }
+	h.api("POST", "/v1/people/admin/link", "", &link) // whose page has the form from this tab
+	let = h.ask("", "/console/enter", url.Values{"link": {strings.TrimPrefix(link.Path, "/console/enter?link=")}, "kept": goOn["kept"]})
+	if h.shows(let.body, `action="`+out+`/pause"`, "Send it now"); sessionOf(t, let) == "" {
+		t.Error("a link does not sign in who has a form that is kept")
+	}
+
 	secret := h.ask("over", "/console/t/default/drivers/webhook", url.Values{"name": {"hook"}, "config.secret": {"whsec_typed"}, "unkept": {"config.secret", "config.headers"}})
 	sign.Set("kept", consoletest.Hidden(secret.body, "kept"))
 	let = h.ask("", "/console/sign-in", sign)

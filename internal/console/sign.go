@@ -134,7 +134,7 @@ func enterByLink(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return letIn(v, entry, Root+"me?said=welcome", "")
+	return letIn(v, entry, Root+"me?said=welcome", v.form("kept"))
 }
 
 func signOut(v *visit) error {

@@ -4,6 +4,11 @@
 {
 	const stale = document.getElementById("stale");
 	if (document.body.dataset.instead) history.replaceState(null, "", document.body.dataset.instead);
+	// A form whose session is over waits in this tab for a sign-in by a link that is opened in it, and no longer than until another page is shown.
+	const kept = document.querySelector("form [name=kept]");
+	if (!kept) sessionStorage.removeItem("kept");
+	else if (kept.form.dataset.byLink === undefined) sessionStorage.setItem("kept", kept.value);
+	else kept.value = sessionStorage.getItem("kept") ?? "";
 	// A server that is gone refuses, or does not end its answer, or a proxy before it answers with an error. Our own error says so in its own place.
 	const bad = (xhr) => xhr.status >= 500 && !xhr.getResponseHeader("HX-Retarget");
 	document.addEventListener("htmx:configRequest", (e) => { if (e.detail.verb === "get") e.detail.timeout = 8000; });

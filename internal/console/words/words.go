@@ -47,7 +47,7 @@ func frameWords() map[string]Word {
 		"sign_in_first":   {"Sign in to see the page.", "登录后即可查看该页面。"},
 		"form_lost":       {"Your session is over, and what you sent was not carried out: sign in, and send it again.", "登录已失效，刚才提交的内容没有执行。请登录后重新提交。"},
 		"form_kept":       {"Your session is over, and what you sent was not carried out. It is kept: sign in to send it.", "登录已失效，刚才提交的内容没有执行，但已保留：登录后可继续提交。"},
-		"kept_by_link":    {"To sign in by a link or an identity provider, do so in another tab, then come back here.", "用登录链接或统一身份认证登录的，请在另一个标签页登录，再回到这里。"},
+		"kept_by_link":    {"A link may be opened in this tab too. To sign in by an identity provider, do so in another tab, then come back here.", "登录链接也可以在本标签页打开；用统一身份认证登录的，请在另一个标签页登录，再回到这里。"},
 		"kept_go_on":      {"I have signed in: go on", "已登录，继续"},
 		"not_in_yet":      {"Nobody has signed in in this browser yet.", "此浏览器尚未登录。"},
 		"form_kept_title": {"Your form is kept", "已保留提交的内容"},
