@@ -90,8 +90,23 @@ func Reason(code string) string {
 // Reasons are the reasons of deliveries that are known, each with its word. No two have the same word.
 func Reasons() []Sentence { return slices.Concat(codes(), classes(), reasons()) }
 
-// ReasonOf is the reason whose word is a text, in Chinese, or the text where it is the word of none: a reason of a rule or a driver is anything.
+// ReasonPlain is the reason of a delivery in plain English where its code does not say what it means, and the code for all others.
+func ReasonPlain(code string) string {
+	return cmp.Or(plain()[code], code)
+}
+
+// plain are the words of reasons whose codes do not say what they mean.
+func plain() map[string]string {
+	return map[string]string{"no_retry": "the agent says that a repeat is useless"}
+}
+
+// ReasonOf is the reason whose word is a text, in Chinese or plain English, or the text where it is the word of none: a reason of a rule or a driver is anything.
 func ReasonOf(word string) string {
+	for code, text := range plain() {
+		if text == word {
+			return code
+		}
+	}
 	for _, s := range Reasons() {
 		if s.Chinese == word {
 			return s.English

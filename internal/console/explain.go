@@ -49,7 +49,7 @@ func (f frame) colon() string {
 // ReasonWord is the reason of a delivery in words, where they are known in the visitor's language.
 func (f frame) ReasonWord(code string) string {
 	if !f.v.zh {
-		return f.Short(code)
+		return f.Short(catalog.ReasonPlain(code))
 	}
 	return f.Short(catalog.Reason(code))
 }
@@ -173,6 +173,14 @@ func (f frame) ClassWord(c posthouse.Class) string {
 		return string(c)
 	}
 	return w.In(f.v.zh)
+}
+
+// ResultWord says what the result of an attempt means that an event followed: what ends a delivery was not refused for now alone.
+func (f frame) ResultWord(c posthouse.Class, e posthouse.Event) string {
+	if c == posthouse.ClassTransient && e.To == posthouse.Failed {
+		return f.T("refused_at_all")
+	}
+	return f.ClassWord(c)
 }
 
 // Support is what a person copies to those who help: no content and no address. Codes stand beside their words, for those who read another

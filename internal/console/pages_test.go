@@ -33,7 +33,7 @@ func TestFromTheSearchToADecision(t *testing.T) {
 	if strings.Contains(seen, "Cancel the message") {
 		t.Error("a viewer is offered what a viewer may not do")
 	}
-	h.shows(h.page("viewer", at, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN,en;q=0.5") }), "正在等待：for the test。", "渠道或账号已被暂停", "受理")
+	h.shows(h.page("viewer", at, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN,en;q=0.5") }), "正在等待：渠道已暂停：for the test。", "在等什么：渠道已暂停：for the test (paused)", "受理")
 	h.shows(h.page("operator", at), "Cancel the message", "Not sent yet, of all its recipients: <strong>1 / 1</strong> · later")
 	form := url.Values{"state": {"pending"}, "note": {"工单 4711"}}
 	if got := h.ask("operator", at+"/cancel", form); got.to() != at+"?said=cancelled_said" {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -107,6 +108,22 @@ func TestTheTextForSupportIsInTheReadersLanguage(t *testing.T) {
 		}
 		if zh && strings.Contains(got, "paused.") {
 			t.Errorf("English is left:\n%s", got)
+		}
+	}
+}
+
+// What an agent ended is not refused for now alone, and why is in words, which the search takes too.
+func TestAnAttemptThatEndsADeliveryIsNotRefusedForNow(t *testing.T) {
+	t.Parallel()
+	over, again := posthouse.Event{Type: posthouse.EventFail, To: posthouse.Failed, Reason: "no_retry"}, posthouse.Event{Type: posthouse.EventRetry, To: posthouse.Pending}
+	for zh, want := range map[bool][3]string{false: {"refused", "refused for now", "the agent says that a repeat is useless"}, true: {"被拒绝", "暂时拒绝", "发送端表示重试无用"}} {
+		f := frame{v: &visit{console: &console{}, zh: zh}}
+		got := [3]string{f.ResultWord(posthouse.ClassTransient, over), f.ResultWord(posthouse.ClassTransient, again), f.ReasonWord("no_retry")}
+		if got != want {
+			t.Errorf("the words are %q, want %q", got, want)
+		}
+		if code := catalog.ReasonOf(got[2]); code != "no_retry" {
+			t.Errorf("%q is read as %q", got[2], code)
 		}
 	}
 }

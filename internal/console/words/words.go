@@ -175,6 +175,7 @@ func listWords() map[string]Word {
 		"first_look":        {"See who got it:", "看看谁收到了："},
 		"driver":            {"Driver", "渠道驱动"},
 		"channel_open":      {"sends", "正常"},
+		"refused_at_all":    {"refused", "被拒绝"},
 		"channel_is_paused": {"the channel is paused", "渠道已暂停"},
 		"channel_paused":    {"paused", "已暂停"},
 		"channel_parked":    {"refused for now", "平台暂拒"},
