@@ -32,6 +32,16 @@ func failed(s posthouse.State) bool {
 // step is the nth step of what a notification follows.
 func (n *notification) step(i int) *posthouse.RouteStep { return &n.Follows.Steps[i-1] }
 
+// limit is until when a step may begin and its messages may start; zero for ever.
+func (n *notification) limit() time.Time {
+	if n.StartBy.IsZero() || slices.ContainsFunc(n.Deliveries, func(d posthouse.NotificationDelivery) bool {
+		return d.Doubtful || reached(d.State, posthouse.ProofSent) || d.State == posthouse.Unknown || d.State == posthouse.Undelivered
+	}) {
+		return n.Draft.Deadline
+	}
+	return n.StartBy
+}
+
 // current are the deliveries of the step that began last; of a route that begins all at once, all.
 func (n *notification) current() (list []posthouse.NotificationDelivery) {
 	for _, d := range n.Deliveries {

@@ -60,6 +60,8 @@ type notification struct {
 	MentionAll bool `json:"mention_all,omitempty"`
 	// BestEffort is as the request's.
 	BestEffort bool `json:"best_effort,omitempty"`
+	// StartBy is until when somebody has to be reached: what a reminder's slot has begun by then has no deadline. Defaults to that of Draft.
+	StartBy time.Time `json:"start_by,omitzero"`
 	// Over is when the time of its current step is over; zero for never.
 	Over time.Time `json:"over,omitzero"`
 	// Stepped is set once what had not started of that step was withdrawn since its time is over.
@@ -149,7 +151,7 @@ type Stand struct {
 // Standing is the notification of a plan with all that verify asks of it.
 func Standing(p work.Plan) (Stand, error) {
 	n, err := read(p)
-	stand := Stand{n.Notification, n.Follows, later(n.CreatedAt, n.Draft.NotBefore), n.Over, n.QuietUntil, n.Draft.Deadline, n.Draft.Sensitive, n.Closed, n.Recorded, Resumed{}}
+	stand := Stand{n.Notification, n.Follows, later(n.CreatedAt, n.Draft.NotBefore), n.Over, n.QuietUntil, n.limit(), n.Draft.Sensitive, n.Closed, n.Recorded, Resumed{}}
 	if n.Resumed != nil {
 		stand.Resumed = *n.Resumed
 	}

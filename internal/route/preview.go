@@ -95,7 +95,7 @@ func again(round int) int {
 // previewedStep is what the step that a notification is at would send, should its turn come at a time, and when the next one has its turn at the
 // latest.
 func (r *Router) previewedStep(ctx context.Context, req *intake.Request, n *notification, ahead Foresight, at time.Time) (shown wire.PreviewedStep, next time.Time, err error) {
-	s, deadline := n.step(n.Step), n.Draft.Deadline
+	s, deadline := n.step(n.Step), n.limit()
 	shown = wire.PreviewedStep{Step: n.Step, Round: again(n.Round), Until: s.Until, Messages: []wire.PreviewedMessage{}}
 	if !deadline.IsZero() && !deadline.After(at) {
 		shown.Skipped, shown.Ends = ReasonExpired, ReasonExpired
@@ -192,7 +192,7 @@ func (n *notification) passes(at time.Time, ahead Foresight) time.Time {
 	for _, d := range n.current() {
 		switch {
 		case d.State == posthouse.Expired:
-			next = later(next, n.Draft.Deadline)
+			next = later(next, n.limit())
 		case left(&d):
 			next = later(next, d.At.Add(s.Within.Std()))
 		case !failed(d.State):

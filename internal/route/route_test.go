@@ -284,15 +284,18 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return worldOf(t, rnd, anyRoute(rnd), false)
 }
 
-// worldOf is a world of one route, and of a message that is critical or not.
-func worldOf(t *testing.T, rnd *rand.Rand, way posthouse.Route, critical bool) *world {
+// worldOf is a world of one route, and of a message that is critical or not, or what else change makes of it.
+func worldOf(t *testing.T, rnd *rand.Rand, way posthouse.Route, critical bool, change ...func(*posthouse.Draft)) *world {
 	w := &world{t: t, rnd: rnd, now: time.Date(2026, 11, 27, 3, 0, 0, 0, time.UTC), way: way, rows: map[string]*posthouse.Delivery{}, steps: map[string]int{}, doubt: map[string]bool{}}
 	w.router = &Router{Intake: w, Routes: w, Directory: w, Plans: w, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	p := draft.Problems{}
 	Check(&w.way, func(string) bool { return true }, &p)
 	w.must(posthouse.Invalid("the route", p.List))
-	routed, _, err := w.router.Begin(t.Context(), &intake.Request{Tenant: "default", Caller: work.Program()}, posthouse.NewID(),
-		&posthouse.Draft{Route: "w", To: []posthouse.Recipient{{User: "u"}}, Content: &posthouse.Content{Text: "x"}, Critical: critical}, w.now, &p)
+	d := posthouse.Draft{Route: "w", To: []posthouse.Recipient{{User: "u"}}, Content: &posthouse.Content{Text: "x"}, Critical: critical}
+	for _, f := range change {
+		f(&d)
+	}
+	routed, _, err := w.router.Begin(t.Context(), &intake.Request{Tenant: "default", Caller: work.Program()}, posthouse.NewID(), &d, w.now, &p)
 	w.must(err)
 	w.must(posthouse.Invalid("the draft", p.List))
 	w.plan = routed.Plans[0]

@@ -144,6 +144,10 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 	}
 	own := *d
 	own.Route, own.ID, own.DedupKey, own.DedupWindow, own.Priority = "", "", "", 0, draft.Priority(d)
+	var startBy time.Time
+	if d.Reminder != "" { // what a slot has begun goes on when the next one comes
+		startBy, own.Deadline = d.Deadline, time.Time{}
+	}
 	routed = work.Routed{ID: id, DedupScope: dedupScope(d.Route), DedupKey: d.DedupKey, DedupWindow: cmp.Or(d.DedupWindow.Std(), state.DefaultDedupWindow)}
 	parties := [][]posthouse.Recipient{append([]posthouse.Recipient{}, d.To...)}
 	if way.For != posthouse.RouteAny && len(d.To) > 0 {
@@ -159,7 +163,7 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 				To: to, State: posthouse.NotificationWaiting, NextAt: later(now, d.NotBefore),
 				Steps: []posthouse.NotificationStep{}, Deliveries: []posthouse.NotificationDelivery{},
 			},
-			Follows: way, Draft: own, BestEffort: req.BestEffort, DedupKey: d.DedupKey, DedupWindow: posthouse.Duration(routed.DedupWindow), Recorded: true,
+			Follows: way, Draft: own, StartBy: startBy, BestEffort: req.BestEffort, DedupKey: d.DedupKey, DedupWindow: posthouse.Duration(routed.DedupWindow), Recorded: true,
 		}
 		n.Draft.To = nil
 		if i == 0 {
@@ -352,7 +356,7 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 		return nil, next, err
 	}
 	var drafts []posthouse.Draft
-	late := !n.Draft.Deadline.IsZero() && !n.Draft.Deadline.After(now)
+	late := !n.limit().IsZero() && !n.limit().After(now)
 	why := ""
 	if n.Draft.Sensitive && !late {
 		if why, err = r.unseal(ctx, &n, now); err != nil {
@@ -367,7 +371,7 @@ func (r *Router) Compose(ctx context.Context, p work.Plan, now time.Time) ([]pos
 			return nil, p, err
 		}
 		if !wait.IsZero() {
-			if state.QuietBeyond(&posthouse.Delivery{Deadline: n.Draft.Deadline}, wait) == "" {
+			if state.QuietBeyond(&posthouse.Delivery{Deadline: n.limit()}, wait) == "" {
 				return putOff(p, wait)
 			}
 			late, why = true, ReasonQuietHours
@@ -459,7 +463,7 @@ func (r *Router) quiet(ctx context.Context, n *notification, now time.Time) (fir
 	ends := map[posthouse.Recipient]time.Time{}
 	for i := range drafts {
 		to := drafts[i].To[0]
-		end, err := r.Quiet(ctx, n.Tenant, drafts[i].Channel, n.Draft.Kind, to, n.Draft.Deadline, now)
+		end, err := r.Quiet(ctx, n.Tenant, drafts[i].Channel, n.Draft.Kind, to, n.limit(), now)
 		if err != nil {
 			return first, err
 		}
@@ -769,7 +773,7 @@ func (r *Router) draft(n *notification, s *posthouse.RouteStep, to posthouse.Rec
 		newID = posthouse.NewID
 	}
 	d.ID, d.Channel, d.To = newID(), channel, []posthouse.Recipient{to}
-	d.NotBefore = time.Time{}
+	d.NotBefore, d.Deadline = time.Time{}, n.limit()
 	d.Notification, d.Step, d.FallbackOf = n.ID, n.Step, n.before(cmp.Or(to.User, to.Address))
 	if own := s.TemplateOn(channel); own != "" {
 		d.Template, d.Content = own, nil
