@@ -72,6 +72,17 @@
 		}
 		for (const open of document.querySelectorAll("details.pop[open]")) if (!open.contains(e.target)) open.open = false;
 	});
+	// A table that is wider than its page scrolls by keyboard too, and is called by the heading above it. One that fits is no stop on the way.
+	const fits = new ResizeObserver((list) => {
+		for (const { target: e } of list) {
+			const headings = [...document.querySelectorAll("main :is(h1, h2, h3, summary)")].filter((h) => h.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING);
+			const scrolls = { tabindex: "0", role: "region", "aria-label": headings.at(-1)?.textContent.trim() || document.title };
+			for (const [name, value] of Object.entries(scrolls)) e.scrollWidth > e.clientWidth ? e.setAttribute(name, value) : e.removeAttribute(name);
+		}
+	});
+	const wide = () => { for (const e of document.querySelectorAll(".wide:not([tabindex])")) fits.observe(e); };
+	wide();
+	document.addEventListener("htmx:afterSettle", wide);
 	for (const all of document.querySelectorAll("input[data-all]")) {
 		const each = () => [...all.form.elements].filter((e) => e.name === all.dataset.all);
 		all.hidden = false;

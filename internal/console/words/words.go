@@ -30,6 +30,7 @@ func frameWords() map[string]Word {
 		"tenant":          {"Tenant", "租户"},
 		"name":            {"Name", "用户名"},
 		"password":        {"Password", "密码"},
+		"sandbox_short":   {"Demo", "演示环境"},
 		"sandbox":         {"This is a demo with simulated providers: nothing reaches a person.", "这是演示环境，平台都是模拟的：消息不会真正发给任何人。"},
 		"simulator":       {"Simulator", "模拟器"},
 		"docs":            {"API documentation", "接口文档"},
