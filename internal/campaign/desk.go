@@ -373,6 +373,7 @@ func (d *Desk) show(ctx context.Context, c work.Campaign) (wire.Campaign, error)
 	}
 	out.People, out.Progress = a.Audience, progressOf(&c, &a, p, d.o.Paces, now)
 	if ch := d.o.Channel(c.Tenant, c.Channel); ch != nil && c.State == posthouse.CampaignRunning {
+		out.Progress.PerSecond = min(out.Progress.PerSecond, fastest(ch))
 		out.Progress.Left = posthouse.Duration(max(out.Progress.Left.Std(), leastLeft(&c, out.Progress.Unsent, ch, now)))
 	}
 	if out.Progress.Waits, out.Progress.Until = waits(&c, &p, d.o.Closed, now); out.Progress.Waits != "" {

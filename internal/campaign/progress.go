@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"math"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -58,6 +59,29 @@ func leastLeft(c *work.Campaign, unsent int64, ch *state.Channel, now time.Time)
 		return 0
 	}
 	return max(Takes(unsent, ch), c.StartedAt.Add(c.Spread.Std()).Sub(now).Round(time.Second), 0)
+}
+
+// fastest is how many members a second the limits of a channel and its accounts let through within a minute, at most; +Inf where none of them is as
+// short. A rate that is measured over some seconds, at the start or after a restart, shows a window that was filled at once.
+func fastest(ch *state.Channel) float64 {
+	of := func(limits []posthouse.Limit) float64 {
+		most := math.Inf(1)
+		for _, l := range limits {
+			if l.Max > 0 && l.Per > 0 && l.Per.Std() <= paceWindow {
+				most = min(most, float64(l.Max)/l.Per.Std().Seconds())
+			}
+		}
+		return most
+	}
+	own := of(ch.Settings.Limits)
+	if len(ch.Opened.Accounts) == 0 {
+		return own
+	}
+	all := 0.0
+	for _, a := range ch.Opened.Accounts {
+		all += of(a.Limits)
+	}
+	return min(own, all)
 }
 
 func reasonShown(r work.SegmentReason) wire.CampaignReason {
