@@ -88,8 +88,8 @@ func (o *overview) judge(v *visit) {
 		add(l.Late && !slices.ContainsFunc(o.Halted, func(c posthouse.Channel) bool { return c.Name == l.Channel }),
 			matter{Name: l.Channel, Word: "matter_late", Link: v.at("channels", l.Channel), Detail: f.Ago(l.Oldest)})
 	}
-	for _, p := range o.Parked {
-		add(true, matter{N: p.Accounts, Name: p.Channel, Word: "matter_parked", Link: v.at("channels", p.Channel) + "?state=parked#accounts"})
+	for _, p := range o.Parked { // of a channel that cannot send at all, that is said
+		add(!slices.ContainsFunc(o.Halted, func(c posthouse.Channel) bool { return c.Name == p.Channel && c.State == posthouse.ChannelParked }), matter{N: p.Accounts, Name: p.Channel, Word: "matter_parked", Link: v.at("channels", p.Channel) + "?state=parked#accounts"})
 	}
 	if o.Box != nil {
 		add(o.Box.Rejected > 0, matter{N: o.Box.Rejected, Word: "outbox_rejected", Link: v.at("outbox")})

@@ -82,6 +82,15 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	}
 }
 
+// A step for the managers of the recipients says so.
+func TestARouteShowsItsManagers(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.API("PUT", "/v1/routes/up", `{"steps":[{"channels":["out"],"until":"acknowledged","within":"10m"},{"channels":["out"],"to":[{"manager":1}],"until":"acknowledged","within":"10m"},{"channels":["out"],"to":[{"manager":2}]}]}`, nil)
+	h.Shows(h.Page("viewer", at+"routes/up"), "<div>the recipient&#39;s manager</div>", "<div>the recipient&#39;s manager · level 2</div>")
+}
+
 // A preview says who would get what when, in both languages, and what is wrong with the message stands beside its field.
 func TestAPreviewOfARouteIsLookedAt(t *testing.T) {
 	t.Parallel()

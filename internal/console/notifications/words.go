@@ -85,6 +85,8 @@ func texts() map[string]words.Word {
 		"route_first":         {"One step after the other", "逐级通知"},
 		"route_all":           {"All steps at once", "全部同时发送"},
 		"route_any":           {"whoever is first ends it for all", "任一人确认或收到即结束"},
+		"route_manager":       {"the recipient's manager", "收件人的上级"},
+		"route_manager_level": {"level", "层级"},
 		"route_falls_back":    {"an unknown outcome begins the next step", "结果未知时直接执行下一步"},
 		"preview_title":       {"Who would get what when:", "谁在何时收到什么："},
 		"preview_help":        {"Nothing is sent and nothing is counted. Each step is shown as if none before it had reached its end, by the quiet hours, caps, suppressions and preferences of now.", "不会发送，也不占用额度。每一步都按前面的步骤没有达到条件显示；免打扰时段、频次上限、禁发名单和接收偏好以现在的为准。"},
