@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -12,6 +13,7 @@ import (
 type goals struct {
 	Words string
 	List  []goal
+	Tail  bool // the words look like the end of an id, by which nothing is found
 }
 
 // goal is a page, or the page of a thing.
@@ -38,7 +40,22 @@ func showGoals(v *visit) error {
 			}
 		}
 	}
+	exact := func(one goal) int { // what is called so comes before what has it in its name
+		if strings.EqualFold(one.Text, g.Words) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(g.List, func(a, b goal) int { return exact(a) - exact(b) })
+	g.Tail = len(g.List) == 0 && isTail(g.Words)
 	return v.show("goto", "goto", g)
+}
+
+// isTail reports whether words are the end of an id as lists show it. No index answers by that.
+func isTail(words string) bool {
+	const head = "00000000000000000000000000"
+	words = strings.ToUpper(words)
+	return len(words) == idShown && strings.ContainsAny(words, "0123456789") && posthouse.ValidID(posthouse.MessageID(head[idShown:]+words))
 }
 
 // fits reports whether a text has the words in it, in whatever case.

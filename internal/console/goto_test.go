@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,6 +36,39 @@ func TestTheFieldAtTheTopLeadsToPagesAndThings(t *testing.T) {
 	}
 	if got := h.page("viewer", "/console/t/default/goto?q=audit"); strings.Contains(got, at+"audit") {
 		t.Error("a viewer is led to the audit log")
+	}
+}
+
+// What is called as one types comes first, and the search last. The end of an id, as lists show it, leads nowhere, and both say so.
+func TestTheFieldAtTheTopPutsTheSearchLast(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	id := h.waiting("hello")
+	h.api("PUT", "/v1/channels/channel", `{"driver":"discard"}`, nil) // the page of channels has that in its name too
+	links := func(words string) (list []string) {
+		_, rest, _ := strings.Cut(h.page("admin", "/console/t/default/goto?q="+url.QueryEscape(words)), `<ul class="goals">`)
+		rest, _, _ = strings.Cut(rest, "</ul>")
+		for _, part := range strings.Split(rest, `href="/console/t/default/`)[1:] {
+			link, _, _ := strings.Cut(part, `"`)
+			list = append(list, link)
+		}
+		return list
+	}
+	if got := links("channel"); len(got) < 3 || got[0] != "channels/channel" || !slices.Contains(got, "channels") || got[len(got)-1] != "search?q=channel" {
+		t.Errorf("a name leads to %q", got)
+	}
+	const says = "Lists show the end of an id"
+	tail := id[len(id)-8:]
+	if !strings.ContainsAny(tail, "0123456789") {
+		tail = "QFAW0001"
+	}
+	for _, page := range []string{"goto?q=" + tail, "search?q=" + strings.ToLower(tail)} {
+		h.shows(h.page("admin", "/console/t/default/"+page), says)
+	}
+	for _, page := range []string{"goto?q=channel", "search?q=whatever", "search?q=12345", "search?q=" + id} {
+		if got := h.ask("admin", "/console/t/default/"+page, nil); strings.Contains(got.body, says) {
+			t.Errorf("%s is called the end of an id", page)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (f frame) entry() string {
 		return "routes"
 	case "new_campaign":
 		return "campaigns"
-	case "account", "new_account", editForm:
+	case "account", "new_account", newForm, editForm:
 		return "channels"
 	case "new_template":
 		return "templates"
@@ -170,6 +170,9 @@ func (f frame) Thing() string {
 // entitled is what a page shows that has a title of its own, empty for that of its kind.
 type entitled interface{ Entitled(f frame) string }
 
+// filtered is what a list shows whose address may ask for one state alone; the word is that of the state, empty for none.
+type filtered interface{ OfState() string }
+
 // Heading is the title of the page: what it shows, and of what kind that is.
 func (f frame) Heading() string {
 	title := f.T(f.Title)
@@ -181,10 +184,35 @@ func (f frame) Heading() string {
 			return own
 		}
 	}
+	if list, some := f.D.(filtered); some && f.v.query("state") != "" {
+		if word := list.OfState(); word != "" {
+			return f.T(word) + " · " + title
+		}
+	}
 	if thing := f.Thing(); thing != "" {
 		return f.Short(thing) + " · " + title
 	}
 	return title
+}
+
+// OfState is the word of the state that the list is of.
+func (a attention) OfState() string { return a.State }
+
+// OfState is the word of the state that the list is of.
+func (b board) OfState() string { return chosen(b.States) }
+
+// OfState is the word of the state that the list is of.
+func (p campaignsPage) OfState() string { return chosen(p.States) }
+
+// OfState is the word of the state that the list is of.
+func (p phonesPage) OfState() string { return chosen(p.States) }
+
+// chosen is the word of the entry that is chosen, empty for none.
+func chosen(list []choice) string {
+	if i := slices.IndexFunc(list, func(c choice) bool { return c.Current }); i >= 0 {
+		return list[i].Word
+	}
+	return ""
 }
 
 // thing is what the address of the page names first, and the address of that.

@@ -112,6 +112,9 @@ func (f found) Stranger() bool {
 	return f.Channel != "" && f.Named && !slices.Contains(f.Names, f.Channel)
 }
 
+// Tail reports whether the words look like the end of an id.
+func (f found) Tail() bool { return isTail(f.Words) }
+
 // Entitled says what the search is narrowed to.
 func (f found) Entitled(in frame) string {
 	var by []string

@@ -48,6 +48,14 @@ type list struct {
 	New     form
 }
 
+// OfState is the word of the state that the list is of, empty for all.
+func (l list) OfState() string {
+	if slices.Contains(l.States, posthouse.CollectionState(l.State)) {
+		return "gathered_" + l.State
+	}
+	return ""
+}
+
 // form is a digest as it was typed.
 type form struct {
 	posthouse.Digest

@@ -30,6 +30,7 @@ func watchWords() map[string]Word {
 		"crumbs":                {"Where you are", "当前位置"},
 		"seek":                  {"Find or go to (Ctrl K)", "查找或前往（Ctrl K）"},
 		"goto":                  {"Go to", "前往"},
+		"id_whole":              {"Lists show the end of an id, by which nothing can be found. The button beside it copies the whole id.", "列表只显示编号的末尾，不能用它查询；点旁边的按钮可复制完整编号。"},
 		"goto_search":           {"Search for", "查询"},
 		"page":                  {"page", "页面"},
 		"drawn":                 {"updated", "页面更新于"},
