@@ -234,6 +234,13 @@ func TestAPersonChoosesByTheLink(t *testing.T) {
 				h.Errorf("the page (%d) lacks %q:\n%s", status, want, text)
 			}
 		}
+		_, err = h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Name: "Li Na", Language: "zh-CN", Addresses: map[string]string{"a": "a1"}})
+		h.must(err)
+		if _, text := ask("GET", nil); !strings.Contains(text, `lang="zh`) { // as the person reads, whatever the browser
+			h.Errorf("the page of who reads Chinese is\n%s", text)
+		}
+		_, err = h.api.Users.Put(h.Context(), posthouse.User{ID: "u1", Name: "Li Na", Addresses: map[string]string{"a": "a1"}})
+		h.must(err)
 		if status, _ := ask("POST", url.Values{"List-Unsubscribe": {"One-Click"}}); status != 400 {
 			h.Errorf("a form of another make: got %d", status)
 		}

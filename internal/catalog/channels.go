@@ -78,7 +78,7 @@ func channels() []Sentence {
 		{"is %q, which is not a driver: want one of %s", "为 {1}，没有这个驱动，可选 {2}"},
 		{"is one line of at most %d characters, such as 柜台短信", "应为一行，最多 {1} 个字符，例如 柜台短信"},
 		{"is %q, which is not an IANA time zone such as Asia/Shanghai", "为 {1}，不是 IANA 时区；例如 Asia/Shanghai"},
-		{"is %q: want 1 to 63 of a-z, 0-9, '-', '_' and '.', the first a letter or digit", "为 {1}；应为 1 至 63 个字符，可用 a-z、0-9、-、_ 和 .，以字母或数字开头"},
+		{"is %q: want 1 to 63 of a-z, 0-9, '-', '_' and '.', the first a letter or digit", "名称不能是 {1}；应为 1 至 63 个字符，可用 a-z、0-9、-、_ 和 .，以字母或数字开头"},
 		{"is %q: want conversation, or nothing", "为 {1}，应为 conversation 或留空"},
 		{"is %q: want one of %v", "为 {1}，应为 {2} 之一"},
 		{"is %s: a channel with accounts sends continuously", "为 {1}：多账号渠道是连续发送的"},

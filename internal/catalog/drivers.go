@@ -227,7 +227,7 @@ func sends() []Sentence {
 		{"%s is shorter than probe_after, %s", "{1} 短于 probe_after（{2}）"},
 		{"%v is not between 0 and 1", "{1} 不在 0 至 1 之间"},
 		{"there is no profile %q; the profiles are %s", "没有预设 {1}，可选 {2}"},
-		{"is %.80q: want 1 to 63 of letters, digits, '-', '_' and '.', the first a letter or digit", "为 {1}；应为 1 至 63 个字符，可用字母、数字、-、_ 和 .，以字母或数字开头"},
+		{"is %.80q: want 1 to 63 of letters, digits, '-', '_' and '.', the first a letter or digit", "名称不能是 {1}；应为 1 至 63 个字符，可用字母、数字、-、_ 和 .，以字母或数字开头"},
 
 		{"begins with a country code that does not exist", "国家代码不存在"},
 		{"cannot be read: there is no region %q", "无法识别：没有地区 {1}"},

@@ -225,7 +225,7 @@ func others() []Sentence {
 		{"is %.40q, which has no users of its own", "为 {1}，这一天没有单独排班"},
 		{"is %.60q: want channel, or leave it out", "为 {1}，应为 channel，或去掉"},
 		{"goes with at most %d minutes", "最多用于 {1} 分钟"},
-		{"must be later than since", "必须晚于 since"},
+		{"must be later than since", "必须晚于起始时间（since）"},
 		{"the report came too late: the delivery is not held with this token any more; it is %s, and that stays", "汇报来得太晚：投递已不由此令牌持有，当前为 {1}，保持不变"},
 		{"the report_id stands for a report on another delivery: take a new one for each report", "report_id 已用于另一条投递的汇报，每次汇报请用新的"},
 		{"there is no such delivery that this agent was handed", "没有下发给此发送端的这条投递"},

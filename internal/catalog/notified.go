@@ -48,7 +48,7 @@ func notified() []Sentence {
 		{"the directory has no user whose id or name is %s", "通讯录中没有编号或姓名为 {1} 的用户"},
 		{"By %s:", "截至 {1}："},
 		{"By %s, yesterday: %s is yet to come today.", "截至昨天 {1}（今天还没到 {2}）："},
-		{"--by: %s lies ahead: what a person knew can be said of a time that has come, such as 03:10 or \"2026-10-01 03:10\"", "--by：{1} 还没到；只能查询已过去的时间，例如 03:10 或 \"2026-10-01 03:10\""},
+		{"%s lies ahead: what a person knew can be said of a time that has come, such as 03:10 or \"2026-10-01 03:10\"", "{1} 还没到；只能查询已过去的时间，例如 03:10 或 \"2026-10-01 03:10\""},
 		{"no notification concerns %s from %s to %s", "从 {2} 到 {3} 没有与 {1} 有关的通知"},
 		{`must be a JSON object, such as {"level": 3}`, `须为 JSON 对象，例如 {"level": 3}`},
 		{"must be a time such as 2026-10-01T08:30", "须为时间，例如 2026-10-01T08:30"},

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"iter"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -145,5 +147,27 @@ func TestEachActionOfTheAuditLogHasWords(t *testing.T) {
 	}
 	if seen < 50 {
 		t.Errorf("the document has %d changes", seen)
+	}
+	files, err := filepath.Glob("../people/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var noted []string // what people do for themselves
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // a file of the tree
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`\.note\(.*"(people\.[a-z-]+)"`).FindAllSubmatch(text, -1) {
+			noted = append(noted, string(found[1]))
+		}
+	}
+	if len(noted) < 6 {
+		t.Errorf("the rooms of people note %q", noted)
+	}
+	for _, action := range noted {
+		if word := (frame{v: &visit{zh: true}}).ActionWord(action); word == action {
+			t.Errorf("%s has no words: give it some in words/audit.go", action)
+		}
 	}
 }

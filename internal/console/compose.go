@@ -105,15 +105,17 @@ func (v *visit) refuseLetter(l letter, err error) error {
 // draft is the message that a form describes.
 func (l letter) draft() posthouse.Draft {
 	d := posthouse.Draft{Channel: l.Channel, Kind: l.Kind, Ref: l.Ref, Content: &posthouse.Content{Title: l.Title, Text: l.Text}}
+	given := map[string]bool{}
 	for line := range strings.Lines(l.To) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "":
+		case line == "" || given[line]: // who is given twice gets it once
 		case l.By == "address":
 			d.To = append(d.To, posthouse.Recipient{Address: line})
 		default:
 			d.To = append(d.To, posthouse.Recipient{User: line})
 		}
+		given[line] = true
 	}
 	return d
 }

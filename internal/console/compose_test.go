@@ -18,13 +18,13 @@ func TestAMessageIsComposedAndSentOnce(t *testing.T) {
 	h.shows(page, "<option selected>out</option>", ">u1</textarea>")
 	_, rest, _ := strings.Cut(page, `name="once" value="`)
 	once, _, _ := strings.Cut(rest, `"`)
-	form := url.Values{"channel": {"out"}, "to": {"u1\r\n\r\nu2"}, "by": {"user"}, "title": {"it's"}, "text": {"<b>\nJSON"}, "kind": {"leave"}, "ref": {"7"}, "once": {once}}
+	form := url.Values{"channel": {"out"}, "to": {"u1\r\n\r\nu2\r\nu1"}, "by": {"user"}, "title": {"it's"}, "text": {"<b>\nJSON"}, "kind": {"leave"}, "ref": {"7"}, "once": {once}}
 	h.shows(h.ask("sender", at, form).body, "<strong>2</strong>", "/v1/messages", `{User: &#34;u2&#34;}`, "\\nJSON", "&lt;b&gt;")
 	if list := h.deliveries("pending"); len(list) != 0 {
 		t.Errorf("a look has made %d deliveries", len(list))
 	}
 	form.Set("step", "back")
-	h.shows(h.ask("sender", at, form).body, ">u1\r\n\r\nu2</textarea>", "it&#39;s")
+	h.shows(h.ask("sender", at, form).body, ">u1\r\n\r\nu2\r\nu1</textarea>", "it&#39;s")
 	form.Set("step", "send")
 	first := h.ask("sender", at, form)
 	if again := h.ask("sender", at, form); first.to() == "" || again.to() != first.to() {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // keptForm is a form that came when its session was over. It goes with the browser through the sign-in, and is sent by whoever signs in: the
@@ -135,6 +136,33 @@ func (f keptForm) Fields() (list []keptField) {
 		}
 	}
 	return list
+}
+
+// pausing reports whether a field of a form says how long something is paused.
+func (f keptForm) pausing(field keptField) bool {
+	path, _, _ := strings.Cut(f.Action, "?")
+	return field.Name == "for" && strings.HasSuffix(path, "/pause")
+}
+
+// KeptName is a field of a form that was kept, as the form calls it.
+func (f frame) KeptName(form keptForm, field keptField) string {
+	if form.pausing(field) {
+		return f.T("pause_for")
+	}
+	return f.Member(field.Name)
+}
+
+// KeptValue is the value of such a field, as the form shows it.
+func (f frame) KeptValue(form keptForm, field keptField) string {
+	if form.pausing(field) {
+		if at, err := time.Parse(time.RFC3339, field.Value); err == nil {
+			return f.T("until") + " " + f.Clock(at)
+		}
+		if length, err := time.ParseDuration(field.Value); err == nil {
+			return f.Span(length)
+		}
+	}
+	return f.Short(field.Value)
 }
 
 // Fleeting says that nothing keeps the page.

@@ -58,6 +58,12 @@ func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
 		t.Error("a link does not sign in who has a form that is kept")
 	}
 
+	for length, want := range map[string]string{"2026-12-01T00:00:00Z": "<dt>For how long</dt><dd>until 2026-12-01 08:00:00</dd>", "30m0s": "<dt>For how long</dt><dd>30m</dd>"} {
+		kept := h.ask("over", out+"/pause", url.Values{"reason": {"x"}, "here": {out}, "click": {"c2"}, "for": {length}})
+		sign.Set("kept", consoletest.Hidden(kept.body, "kept"))
+		h.shows(h.ask("", "/console/sign-in", sign).body, want, `name="for" value="`+length+`"`)
+	}
+
 	secret := h.ask("over", "/console/t/default/drivers/webhook", url.Values{"name": {"hook"}, "config.secret": {"whsec_typed"}, "unkept": {"config.secret", "config.headers"}})
 	sign.Set("kept", consoletest.Hidden(secret.body, "kept"))
 	let = h.ask("", "/console/sign-in", sign)

@@ -173,12 +173,24 @@ func (f *found) refused(v *visit, err error) error {
 		return err
 	}
 	for i := range f.Problems {
-		f.Problems[i].Path = strings.TrimPrefix(f.Problems[i].Path, "query.")
+		p := &f.Problems[i]
+		if p.Path = strings.TrimPrefix(p.Path, "query."); p.Path == "until" && strings.HasSuffix(p.Message, "later than since") {
+			p.Message = say("want_after_since", v.zh)
+		}
 	}
 	if f.narrowing, err = narrowingOf(v, seek.Question{}, seek.Found{}); err != nil {
 		return err
 	}
 	return v.draw(http.StatusUnprocessableEntity, "search", "search", *f)
+}
+
+// Field says where a problem is by what the form of the search calls the field.
+func (found) Field(in frame, path string) where {
+	word := map[string]string{"since": "since", "until": "made_before", "state": "state", "priority": "priority", "channel": "channel", "kind": "kind"}[path]
+	if word == "" {
+		return in.Where(path)
+	}
+	return where{path, in.T(word), in.colon()}
 }
 
 // byID is which of a delivery or a message an id names, and its page; empty where there is none.

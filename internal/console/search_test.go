@@ -190,6 +190,9 @@ func TestASearchThatIsRefusedKeepsItsForm(t *testing.T) {
 		t.Errorf("an end before the beginning: %d", got.status)
 	}
 	h.shows(got.body, `data-problem="until"`, `name="q" value="u1"`, `name="since" value="2026-02-01T08:00`)
+	h.shows(got.body, "Handed in before: </span>must be later than “Handed in from”")
+	got = h.ask("viewer", at+"?q=u1&since=2026-02-01T08:00&until=2026-01-01T08:00", nil, chinese)
+	h.shows(got.body, "受理时间早于：</span>必须晚于“受理时间从”")
 	if got := h.ask("viewer", at+"?since=soon", nil); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `data-problem="since"`) {
 		t.Errorf("a time that is none: %d", got.status)
 	}

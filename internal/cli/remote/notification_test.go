@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 )
 
@@ -37,8 +38,12 @@ func TestTheMomentThatIsAskedAboutIsSaid(t *testing.T) {
 		}
 		f := asked{by: day + " 00:06"}
 		f.Person = "li.na"
-		if _, err := f.read(&shell.Shell{}); err == nil || !strings.Contains(err.Error(), "lies ahead") {
-			t.Errorf("a moment that lies ahead is taken: %v", err)
+		_, err := f.read(&shell.Shell{})
+		if err == nil || !strings.Contains(err.Error(), "lies ahead") {
+			t.Fatalf("a moment that lies ahead is taken: %v", err)
+		}
+		if said, _ := catalog.Error(err.Error()); !strings.Contains(said, "还没到；只能查询已过去的时间") {
+			t.Errorf("in Chinese it is %q", said)
 		}
 	})
 }

@@ -65,6 +65,7 @@ func watchWords() map[string]Word {
 		"search_for":            {"User, name, phone, address, id, provider's id, campaign, or kind/ref", "用户编号、姓名、手机号、地址、消息或投递编号、平台编号、群发任务，或 业务类型/业务主键"},
 		"more_filters":          {"By account, reason, priority or time", "按账号、原因、优先级或时间筛选"},
 		"since":                 {"Handed in from", "受理时间从"},
+		"want_after_since":      {"must be later than “Handed in from”", "必须晚于“受理时间从”"},
 		"made_before":           {"Handed in before", "受理时间早于"},
 		"task_unknown":          {"not described yet", "尚无描述"},
 		"task_running":          {"runs", "进行中"},

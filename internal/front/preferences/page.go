@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -153,6 +154,9 @@ func (l *Links) read(ctx context.Context, c claim, s *shown) error {
 	u, err := l.Directory.User(ctx, c.Tenant, c.User)
 	if err != nil {
 		return err
+	}
+	if base, _, _ := strings.Cut(strings.ToLower(u.Language), "-"); texts[base] != nil { // else as the browser says
+		s.Lang, s.T = base, texts[base]
 	}
 	t, err := l.tenant(ctx, c.Tenant)
 	if err != nil {
