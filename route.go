@@ -139,6 +139,8 @@ type Notification struct {
 	Ends []NotificationEnd `json:"ends,omitempty"`
 	// Held is why nothing new of it begins until a person lets it go, a stable word: epoch_hold after a restore.
 	Held string `json:"held,omitempty"`
+	// Deadline is its message's, after which no step begins. Defaults to none.
+	Deadline time.Time `json:"deadline,omitzero"`
 	// NextAt is when the next step begins, unless something comes before.
 	NextAt    time.Time `json:"next_at,omitzero"`
 	Version   int64     `json:"version"`

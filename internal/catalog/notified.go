@@ -43,6 +43,7 @@ func notified() []Sentence {
 		{"Its first step begins at %s.", "第一步将于 {1} 开始。"},
 		{"It waits: %s. It goes on at %s.", "正在等待：{1!}。将于 {2} 继续。"},
 		{"It waits for step %d of the route %s in round %d. The next step begins at %s, unless that ends it before.", "正在等待路由 {2} 第 {3} 轮的第 {1} 步。如未达到条件，下一步将于 {4} 开始。"},
+		{"It waits for step %d of the route %s. No step begins after its deadline, %s.", "正在等待路由 {2} 的第 {1} 步。截止时间 {3} 之后不再有下一步。"},
 		{"It waits for step %d of the route %s. The next step begins at %s, unless that ends it before.", "正在等待路由 {2} 的第 {1} 步。如未达到条件，下一步将于 {3} 开始。"},
 		{"%s is a notification: its steps are told by posthouse notification show", "{1} 是通知编号，经过请用 posthouse notification show 查看"},
 		{"the directory has no user whose id or name is %s", "通讯录中没有编号或姓名为 {1} 的用户"},

@@ -92,6 +92,8 @@ func outcome(n *posthouse.Notification, at func(time.Time) string) string {
 		return fmt.Sprintf("Its first step begins at %s.", at(n.NextAt))
 	case n.Reason != "":
 		return fmt.Sprintf("It waits: %s. It goes on at %s.", n.Reason, at(n.NextAt))
+	case !n.Deadline.IsZero() && !n.NextAt.Before(n.Deadline):
+		return fmt.Sprintf("It waits for step %d of the route %s. No step begins after its deadline, %s.", n.Step, cmp.Or(n.Route, "?"), at(n.Deadline))
 	case n.Round > 1:
 		return fmt.Sprintf("It waits for step %d of the route %s in round %d. The next step begins at %s, unless that ends it before.", n.Step, cmp.Or(n.Route, "?"), n.Round, at(n.NextAt))
 	}

@@ -42,6 +42,11 @@ func TestANotificationIsExplained(t *testing.T) {
 	if diff := cmp.Diff(want, append([]string{summary}, steps...)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	last := list[0]
+	last.Deadline = last.NextAt.Add(-time.Minute)
+	if got, _ := Explain(&last, clock); got != "It waits for step 2 of the route night. No step begins after its deadline, 03:09." {
+		t.Errorf("of one whose deadline comes before the next step: %s", got)
+	}
 	for _, s := range want {
 		if said, known := catalog.Chinese(s); !known {
 			t.Errorf("%q has no Chinese: %q", s, said)

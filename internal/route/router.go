@@ -160,7 +160,7 @@ func (r *Router) Begin(ctx context.Context, req *intake.Request, id string, d *p
 		n := &notification{
 			Notification: posthouse.Notification{
 				ID: posthouse.DeliveryID(id, i+1), Message: id, Tenant: req.Tenant, Route: way.Name, RouteVersion: way.Version, Kind: d.Kind, Ref: d.Ref,
-				To: to, State: posthouse.NotificationWaiting, NextAt: later(now, d.NotBefore),
+				To: to, State: posthouse.NotificationWaiting, NextAt: later(now, d.NotBefore), Deadline: own.Deadline,
 				Steps: []posthouse.NotificationStep{}, Deliveries: []posthouse.NotificationDelivery{},
 			},
 			Follows: way, Draft: own, StartBy: startBy, BestEffort: req.BestEffort, DedupKey: d.DedupKey, DedupWindow: posthouse.Duration(routed.DedupWindow), Recorded: true,

@@ -208,7 +208,7 @@ func printNotification(sh *shell.Shell, n *posthouse.Notification) {
 	}
 	fields := [][2]string{
 		{"notification", n.ID}, {"whom", whom(sh, n.To)}, {"state", string(n.State)}, {"reason", n.Reason}, {"held", n.Held},
-		{"route", sh.Text("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, told, {"resolved", sh.At(n.ResolvedAt)}, {"next step", sh.At(n.NextAt)},
+		{"route", sh.Text("%s, version %d", n.Route, n.RouteVersion)}, {"accepted", sh.At(n.CreatedAt)}, told, {"resolved", sh.At(n.ResolvedAt)}, {"deadline", sh.At(n.Deadline)}, {"next step", sh.At(n.NextAt)},
 	}
 	if a := n.Ack; a != nil {
 		fields = append(fields, [2]string{"acknowledged", sh.Text("by %s, %s, by %s", a.By, sh.At(a.At), a.Via)}, [2]string{"evidence", string(a.Evidence)})

@@ -27,6 +27,7 @@ func texts() map[string]words.Word {
 		"told_answer_yes":     {"Yes: acknowledged by", "已知晓，确认人"},
 		"told_answer_told":    {"Told, at", "已通知到，时间"},
 		"told_resolved":       {"resolved at", "已恢复，时间"},
+		"told_answer_last":    {"Not yet. No step begins after its deadline,", "尚未通知到。此后不再有下一步，截止时间："},
 		"told_answer_waiting": {"Not yet. The next step begins", "尚未通知到。下一步开始于"},
 		"told_answer_pending": {"Not yet. What is under way or in doubt is waited for", "尚未通知到，正在等待发送中或结果未知的投递"},
 		"told_answer_no":      {"No", "未通知到"},
