@@ -13,8 +13,12 @@ import (
 // of them is the least. A window that is longer may be filled at any rate.
 func TestACampaignIsNoFasterThanItsLimits(t *testing.T) {
 	t.Parallel()
-	limit := func(most int, per time.Duration) posthouse.Limit { return posthouse.Limit{Max: most, Per: posthouse.Duration(per)} }
-	account := func(limits ...posthouse.Limit) *state.Account { return &state.Account{Account: posthouse.Account{AccountSettings: posthouse.AccountSettings{Limits: limits}}} }
+	limit := func(most int, per time.Duration) posthouse.Limit {
+		return posthouse.Limit{Max: most, Per: posthouse.Duration(per)}
+	}
+	account := func(limits ...posthouse.Limit) *state.Account {
+		return &state.Account{Account: posthouse.Account{AccountSettings: posthouse.AccountSettings{Limits: limits}}}
+	}
 	for name, c := range map[string]struct {
 		own      []posthouse.Limit
 		accounts []*state.Account

@@ -79,7 +79,10 @@ func (o *overview) judge(v *visit) {
 	add(o.Open.Unknown > 0, matter{N: o.Open.Unknown, Word: "matter_unknown", Link: v.at("attention") + "?state=unknown"})
 	add(o.Open.Quarantined > 0, matter{N: o.Open.Quarantined, Word: "matter_quarantined", Link: v.at("attention") + "?state=quarantined"})
 	for _, c := range o.Halted {
-		add(true, matter{Name: c.Name, Word: "channel_" + string(c.State), Link: v.at("channels", c.Name), Detail: c.StateReason})
+		byAccounts := c.State == posthouse.ChannelParked && slices.ContainsFunc(o.Parked, func(p wire.OverviewParked) bool { // which are named below
+			return p.Channel == c.Name && p.Until.Equal(c.StateUntil)
+		})
+		add(!byAccounts, matter{Name: c.Name, Word: "channel_" + string(c.State), Link: v.at("channels", c.Name), Detail: c.StateReason})
 	}
 	for _, c := range o.Campaigns {
 		add(c.Stands, matter{N: int(c.Counts.Unsent), Name: c.Name, Word: "matter_campaign", Link: v.at("campaigns", c.Name), Detail: c.Halted})
@@ -88,8 +91,8 @@ func (o *overview) judge(v *visit) {
 		add(l.Late && !slices.ContainsFunc(o.Halted, func(c posthouse.Channel) bool { return c.Name == l.Channel }),
 			matter{Name: l.Channel, Word: "matter_late", Link: v.at("channels", l.Channel), Detail: f.Ago(l.Oldest)})
 	}
-	for _, p := range o.Parked { // of a channel that cannot send at all, that is said
-		add(!slices.ContainsFunc(o.Halted, func(c posthouse.Channel) bool { return c.Name == p.Channel && c.State == posthouse.ChannelParked }), matter{N: p.Accounts, Name: p.Channel, Word: "matter_parked", Link: v.at("channels", p.Channel) + "?state=parked#accounts"})
+	for _, p := range o.Parked {
+		add(true, matter{N: p.Accounts, Name: p.Channel, Word: "matter_parked", Link: v.at("channels", p.Channel) + "?state=parked#accounts"})
 	}
 	if o.Box != nil {
 		add(o.Box.Rejected > 0, matter{N: o.Box.Rejected, Word: "outbox_rejected", Link: v.at("outbox")})

@@ -44,6 +44,10 @@ func TestEachNumberOfTheOverviewLeadsToItsRows(t *testing.T) {
 	if strings.Contains(page, "× 6") || strings.Contains(page, "All channels and accounts send") {
 		t.Error("the overview names four kinds of errors, or says that all send")
 	}
+	verdict, _, _ := strings.Cut(page[strings.Index(page, `<div class="verdict`):], "</div>")
+	if accounts, channel := strings.Count(verdict, `channels/fleet?state=parked#accounts"`), strings.Count(verdict, `channels/fleet"`); accounts != 1 || channel != 0 {
+		t.Errorf("the verdict names the refused accounts %d times, and their channel %d times more:\n%s", accounts, channel, verdict)
+	}
 	gate("gone", time.Now().Add(time.Hour)) // of one that was deleted
 	parked := h.page("viewer", at+"channels/fleet?state=parked")
 	h.shows(parked, "Only accounts that the provider refuses now", "/accounts/b", "/accounts/c", "account 40001")
