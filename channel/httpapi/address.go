@@ -18,8 +18,8 @@ const (
 func address(c channel.Config, text string) (string, error) {
 	switch kind := c.String("addresses"); kind {
 	case phones, phonesCN:
-		n, err := phone.Parse(text, "CN")
-		if err == nil && kind == phonesCN && n.Region == "CN" {
+		n, err := phone.Parse(text, phone.Home)
+		if err == nil && kind == phonesCN && n.Region == phone.Home {
 			return n.National, nil
 		}
 		return n.E164, err

@@ -24,6 +24,9 @@ type Number struct {
 	Mobile bool
 }
 
+// Home is the region of numbers that are written without a country where no setting names one.
+const Home = "CN"
+
 // maxLength bounds what is looked at, in bytes: E.164 has 15 digits, and signs between them take room.
 const maxLength = 64
 

@@ -159,14 +159,11 @@ func (l *List) lookedFor(tenant, channel, address string, p *draft.Problems) []s
 	return slices.Compact(list)
 }
 
-// homeRegion is of the numbers that are written without a country.
-const homeRegion = "CN"
-
 // Forms are the forms in which an address may stand with deliveries: those of its channels, and of a number those that a channel keeps which
 // takes numbers as they are given.
 func (l *List) Forms(tenant, channel, address string) []string {
 	list := l.lookedFor(tenant, channel, address, &draft.Problems{})
-	n, err := phone.Parse(address, homeRegion)
+	n, err := phone.Parse(address, phone.Home)
 	if err != nil {
 		return list
 	}

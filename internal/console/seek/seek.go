@@ -113,7 +113,7 @@ func (s Seeker) Find(ctx context.Context, q Question, cursor string) (f Found, e
 
 // addressed reports whether words are what a channel may send to.
 func addressed(words string) bool {
-	_, err := phone.Parse(words, homeRegion)
+	_, err := phone.Parse(words, phone.Home)
 	return err == nil || strings.Contains(words, "@")
 }
 
@@ -185,9 +185,6 @@ func (f *Found) merge(more []posthouse.Delivery) {
 	slices.SortFunc(f.List, func(a, b posthouse.Delivery) int { return strings.Compare(b.ID, a.ID) })
 }
 
-// homeRegion is of the numbers that are written without a country.
-const homeRegion = "CN"
-
 // Plain is what somebody typed with what a keyboard or a table makes of it taken away: wide letters and digits, and spaces around and in a
 // row.
 func Plain(words string) string {
@@ -197,7 +194,7 @@ func Plain(words string) string {
 // forms are the words, and where they are a number its other forms: that of all countries, and the digits at home.
 func forms(words string) []string {
 	list := []string{words}
-	n, err := phone.Parse(words, homeRegion)
+	n, err := phone.Parse(words, phone.Home)
 	if err != nil {
 		return list
 	}

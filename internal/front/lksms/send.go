@@ -22,9 +22,6 @@ const (
 	endpoint = "lksms"
 )
 
-// region is where numbers without a country code belong.
-const region = "CN"
-
 // hidden stands where a sensitive text would.
 const hidden = "******"
 
@@ -224,7 +221,7 @@ func checkText(field, content string, most int) error {
 
 // number reads the number of a mobile phone.
 func number(given string) (phone.Number, error) {
-	n, err := phone.Parse(given, region)
+	n, err := phone.Parse(given, phone.Home)
 	if err != nil {
 		return n, refuse(http.StatusBadRequest, "phone_number %v", err)
 	}
@@ -241,7 +238,7 @@ func anyNumber(given string) (string, error) {
 	if err == nil {
 		return n.E164, nil
 	}
-	if n, e := phone.Parse(given, region); e == nil {
+	if n, e := phone.Parse(given, phone.Home); e == nil {
 		return n.E164, err
 	}
 	return clipped(given, 128), err
@@ -249,7 +246,7 @@ func anyNumber(given string) (string, error) {
 
 // local is a number as senders and apps of the mainland write it; others keep their plus.
 func local(address string) string {
-	if n, err := phone.Parse(address, ""); err == nil && n.Region == region {
+	if n, err := phone.Parse(address, ""); err == nil && n.Region == phone.Home {
 		return n.National
 	}
 	return address

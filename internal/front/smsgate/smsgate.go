@@ -38,9 +38,6 @@ const (
 	aboveNormal = 100
 )
 
-// region is where numbers without a country code belong.
-const region = "CN"
-
 // body is a message as clients post it.
 type body struct {
 	ID          string `json:"id"`
@@ -133,7 +130,7 @@ func (b *body) numbers(r *inbound.Request) (list []string, err error) {
 	for i, given := range b.PhoneNumbers {
 		n := strings.TrimSpace(given)
 		if !asGiven {
-			known, err := phone.Parse(given, region)
+			known, err := phone.Parse(given, phone.Home)
 			if err != nil {
 				return nil, fmt.Errorf("phoneNumbers[%d] %w", i, err)
 			}
