@@ -61,11 +61,15 @@ func TestOneTimeCodes(t *testing.T) {
 		t.Errorf("a wrong first code: %d\n%s", got.status, got.body)
 	}
 	first := phone.code()
-	on := h.ask(session, "/console/me/totp", url.Values{"sealed": {sealed}, "code": {first}, "here": {consoletest.Hidden(offer, "here")}})
+	sent := url.Values{"sealed": {sealed}, "code": {first}, "here": {consoletest.Hidden(offer, "here")}, "click": {consoletest.Hidden(offer, "click")}}
+	on := h.ask(session, "/console/me/totp", sent)
 	h.shows(on.body, `data-instead="/console/me/totp"`) // who goes back sends nothing again, and sees no codes
 	spare := regexp.MustCompile(`[a-z2-7]{4}(-[a-z2-7]{4}){3}`).FindAllString(on.body, -1)
 	if on.status != http.StatusOK || len(spare) != 10 {
 		t.Fatalf("turning codes on: %d with %d recovery codes\n%s", on.status, len(spare), on.body)
+	}
+	if second := h.ask(session, "/console/me/totp", sent); second.status != http.StatusOK || !strings.Contains(second.body, spare[9]) {
+		t.Errorf("of two clicks the browser shows the second answer, which has no recovery codes: %d\n%s", second.status, second.body)
 	}
 	if again := h.ask(session, "/console/me/totp", url.Values{"sealed": {sealed}, "code": {"000000"}}); again.status != http.StatusConflict {
 		t.Errorf("turning them on again: %d", again.status)

@@ -84,7 +84,7 @@ func (v *visit) storeForm(of formed) error {
 	if !f.New && v.form("version") != f.Version {
 		return v.bothForms(of)
 	}
-	r := form.Reader{Sent: v.form, Say: func(name string) string { return say(name, v.zh) }}
+	r := form.Reader{Sent: v.form, Has: v.has, Say: func(name string) string { return say(name, v.zh) }}
 	switch {
 	case f.New && f.Name == "":
 		r.Problems = problemAt("name", say("name_missing", v.zh))

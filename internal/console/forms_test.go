@@ -46,7 +46,7 @@ func TestAChannelIsMadeByForm(t *testing.T) {
 	if strings.Contains(page, "MfKQ9r8G") {
 		t.Error("the form shows a secret")
 	}
-	change := url.Values{"version": {versionOf(page)}, "config.url": {"https://example.org/in"}, "tries": {"4"}}
+	change := url.Values{"version": {versionOf(page)}, "config.url": {"https://example.org/in"}, "tries": {"4"}, "limits": {""}}
 	if got := h.ask("admin", edit, change); got.to() != "" {
 		t.Errorf("another address would get the stored secret: %d to %q", got.status, got.to())
 	}
@@ -106,7 +106,7 @@ func TestAFormIsInWordsAndFolded(t *testing.T) {
 	h.shows(h.page("admin", at, chinese), `<option value="as_written">按原样`, `<option value="transient">未接收，稍后重试</option>`, `<option value="">从现在起的秒数（默认）</option>`, `<option value="hold">等人处理</option>`, `<summary>访问令牌</summary>`)
 	h.api("PUT", "/v1/channels/oa", `{"driver":"httpapi","tries":3,"config":{"url":"https://example.com/in","body":"{}","addresses":"phone_cn","other_codes":"rate"}}`, nil)
 	edit := h.page("admin", "/console/t/default/channels/oa/edit", chinese)
-	h.shows(edit, `<option value="phone_cn" selected>`, `<details class="group" open><summary>响应的更多设置`, `<details class="group"><summary>访问令牌</summary>`, `<details class="group" open><summary>发送设置</summary>`)
+	h.shows(edit, `<option value="phone_cn" selected>`, `<details class="group" open><summary>响应的更多设置`, `<details class="group"><summary>访问令牌</summary>`, `<details class="group" open><summary>重试与结果未知</summary>`, `<details class="group"><summary>网络与应答</summary>`)
 	wrong := h.ask("admin", "/console/t/default/channels/oa/edit", url.Values{"version": {versionOf(edit)}, "config.url": {"https://example.com/in"}, "config.body": {"{}"}, "config.receipt_id": {"x"}})
 	h.shows(wrong.body, `<details class="group" open=""><summary>Receipts</summary>`, `<details class="group"><summary>Access token</summary>`)
 }

@@ -68,6 +68,9 @@ func (c *console) open(d door) http.Handler {
 		if err := readForm(v.r); err != nil {
 			return err
 		}
+		if d.in {
+			return c.once(v, d.serve)
+		}
 		return d.serve(v)
 	})
 }
@@ -216,6 +219,9 @@ func (v *visit) drawnIn(state string) {
 
 // form is a value of the form that was posted.
 func (v *visit) form(name string) string { return strings.TrimSpace(v.r.PostFormValue(name)) }
+
+// has reports whether a form that was sent has a field, be it empty.
+func (v *visit) has(name string) bool { return v.form(name) != "" || v.r.PostForm.Has(name) }
 
 // query is a value of the address.
 func (v *visit) query(name string) string { return strings.TrimSpace(v.r.URL.Query().Get(name)) }

@@ -100,8 +100,13 @@ type Section struct {
 func (s Section) Open() bool { return slices.ContainsFunc(s.Fields, Field.seen) }
 
 // Sections are the fields of the driver, those of each group together.
-func (f Form) Sections() (list []Section) {
-	for _, one := range f.Fields {
+func (f Form) Sections() []Section { return sections(f.Fields) }
+
+// Tuning are the settings, those of each group together.
+func (f Form) Tuning() []Section { return sections(f.Settings) }
+
+func sections(fields []Field) (list []Section) {
+	for _, one := range fields {
 		if n := len(list); n == 0 || list[n-1].Label != one.Group {
 			list = append(list, Section{Label: one.Group, LabelZH: one.GroupZH})
 		}
@@ -110,9 +115,6 @@ func (f Form) Sections() (list []Section) {
 	}
 	return list
 }
-
-// Tuned reports whether one of the settings that stand folded behind the fields is set.
-func (f Form) Tuned() bool { return Section{Fields: f.Settings}.Open() }
 
 // Refill makes the form what was sent, but for secrets, which are typed again.
 func (f *Form) Refill(sent Sent) {
@@ -134,25 +136,18 @@ func (f *Form) Compare(stored Form, yes, no string) {
 	}
 }
 
-// channelSettings are the settings that the forms of channels have; the others stay as they are.
-func channelSettings(ch posthouse.Channel) []Field {
-	say := map[posthouse.Policy][2]string{
-		posthouse.Retry: {"Try again", "重试"}, posthouse.Hold: {"Hold for a person", "等人处理"},
-		posthouse.Query: {"Ask the provider", "查询平台"}, posthouse.AssumeSent: {"Count as sent", "视为已发送"},
+// channelSettings are the settings of a channel as its form shows them.
+func channelSettings(ch posthouse.Channel) (list []Field) {
+	for _, s := range settings() {
+		for i, value := range s.show(ch) {
+			f := s.fields[i]
+			if f.Value = value; f.is(channel.KindBool) {
+				f.Value, f.Checked = "", value != ""
+			}
+			list = append(list, f)
+		}
 	}
-	var policies []wire.Choice
-	for _, p := range posthouse.Policies() {
-		policies = append(policies, wire.Choice{Value: string(p), Label: say[p][0], LabelZH: say[p][1]})
-	}
-	return []Field{
-		{Field: wire.Field{Label: "Title", LabelZH: "显示名称", Help: "What people call it, shown beside its name.", HelpZH: "与渠道名一起显示，方便辨认。", Kind: wire.FieldKind(channel.KindString)}, Name: "title", Value: ch.Title},
-		{Field: wire.Field{Label: "Profile", LabelZH: "预设", Help: "A set of defaults, such as duty, flow or wecom.", HelpZH: "一组默认设置，例如 duty、flow、wecom。", Kind: "string"}, Name: "profile", Value: ch.Profile},
-		{Field: wire.Field{Label: "It sends by several accounts", LabelZH: "用多个账号发送", Kind: wire.FieldKind(channel.KindBool)}, Name: "accounts", Checked: ch.Accounts},
-		{Field: wire.Field{Label: "Tries", LabelZH: "最多失败次数", Help: "How many failures end a delivery. Without it the profile's, or 8.", HelpZH: "失败多少次后不再重试。不填则按预设，或 8 次。", Kind: wire.FieldKind(channel.KindInt), Min: 1}, Name: "tries", Value: unlessZero(ch.Tries)},
-		{Field: wire.Field{Label: "If it is unknown whether it arrived", LabelZH: "结果未知时", Kind: wire.FieldKind(channel.KindChoice), Choices: policies}, Name: "on_unknown", Value: string(ch.OnUnknown)},
-		{Field: windowsField("Without it the driver's.", "不填则按渠道驱动的默认值。"), Name: "limits", Windows: true, Value: limittext.Text(ch.Limits, "\n")},
-		{Field: budgetField("", ""), Name: "budget", Value: limittext.BudgetText(ch.Budget)},
-	}
+	return list
 }
 
 // accountSettings are the settings of an account.

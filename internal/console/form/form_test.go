@@ -2,6 +2,8 @@ package form
 
 import (
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +42,7 @@ func TestAFormGivesBackWhatItShows(t *testing.T) {
 	if sent["config.agent_id"] != "1000007" || sent["config.secret"] != "" || !f.Fields[2].Stored {
 		t.Errorf("the form shows %v", sent)
 	}
-	r := Reader{Sent: func(name string) string { return sent[name] }}
+	r := readerOf(sent)
 	got := r.Channel(driver, ch)
 	ch.Config["agent_id"] = 1000007 // the number, as it is typed
 	if diff := cmp.Diff(ch, got); diff != "" || r.Problems != nil {
@@ -48,16 +50,98 @@ func TestAFormGivesBackWhatItShows(t *testing.T) {
 	}
 }
 
+// elsewhere are the settings that a channel's form does not have: hours and caps have a page, and a preset its own form.
+var elsewhere = []string{"QuietHours", "Caps", "Preset", "PresetVersion"}
+
+// The form of a channel has each of its settings: what it shows and is sent back as it is stays, and what is emptied is gone.
+func TestAFormHasEachSetting(t *testing.T) {
+	t.Parallel()
+	var full posthouse.Channel
+	stored := `{"name":"c","title":"柜台短信","profile":"flow","every":"0s","job":"OaJob","tries":3,"backoff":["1s","2m"],"jitter":0.5,"on_unknown":"hold","hold_timeout":"1h",
+		"limits":[{"max":20,"per":"1s"},{"max":1000,"per":"1m","burst":5,"jitter":"80ms"}],"limit_by":"calls","account_limits":[{"max":18,"per":"1m"}],"type_limits":{"markdown":[{"max":20,"per":"1m"}]},
+		"recipient_limits":[],"template_limits":{"*":[{"max":5,"per":"1s"}],"otp:v2":[{"max":5,"per":"1s"},{"max":100,"per":"1m"}]},
+		"budget":{"max":20000,"per":"month","time_zone":"Asia/Shanghai"},"account_budget":{"max":500,"per":"day","when_spent":"high_priority"},
+		"rate":{"base":12.5,"hours":{"from":"09:00","to":"18:00","calendar":"holidays","outside":0.25}},"max_inflight":7,"channel_max_inflight":70,"batch":100,"timeout":"1.5s","expire_end_of_day":true,
+		"time_zone":"Asia/Tokyo","dedup_window":"48h","rules":[{"type":"duty","roster":"night","recipients":["head_office","branch"]},{"type":"own","options":{"a":"b c","q":"say \"no\"","x":"y=z"}}],
+		"codes":{"500":"transient","E02":"recipient"},"probe_after":"2m","probe_max":"2h","promise":{"high":"30s","low":"2h"},"pull":true,"needs":{"operator":"cmcc","sim":"2"},"fair_after":"5m",
+		"accounts":true,"sticky":"conversation","egress":{"hosts":["files.example.com","*.example.com"],"ports":[443,8443],"recipient_urls":true},"keep_answers":false,"exempt_kinds":["otp"],
+		"test_to":["13800138000","13800138001"],"failover":true}`
+	if err := json.Unmarshal([]byte(stored), &full); err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]string{}
+	for _, f := range OfChannel(driver, full).Settings {
+		if f.Value == "" && !f.Checked && f.Name != "promise.normal" {
+			t.Errorf("the form does not show %s", f.Name)
+		}
+		if f.Label == "" || f.LabelZH == "" {
+			t.Errorf("%s has no label", f.Name)
+		}
+		if sent[f.Name] = strings.ReplaceAll(f.Value, "\n", "\r\n"); f.Checked {
+			sent[f.Name] = "1"
+		}
+	}
+	settings := reflect.ValueOf(full.ChannelSettings)
+	for i := range settings.NumField() {
+		if name := settings.Type().Field(i).Name; settings.Field(i).IsZero() != slices.Contains(elsewhere, name) {
+			t.Errorf("the test does not set %s, or it has a page of its own", name)
+		}
+	}
+	read := func(of posthouse.Channel) posthouse.ChannelSettings {
+		r := readerOf(sent)
+		got := r.Channel(driver, of)
+		if r.Problems != nil {
+			t.Errorf("%v", r.Problems)
+		}
+		return got.ChannelSettings
+	}
+	if diff := cmp.Diff(full.ChannelSettings, read(posthouse.Channel{Name: "c"})); diff != "" {
+		t.Errorf("what is shown and sent back (-want +got):\n%s", diff)
+	}
+	for name := range sent {
+		sent[name] = ""
+	}
+	if diff := cmp.Diff(posthouse.ChannelSettings{}, read(full)); diff != "" {
+		t.Errorf("what is emptied (-want +got):\n%s", diff)
+	}
+	clear(sent)
+	if diff := cmp.Diff(full.ChannelSettings, read(full)); diff != "" {
+		t.Errorf("what was not sent at all (-want +got):\n%s", diff)
+	}
+}
+
+// Settings that cannot be read are named by their fields, and nothing of them is stored.
+func TestASettingThatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"backoff": "1m, soon", "jitter": "much", "timeout": "soon", "every": "soon", "template_limits": "otp 5 a second", "egress.ports": "https", "rules": "duty night", "rate.base": "fast", "promise.low": "x",
+	} {
+		r := readerOf(map[string]string{name: text, "rate": "1", "egress.hosts": "", "promise.high": "", "promise.normal": ""})
+		r.Channel(driver, posthouse.Channel{})
+		if len(r.Problems) != 1 || r.Problems[0].Path != name {
+			t.Errorf("%s: %v", name, r.Problems)
+		}
+	}
+	r := readerOf(map[string]string{"rate": "", "rate.base": "20"})
+	if got := r.Channel(driver, posthouse.Channel{}); len(r.Problems) != 1 || r.Problems[0].Path != "rate" || got.Rate != nil {
+		t.Errorf("a base of no rate: %v", r.Problems)
+	}
+}
+
+func readerOf(sent map[string]string) *Reader {
+	return &Reader{
+		Sent: func(name string) string { return sent[name] }, Say: func(name string) string { return name },
+		Has: func(name string) bool { _, ok := sent[name]; return ok },
+	}
+}
+
 // What cannot be read is named with its field, and what was typed is shown again, but for secrets.
 func TestAFormSaysWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	sent := func(name string) string {
-		return map[string]string{"tries": "many", "limits": "20/1s\r\n1000/1m\r\n9/1m nonsense", "config.secret": "s3cret", "config.agent_id": "x"}[name]
-	}
-	r := Reader{Sent: sent, Say: func(name string) string { return name }}
+	r := readerOf(map[string]string{"tries": "many", "limits": "20/1s\r\n1000/1m\r\n9/1m nonsense", "config.secret": "s3cret", "config.agent_id": "x"})
 	in := r.Channel(driver, posthouse.Channel{})
 	f := OfChannel(driver, posthouse.Channel{})
-	f.Refill(sent)
+	f.Refill(r.Sent)
 	var told []string
 	for _, p := range r.Problems {
 		told = append(told, p.Path+" "+p.Message)

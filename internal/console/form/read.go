@@ -16,17 +16,21 @@ import (
 // Reader takes a form that was sent apart. What cannot be read is a problem; all else is left for the API to refuse.
 type Reader struct {
 	Sent Sent
+	// Has reports whether a field was sent, be it empty. Required for channels.
+	Has func(name string) bool
 	// Say is a text by its name in the reader's language. Required.
 	Say      func(name string) string
 	Problems []posthouse.Problem
 }
 
-// Channel is a channel as the form says it.
+// Channel is a channel as the form says it. A setting that was not sent stays: the form may be of a server that did not have it yet.
 func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel {
 	ch.Config = r.config(ofChannel(d, ch), ch.Config)
-	ch.Title = strings.TrimSpace(r.Sent("title"))
-	ch.Profile, ch.OnUnknown, ch.Accounts = r.Sent("profile"), posthouse.Policy(r.Sent("on_unknown")), r.Sent("accounts") != ""
-	ch.Tries, ch.Limits, ch.Budget = r.whole("tries"), r.Windows("limits"), r.budget("budget")
+	for _, s := range settings() {
+		if r.Has(s.fields[0].Name) {
+			s.read(r, &ch)
+		}
+	}
 	return ch
 }
 
