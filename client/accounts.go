@@ -71,7 +71,8 @@ func (c Accounts) Pause(ctx context.Context, channel, name string, pause wire.Pa
 	return send[posthouse.Account](ctx, c.api, http.MethodPost, path("channels", channel, "accounts", name, "pause"), pause)
 }
 
-// Resume lets an account send again, also where its provider refused it.
+// Resume lets an account send again, also where its provider refused it. With IfMatch it ends the pause that was read, and none that somebody has
+// set since.
 func (c Accounts) Resume(ctx context.Context, channel, name string) (posthouse.Account, error) {
 	return send[posthouse.Account](ctx, c.api, http.MethodPost, path("channels", channel, "accounts", name, "resume"), nil)
 }

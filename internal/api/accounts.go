@@ -54,7 +54,7 @@ func (a accounts) routes() []web.Route {
 		web.Put(one, admin, "Create an account or replace it. A masked secret stays as it was.", accountBody, a.put).Answers(http.StatusOK, http.StatusCreated).OfChannel("name").Guarded(),
 		web.Delete(one, admin, "Delete an account. What is pinned to it waits for one of its name.", a.remove).OfChannel("name"),
 		web.Post(one+"/pause", admin, "Stop its sending, for a time or until it is resumed.", pauseBody, a.pause).OfChannel("name"),
-		web.Act(one+"/resume", admin, "Let it send again, also where its provider refused it.", a.resume).OfChannel("name"),
+		web.Act(one+"/resume", admin, "Let it send again, also where its provider refused it. With If-Match only where it is as it was read: not where somebody has paused it anew since.", a.resume).OfChannel("name").Guarded(),
 		web.Post(one+"/test", admin, "Check the provider by this account, or send a test to one recipient.", testBody, a.test).OfChannel("name"),
 	)
 }

@@ -27,6 +27,7 @@ func schedules() []Sentence {
 		{"the reminder is %s now", "提醒当前为 {1}"},
 		{"the phone is %s now", "发送端当前为 {1}"},
 		{"the delivery is %s now", "投递当前为 {1}"},
+		{"the account was paused anew since this page was opened: %s", "打开本页之后，账号又被暂停：{1!}"},
 		{"the channel was paused anew since this page was opened: %s", "打开本页之后，渠道又被暂停：{1!}"},
 		{"the subscription is %s now", "订阅当前为 {1}"},
 	}

@@ -101,6 +101,9 @@ type accountLife struct {
 	Tried *tried // a test that was made just now
 }
 
+// Pause is it, for the form that ends it.
+func (a *accountLife) Pause() string { return pauseOf(a.StateUntil, a.StateReason) }
+
 func showAccount(v *visit) error {
 	a, err := accountLifeOf(v)
 	if err != nil {
@@ -175,7 +178,14 @@ func pauseAccount(v *visit) error {
 }
 
 func resumeAccount(v *visit) error {
-	_, err := v.call().Accounts.Resume(withNote(v.ctx(), v.form("reason")), v.r.PathValue("name"), v.r.PathValue("account"))
+	name, account := v.r.PathValue("name"), v.r.PathValue("account")
+	err := v.endPause(func() (pause, error) {
+		a, err := v.call().Accounts.Get(v.ctx(), name, account)
+		return pause{a.Paused, pauseOf(a.StateUntil, a.StateReason), a.StateReason, a.Tag()}, err
+	}, "the account was paused anew since this page was opened: %s", func(ctx context.Context) error {
+		_, err := v.call().Accounts.Resume(ctx, name, account)
+		return err
+	})
 	return toAccount(v, "account_resumed_said", err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/consoletest"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -115,7 +116,13 @@ func TestAnAccountIsPausedTestedAndDeleted(t *testing.T) {
 	if got := h.ask("operator", at+"/pause", url.Values{"for": {"3s"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("for another time: %d", got.status)
 	}
-	if got := h.ask("operator", at+"/resume", url.Values{"reason": {"next day"}}); got.to() != at+"?said=account_resumed_said" {
+	seen := consoletest.Hidden(h.page("operator", at), "pause")
+	h.api("POST", "/v1/channels/fleet/accounts/a/pause", `{"reason":"do not resume"}`, nil)
+	if got := h.ask("operator", at+"/resume", url.Values{"pause": {seen}}); got.status != http.StatusConflict || !strings.Contains(got.body, "do not resume") || !h.account("a").Paused {
+		t.Errorf("an old page ends a pause that it has not seen: %d\n%s", got.status, got.body)
+	}
+	seen = consoletest.Hidden(h.page("operator", at), "pause")
+	if got := h.ask("operator", at+"/resume", url.Values{"reason": {"next day"}, "pause": {seen}}); got.to() != at+"?said=account_resumed_said" {
 		t.Errorf("resuming: %d", got.status)
 	}
 	if got := h.ask("operator", at+"/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}}); got.status != http.StatusForbidden {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"maps"
 	"net/url"
 	"strings"
@@ -193,41 +194,59 @@ func pauseChannel(v *visit) error {
 	return v.goTo(afterPause(v, name) + "?said=paused_said")
 }
 
-// mostReads bounds how often a channel is read anew whose settings somebody changes between the look at its pause and the end of that.
+// mostReads bounds how often something is read anew whose settings somebody changes between the look at its pause and the end of that.
 const mostReads = 3
 
-// resumeChannel ends the pause that the form has seen. The write is for the channel as it was read, so that it ends none that came between.
+// resumeChannel ends the pause of a channel that the form has seen.
 func resumeChannel(v *visit) error {
 	name := v.r.PathValue("name")
-	for n := 1; ; n++ {
+	err := v.endPause(func() (pause, error) {
 		c, err := v.call().Channels.Get(v.ctx(), name)
+		return pause{c.Paused, pauseOf(c.StateUntil, c.StateReason), c.StateReason, c.Tag()}, err
+	}, "the channel was paused anew since this page was opened: %s", func(ctx context.Context) error {
+		_, err := v.call().Channels.Resume(ctx, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.goTo(afterPause(v, name) + "?said=resumed_said")
+}
+
+// pause is how something that may be paused stands: whether it is, by which pause and why, and its tag.
+type pause struct {
+	on               bool
+	key, reason, tag string
+}
+
+// endPause ends the pause that the form has seen, and none that came later: anew is what refuses that. The write is for the thing as it was read,
+// so that it ends no pause that came between either.
+func (v *visit) endPause(look func() (pause, error), anew string, resume func(ctx context.Context) error) error {
+	for n := 1; ; n++ {
+		now, err := look()
 		if err != nil {
 			return err
 		}
-		if c.Paused && pauseOf(c) != v.form("pause") {
-			return posthouse.Errorf(posthouse.CodeConflict, "the channel was paused anew since this page was opened: %s", c.StateReason)
+		if now.on && now.key != v.form("pause") {
+			return posthouse.Errorf(posthouse.CodeConflict, anew, now.reason)
 		}
-		_, err = v.call().Channels.Resume(client.IfMatch(withNote(v.ctx(), v.form("reason")), c.Tag()), name)
-		if posthouse.CodeOf(err) == posthouse.CodeChanged && n < mostReads {
-			continue
-		}
-		if err != nil {
+		err = resume(client.IfMatch(withNote(v.ctx(), v.form("reason")), now.tag))
+		if posthouse.CodeOf(err) != posthouse.CodeChanged || n == mostReads {
 			return err
 		}
-		return v.goTo(afterPause(v, name) + "?said=resumed_said")
 	}
 }
 
-// pauseOf tells a channel's pause from a later one. The form that resumes the channel carries it, since its page may be old.
-func pauseOf(c posthouse.Channel) string {
-	return strings.TrimSpace(c.StateUntil.UTC().Format(time.RFC3339) + " " + c.StateReason) // as fields of forms are read
+// pauseOf tells a pause from a later one. The form that ends it carries it, since its page may be old.
+func pauseOf(until time.Time, reason string) string {
+	return strings.TrimSpace(until.UTC().Format(time.RFC3339) + " " + reason) // as fields of forms are read
 }
 
 // Pause is it, for the form that ends it.
-func (l *line) Pause() string { return pauseOf(l.Channel) }
+func (l *line) Pause() string { return pauseOf(l.StateUntil, l.StateReason) }
 
 // Pause is the same for a row's form.
-func (r boardRow) Pause() string { return pauseOf(r.Channel) }
+func (r boardRow) Pause() string { return pauseOf(r.StateUntil, r.StateReason) }
 
 // afterPause is the page that is shown when a channel was paused or resumed: the one with the form.
 func afterPause(v *visit, name string) string {

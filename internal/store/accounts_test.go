@@ -57,6 +57,12 @@ func TestAccountsAreKeptAsTheyArePut(t *testing.T) {
 		if err != nil || a.Version != 3 || !a.Paused || a.PauseReason != "limit of the day" || !a.PausedUntil.Equal(until) {
 			t.Errorf("got %+v, %v; want version 3, and paused as before", a, err)
 		}
+		old := work.WithOnly(t.Context(), work.Only{Tags: []string{"2"}})
+		wantCode(t, s.Accounts.PauseAccount(old, time.Now(), "t1", "wecom", "a", false, "", time.Time{}), posthouse.CodeChanged)
+		wantCode(t, s.Accounts.PauseAccount(old, time.Now(), "t1", "wecom", "none", false, "", time.Time{}), posthouse.CodeChanged)
+		if a, err := s.Accounts.Account(t.Context(), "t1", "wecom", "a"); err != nil || !a.Paused {
+			t.Errorf("it was resumed by who had read it before: %+v, %v", a, err)
+		}
 		if diff := cmp.Diff(settings, a.AccountSettings); diff != "" {
 			t.Errorf("settings (-want +got):\n%s", diff)
 		}

@@ -218,12 +218,22 @@ func (s Accounts) DeleteAccount(ctx context.Context, now time.Time, tenant, chan
 }
 
 // PauseAccount stops or resumes the starts of an account; a zero until is when a person resumes it. One that is resumed is
-// no longer refused either.
+// no longer refused either. It does so where the account is still as work.OnlyOf says.
 func (s Accounts) PauseAccount(ctx context.Context, now time.Time, tenant, channel, name string, paused bool, reason string, until time.Time) error {
 	if !paused {
 		reason, until = "", time.Time{}
 	}
 	return s.change(ctx, now, "pause an account", tenant, channel, func(t *sqldb.Tx, at int64) error {
+		if only := work.OnlyOf(ctx); !only.Any() {
+			known, err := knownAccounts(t, tenant, channel, []string{name})
+			if err != nil {
+				return err
+			}
+			was, found := known[name]
+			if err := only.Check("account", name, tagOf(was, found)); err != nil {
+				return err
+			}
+		}
 		n, err := t.Exec("UPDATE posthouse_accounts SET paused = ?, pause_reason = ?, paused_until = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND channel = ? AND name = ?",
 			sqldb.Flag(paused), reason, sqldb.Micros(until), at, tenant, channel, name)
 		if err == nil && n == 0 {
