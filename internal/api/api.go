@@ -115,7 +115,7 @@ func Routes(o Options) []web.Route {
 		phones{o.Agents, o.Channels, o.Reassigner, keys}.routes(),
 		handouts.routes(), handouts.reportRoutes(), received{o.Agents, o.Answers, o.Texted}.routes(),
 		logs{o.Reader}.routes(),
-		templates{o.Templates, o.Filler, o.Channels, o.Tenants, templateUses{o.Ways, o.Digests, o.Fronts}}.routes(),
+		templates{o.Templates, o.Filler, o.Channels, o.Tenants, templateUses{o.Ways, o.Digests, o.Fronts, o.Plans}}.routes(),
 		ways{o.Ways, o.WayPreviews, o.Channels, o.Notifications, o.Users}.routes(),
 		digests{o.Digests, o.Collections, o.Templates}.routes(),
 		rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.routes(), rosters{o.Rosters, o.Users, o.Channels, o.Tenants, o.Zone}.overrideRoutes(),

@@ -9,7 +9,9 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/content"
 	"github.com/posthouse/posthouse/internal/digest"
+	"github.com/posthouse/posthouse/internal/remind"
 	"github.com/posthouse/posthouse/internal/web"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // Fronts are listed, to see which templates they use.
@@ -22,6 +24,7 @@ type templateUses struct {
 	routes  Ways
 	digests Digests
 	fronts  Fronts
+	plans   Plans
 }
 
 func (u templateUses) eachDigest(c *web.Call, see func(*posthouse.Digest) error) error {
@@ -30,7 +33,8 @@ func (u templateUses) eachDigest(c *web.Call, see func(*posthouse.Digest) error)
 	}, see)
 }
 
-// unused refuses to delete a template that a digest, a route or a front sends by: their messages would wait in vain, or be refused.
+// unused refuses to delete a template that a digest, a route, a front or an open reminder sends by: their messages would wait in vain, or be
+// refused.
 func (u templateUses) unused(c *web.Call, name string) error {
 	refused := func(by string) error {
 		return posthouse.Errorf(posthouse.CodeConflict, "the template makes the texts of %s: change or delete that first", by)
@@ -52,7 +56,10 @@ func (u templateUses) unused(c *web.Call, name string) error {
 			return refused("the route " + r.Name)
 		}
 		return nil
-	}); err != nil || u.fronts == nil {
+	}); err != nil {
+		return err
+	}
+	if err := u.reminds(c, name, refused); err != nil || u.fronts == nil {
 		return err
 	}
 	return everyOf(func(cursor string) ([]posthouse.Front, string, error) {
@@ -62,6 +69,19 @@ func (u templateUses) unused(c *web.Call, name string) error {
 			return refused("the front " + f.Name)
 		}
 		return nil
+	})
+}
+
+// reminds refuses it where a reminder or a schedule that is open sends by it.
+func (u templateUses) reminds(c *web.Call, name string, refused func(by string) error) error {
+	return everyOf(func(cursor string) ([]work.Plan, string, error) {
+		return u.plans.PlansIn(c.Context(), c.Tenant(), work.PlanReminder, work.PlanFilter{}, cursor, 1000)
+	}, func(p *work.Plan) error {
+		r, err := remind.Read(*p)
+		if err == nil && r.State == posthouse.ReminderOpen && r.Draft.Template == name {
+			err = refused("the reminder " + r.ID)
+		}
+		return err
 	})
 }
 
