@@ -37,7 +37,7 @@ func TestErrorsAndReasonsInThePersonsLanguage(t *testing.T) {
 	run("", 0, "正在等待：", "--lang", "zh", "explain", message)
 	run(zh, 0, "It waits: ", "explain", "--json", message) // programs read it
 
-	run(zh, 1, "请换用权限更大的密钥", "channel", "set", "desk", "--driver", "console", "--key", narrow(t, environ))
+	run(zh, 1, "请换用有此权限的密钥", "channel", "set", "desk", "--driver", "console", "--key", narrow(t, environ))
 	run(zh, 1, "必填", "send", "--messages", `{"channel":"desk","content":{"text":"Hello"}}`)
 	run("", 2, `--lang`, "--lang", "fr", "explain", message)
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,11 +58,11 @@ func TestEachRecipientGetsTheOwnLanguage(t *testing.T) {
 			}
 		}
 		// What another language lacks is found when the message is handed in.
-		_, err = h.api.Templates.Put(h.Context(), posthouse.Template{Name: "lacks", Text: "x", Texts: map[string]posthouse.TemplateText{"en": {Text: "${missing}"}}})
+		_, err = h.api.Templates.Put(h.Context(), posthouse.Template{Name: "lacks", Text: "${missing} x", Texts: map[string]posthouse.TemplateText{"en": {Text: "${missing}"}, "fr": {Text: "${manque}"}}})
 		h.must(err)
 		_, err = h.api.Messages.Send(h.Context(), posthouse.Draft{Channel: "a", Template: "lacks", To: []posthouse.Recipient{{User: "li"}}})
-		if posthouse.CodeOf(err) != posthouse.CodeInvalid || !strings.Contains(err.Error(), "missing") {
-			t.Errorf("a payload that lacks what the English text names: %v", err)
+		if got := paths(err); !slices.Equal(got, []string{"messages[0].payload.missing", "messages[0].payload.manque"}) {
+			t.Errorf("a payload that lacks what the texts name: %v (%v); want each name once", got, err)
 		}
 	})
 }

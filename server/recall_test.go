@@ -65,6 +65,11 @@ func TestARecallTakesBackWhatWasSent(t *testing.T) {
 			for range 2 {
 				out, err := h.api.Messages.Recall(h.Context(), sent.ID)
 				h.must(err)
+				for _, d := range out.Deliveries {
+					if d.Outcome == "not_supported" && d.Error == "" {
+						h.Errorf("%s does not say why nothing can be taken back", channel)
+					}
+				}
 				if diff := cmp.Diff(want, outcomes(out)); diff != "" || out.Remaining != 0 {
 					h.Errorf("%s: %d remain (-want +got):\n%s%+v", channel, out.Remaining, diff, out.Deliveries)
 				}

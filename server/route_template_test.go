@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// A step whose template is not there, or is disabled, sends nothing, as its warning says, whoever hands in: the message is accepted as long as
-// another step can send, and the step after it follows at once. Where none can, the message is refused by name. An alert is told by its own text.
+// A step whose template is missing or disabled sends nothing, as its warning says, by API and fronts alike. The message is accepted as long as
+// another step can send, and the next step begins at once. Where none can send, the message is refused by name. An alert is told by its own text.
 func TestAStepWithoutItsTemplateSendsNothing(t *testing.T) {
 	ways(t, func(h *house, p *scripted) {
 		_, err := h.api.Templates.Put(h.Context(), posthouse.Template{Name: "off", Text: "off"})

@@ -59,7 +59,7 @@ func hints() []Sentence {
 			"give an API key: export POSTHOUSE_API_KEY=ph_… (the server printed one at its first start; posthouse key add makes more), or name a file that has it: --env-file .env",
 			"请提供 API 密钥：export POSTHOUSE_API_KEY=ph_…（服务器首次启动时打印过一个，posthouse key add 可再建），或用 --env-file .env 指定存有密钥的文件",
 		},
-		{"use a key of a wider scope: read, send and admin are the scopes", "请换用权限更大的密钥，权限有 read、send 和 admin"},
+		{"use a key that may do it: posthouse key list says which has the scope (read, send, admin) and the grants (--grant)", "请换用有此权限的密钥：posthouse key list 会列出各密钥的权限（read、send、admin）和授权（--grant）"},
 		{"it was changed meanwhile, and nothing was stored: look at it, and run the command again", "期间已被他人修改，本次没有保存：请查看后重新执行"},
 		{"try again in a moment; GET /readyz of the server says what is missing", "请稍后重试；服务器的 GET /readyz 会说明缺什么"},
 		{"repeat the command with the same --idempotency-key: then nothing is sent twice", "请用同一个 --idempotency-key 重试，不会重复发送"},

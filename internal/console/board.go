@@ -31,7 +31,7 @@ type boardRow struct {
 	Called    string // its title, or that of its driver
 	Sent, Bad int    // attempts of the hour
 	Unsure    int    // those of which nobody knows whether they arrived
-	Members   int    // of campaigns that run, to whom nothing was sent yet
+	Members   int    // unsent members of running campaigns
 	Line      string // the points of what was sent in the hour
 	BadLine   string // of what was refused for good, empty for none
 	Backlog   int

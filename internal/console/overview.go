@@ -17,7 +17,7 @@ type overview struct {
 	Stuck     []wire.OverviewLane // with something that needs a person
 	Waiting   []wire.OverviewLane
 	Halted    []posthouse.Channel // that do not send
-	Campaigns []onTheWay          // that run or were paused by themselves, and have members whom nothing was sent yet
+	Campaigns []onTheWay          // that run or were paused by themselves, and have unsent members
 	Matters   []matter            // what needs somebody, the verdict of the page
 	Open      wire.OverviewLane   // the sum of what is open
 	Loudest   []wire.OverviewTrouble
@@ -137,7 +137,7 @@ const (
 	passes = time.Minute
 )
 
-// campaigns reads which campaigns have members whom nothing was sent yet, and which of them stand still.
+// campaigns reads which campaigns have unsent members, and which of them stand still.
 func (o *overview) campaigns(v *visit) error {
 	for _, state := range []posthouse.CampaignState{posthouse.CampaignRunning, posthouse.CampaignPaused} {
 		page, err := v.call().Campaigns.List(v.ctx(), state, client.Filter{Limit: mostCampaigns})

@@ -41,7 +41,7 @@ func TestTheWayToANewChannel(t *testing.T) {
 	}
 }
 
-// Who may not do something is not led to it, nor back to the page that was refused.
+// A page has no link to what the person may not do, and a refusal has none back to the refused page.
 func TestLinksLeadWhereThePersonMayGo(t *testing.T) {
 	t.Parallel()
 	h := open(t, false)

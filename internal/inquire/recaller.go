@@ -103,6 +103,8 @@ func (r *Recaller) Recall(ctx context.Context, tenant string, list []posthouse.D
 		outcome, why := ended(d)
 		w, ok := asked[d.ID]
 		switch {
+		case outcome == RecallUnable:
+			w = Withdrawn{Outcome: outcome, Error: r.unableStill(ctx, d)}
 		case outcome != "":
 			w = Withdrawn{Outcome: outcome, Error: why}
 		case !ok:
@@ -179,14 +181,11 @@ func (r *Recaller) take(ctx context.Context, group []posthouse.Delivery) (reason
 		return failed("the account %s that sent it is not in the channel any more: only that account can take it back", d.Account)
 	}
 	recaller, ok := driver.(channel.Recaller)
-	if text, n, went := r.text(ctx, d); went != "" {
-		if ok && !ch.Settings.Pulled {
-			return failed("%s: posthouse recall %s takes back all %d messages of it", went, shellword.Quote(posthouse.MessageID(text)), n)
-		}
-		return state.ReasonRecallUnable, channel.Result{Error: fmt.Sprintf("%s; what the driver %s has sent cannot be taken back", went, ch.Stored.Driver)}, false
-	}
 	if !ok || ch.Settings.Pulled {
-		return state.ReasonRecallUnable, channel.Result{Error: fmt.Sprintf("what the driver %s has sent cannot be taken back", ch.Stored.Driver)}, false
+		return state.ReasonRecallUnable, channel.Result{Error: r.unable(ctx, d, ch.Stored.Driver)}, false
+	}
+	if text, n, went := r.text(ctx, d); went != "" {
+		return failed("%s: posthouse recall %s takes back all %d messages of it", went, shellword.Quote(posthouse.MessageID(text)), n)
 	}
 	if d.ProviderRef == "" {
 		return failed("it has no reference by which its provider would know it")
@@ -200,6 +199,24 @@ func (r *Recaller) take(ctx context.Context, group []posthouse.Delivery) (reason
 		return failed("the provider was told it in one call with other messages, and would take these back too")
 	}
 	return r.ask(ch, recaller, d, sent.At)
+}
+
+// unable says that what a driver has sent cannot be taken back, and of a delivery of a digest in which text it went.
+func (r *Recaller) unable(ctx context.Context, d *posthouse.Delivery, driver string) string {
+	if _, _, went := r.text(ctx, d); went != "" {
+		return fmt.Sprintf("%s; what the driver %s has sent cannot be taken back", went, driver)
+	}
+	return fmt.Sprintf("what the driver %s has sent cannot be taken back", driver)
+}
+
+// unableStill says so of a delivery of which it was said before, empty where its channel is not open any more.
+func (r *Recaller) unableStill(ctx context.Context, d *posthouse.Delivery) string {
+	ch, done := r.Channels.Ask(d.Tenant, d.Channel)
+	defer done()
+	if ch == nil {
+		return ""
+	}
+	return r.unable(ctx, d, ch.Stored.Driver)
 }
 
 // text is the delivery of the text of a digest in which one went with others, how many went in it, and that in words; nothing for one that went by

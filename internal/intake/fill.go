@@ -40,7 +40,7 @@ func (in *Intake) fill(ctx context.Context, r *state.Channel, d *posthouse.Draft
 	for _, other := range texts.Texts(t)[1:] { // each recipient may get another: which, an attempt says
 		content, _, problems := in.o.Contents.Stored(other, d.Payload, d.Clock, later(now, m.NotBefore))
 		for _, problem := range problems {
-			if !slices.Contains(p.List, problem) {
+			if !slices.Contains(p.List, posthouse.Problem{Path: p.Path + problem.Path, Message: problem.Message}) {
 				p.Add(problem.Path, "%s", problem.Message)
 			}
 		}

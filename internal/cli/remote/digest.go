@@ -131,7 +131,7 @@ func digestGathered(sh *shell.Shell) *cobra.Command {
 				var rows [][]string
 				for i := range page.Items {
 					one := &page.Items[i]
-					rows = append(rows, []string{one.ID, one.Digest, cmp.Or(one.To.User, one.To.Address), one.Channel, string(one.State), string(one.Outcome), fmt.Sprint(len(one.Members)), sh.At(one.LeavesAt)})
+					rows = append(rows, []string{one.ID, one.Digest, cmp.Or(one.To.User, one.To.Address), one.Channel, string(one.State), string(one.Outcome), fmt.Sprint(one.Together()), sh.At(one.LeavesAt)})
 				}
 				sh.Table([]string{"Collection", "Digest", "Whom", "Channel", "State", "Outcome", "Members", "Leaves"}, rows)
 				if page.Next != "" {

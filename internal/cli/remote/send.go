@@ -187,7 +187,7 @@ func (s *send) printSent(sent client.Sent) {
 	}
 	if slices.ContainsFunc(sent.Accepted, func(a posthouse.Accepted) bool { return len(a.Deliveries) == 0 && a.DuplicateOf == "" }) {
 		s.Printf("accepted: its route says who is told by which steps\n")
-	} else {
+	} else if len(rows) > 0 {
 		s.Table([]string{"Delivery", "User", "State", "Reason"}, rows)
 	}
 	if len(sent.Accepted) == 1 {
@@ -273,7 +273,7 @@ func (s *send) tellWaits(ctx context.Context, c *client.Client, all []posthouse.
 			return // what became of them is told all the same
 		}
 		for _, w := range x.Waits {
-			s.Notef("%s: %s\n", cmp.Or(recipient(d.Recipient), d.ID), w.Cause+": "+s.Says(w.Detail))
+			s.Notef("%s: %s\n", cmp.Or(recipient(d.Recipient), d.ID), s.Tells(w.Detail))
 		}
 	}
 }

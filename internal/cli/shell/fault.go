@@ -48,7 +48,7 @@ var (
 // hints tell what to do next, by the code of the server's error.
 var hints = map[posthouse.Code]string{
 	posthouse.CodeUnauthorized:   "give an API key: export POSTHOUSE_API_KEY=ph_… (the server printed one at its first start; posthouse key add makes more), or name a file that has it: --env-file .env",
-	posthouse.CodeForbidden:      "use a key of a wider scope: read, send and admin are the scopes",
+	posthouse.CodeForbidden:      "use a key that may do it: posthouse key list says which has the scope (read, send, admin) and the grants (--grant)",
 	posthouse.CodeChanged:        "it was changed meanwhile, and nothing was stored: look at it, and run the command again",
 	posthouse.CodeUnavailable:    "try again in a moment; GET /readyz of the server says what is missing",
 	posthouse.CodeOutcomeUnknown: "repeat the command with the same --idempotency-key: then nothing is sent twice",
