@@ -64,7 +64,7 @@ func TestTheWall(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab.do(discard(chromedp.WaitVisible(chromedp.CSS(".verdict.warn"))))
-	if title := tab.reads(`document.title`); title != "(1) 总览 · 驿站 Posthouse" {
+	if title := tab.reads(`document.title`); title != "(1) 大屏 · 总览 · 驿站 Posthouse" {
 		t.Errorf("the title is %q", title)
 	}
 	tab.do(chromedp.EmulateViewport(375, 800))

@@ -77,7 +77,7 @@ func TestTwoTabsAndALostSession(t *testing.T) {
 	second := first.beside()
 	second.goes(h.at("channels/desk/edit"), http.StatusOK)
 	for i, tab := range []*tab{first, second} {
-		tab.do(chromedp.SetAttributeValue(chromedp.CSS("main form details:last-of-type"), "open", ""))
+		tab.do(chromedp.SetAttributeValue(chromedp.CSS("main form details:has(#title)"), "open", ""))
 		tab.fills("title", []string{"第一个标题", "第二个标题"}[i])
 		tab.presses(tab.word("store"))
 		tab.forgets() // the status of a form that is refused

@@ -33,7 +33,7 @@ func TestStory(t *testing.T) {
 	tab.fills("config.success_values", "0")
 	tab.fills("config.message_path", "$.msg")
 	tab.fills("config.codes", "1003: request")
-	tab.opens("发送设置")
+	tab.opens("重试与结果未知")
 	tab.fills("tries", "1")
 	tab.picks("on_unknown", "hold")
 	tab.presses("保存")
