@@ -39,6 +39,14 @@ func TestWindowsAreANumberAndAUnit(t *testing.T) {
 	if l := ch.Limits; len(l) != 2 || l[0].Max != 20 || l[0].Per.Std() != time.Second || l[1].Max != 1000 || l[1].Per.Std() != 5*time.Minute {
 		t.Errorf("the limits are %+v", l)
 	}
+	tab.goes(h.at("channels/desk/edit"), http.StatusOK)
+	tab.do(discard(chromedp.Evaluate[bool](`for (const d of document.querySelectorAll("details")) d.open = true; true`)))
+	into("#every-number", "0") // at once, whatever the profile says
+	tab.presses("保存")
+	tab.says("已保存")
+	if ch, err = h.api.Channels.Get(t.Context(), "desk"); err != nil || ch.Every == nil || *ch.Every != 0 || len(ch.Limits) != 2 {
+		t.Errorf("every 0s is stored as %v beside the limits %v: %v", ch.Every, ch.Limits, err)
+	}
 	if _, err := h.api.Digests.Put(t.Context(), posthouse.Digest{Name: "evening", Window: posthouse.Duration(90 * time.Minute)}); err != nil {
 		t.Fatal(err)
 	}

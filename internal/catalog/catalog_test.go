@@ -219,6 +219,32 @@ func TestNoDriverSpeaksEnglishAlone(t *testing.T) {
 	}
 }
 
+// checked are the files that refuse settings of channels, accounts, tenants, routes and digests.
+var checked = []string{
+	"../limit/limit.go", "../rate/hours.go", "../state/settings.go", "../channels/check.go", "../channels/budgets.go", "../quiet/check.go", "../quiet/caps.go", "../quota/request.go", "../route/check.go", "../digest/setting.go", "../retry/*.go",
+}
+
+// What is wrong with a setting reaches forms: each sentence is there in Chinese, by whatever function it goes out.
+func TestNoRefusalOfASettingIsInEnglishAlone(t *testing.T) {
+	t.Parallel()
+	speak := func(t *testing.T, name string, list map[string]string) {
+		t.Helper()
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts(file, func(format string, at token.Pos) {
+			if !slices.Contains([]string{"requests tenant %s", "requests key %s", "count a request: %s", "read the payload: %s", "%d granted, next in %v: at most %d each %v"}, format) { // names, and what the log has
+				list[format] = files.Position(at).String()
+			}
+		})
+	}
+	if found := spokenIn(t, checked, speak); found < 60 {
+		t.Errorf("only %d sentences were found", found)
+	}
+}
+
 // described are the fields of what describes a driver, which have a field beside them in Chinese.
 var described = []string{"Help", "HelpZH", "Label", "LabelZH", "Doc", "Title", "TitleZH", "Summary", "SummaryZH"}
 

@@ -181,8 +181,12 @@
 		if (!is || field.disabled) continue;
 		const n = number(is[1], field.ariaLabel), unit = unitOf(is[2] ?? (/\d([smhd])$/.exec(field.placeholder) ?? [, "m"])[1]);
 		const both = made("span", { className: "lasting" });
+		n.min = 0; // what means at once, or never
 		both.append(n, unit);
 		field.before(both);
+		let help = field;
+		while (help && help.tagName !== "SMALL") help = help.nextElementSibling;
+		help?.querySelector(".typed")?.remove(); // how it is typed
 		if (field.placeholder) n.placeholder = field.placeholder.replace(/[a-z]+$/, "");
 		both.addEventListener("input", () => { field.value = n.value && n.value + unit.value; });
 		labelled(field, n);

@@ -22,6 +22,8 @@ var driver = wire.Driver{Name: "test", Fields: []wire.Field{
 	{Name: "headers", Kind: "secrets", Secret: true},
 	{Name: "tags", Kind: "list"},
 	{Name: "quiet", Kind: "bool"},
+	{Name: "safe", Kind: "bool"},
+	{Name: "fast", Kind: "bool", Default: true},
 }}
 
 // What a form shows and is sent back as it is stays as it is stored: a number of seven digits, pairs, lists, and secrets that nobody types.
@@ -166,7 +168,7 @@ func TestAFormShowsBoth(t *testing.T) {
 	ch := posthouse.Channel{Name: "c", Config: map[string]any{"corp_id": "ww2", "secret": channel.Mask, "quiet": true, "tags": []any{"a", "b"}}}
 	f := OfChannel(driver, ch)
 	f.Refill(func(name string) string {
-		return map[string]string{"config.corp_id": "ww1", "config.quiet": "", "config.tags": "a\r\nb"}[name]
+		return map[string]string{"config.corp_id": "ww1", "config.quiet": "", "config.fast": "1", "config.tags": "a\r\nb"}[name]
 	})
 	f.Compare(OfChannel(driver, ch), "yes", "no")
 	differs := map[string]string{}
@@ -192,10 +194,10 @@ func TestWhatIsAnAccountsIsNotTheChannels(t *testing.T) {
 		}
 		return list
 	}
-	if diff := cmp.Diff([]string{"config.corp_id", "config.headers", "config.tags", "config.quiet"}, names(nil)); diff != "" {
+	if diff := cmp.Diff([]string{"config.corp_id", "config.headers", "config.tags", "config.quiet", "config.safe", "config.fast"}, names(nil)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := names(map[string]any{"secret": channel.Mask}); len(got) != 5 {
+	if got := names(map[string]any{"secret": channel.Mask}); len(got) != 7 {
 		t.Errorf("with a secret for all, the fields are %v", got)
 	}
 }

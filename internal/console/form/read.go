@@ -115,11 +115,14 @@ func (r *Reader) Windows(name string) []posthouse.Limit {
 	return nil
 }
 
-// valueOf is what the form says of a field, nil for nothing. An empty secret keeps the one that is stored.
+// valueOf is what the form says of a field, nil for nothing or for what holds without it. An empty secret keeps the one that is stored.
 func valueOf(one wire.Field, text string, stored any) any {
 	switch channel.Kind(one.Kind) {
 	case channel.KindBool:
-		return text != ""
+		if on := text != ""; stored != nil || on != (one.Default == true) {
+			return on
+		}
+		return nil // as it is without it
 	case channel.KindSecret:
 		if text == "" && stored != nil {
 			return channel.Mask

@@ -98,7 +98,7 @@ func ofTries() []setting {
 func policies() (list []wire.Choice) {
 	say := map[posthouse.Policy]text2{
 		posthouse.Retry: {"Try again", "重试"}, posthouse.Hold: {"Hold for a person", "等人处理"},
-		posthouse.Query: {"Ask the provider", "查询平台"}, posthouse.AssumeSent: {"Count as sent", "视为已发送"},
+		posthouse.Query: {"Ask the provider, where the driver can", "查询平台（渠道驱动支持时）"}, posthouse.AssumeSent: {"Count as sent", "视为已发送"},
 	}
 	for _, p := range posthouse.Policies() {
 		list = append(list, wire.Choice{Value: string(p), Label: say[p][0], LabelZH: say[p][1]})
