@@ -119,13 +119,16 @@ func TestAnOldKeyIsNeededUntilAllIsSealedAnew(t *testing.T) {
 		t.Fatalf("the front answers %d %v", status, answer)
 	}
 	h.eventually("the call is kept", func() bool { return h.number("SELECT COUNT(*) FROM posthouse_front_calls") == 1 })
+	hooked, err := h.api.Subscriptions.Create(t.Context(), wire.NewSubscription{URL: "https://example.com/hook"})
+	h.must(err)
 	h.must(h.stop(t.Context()))
 
 	both := open(t, dsn, with(old+","+newer))
 	both.eventually("all is sealed anew", func() bool {
 		return both.number("SELECT COUNT(*) FROM posthouse_sealed WHERE body LIKE 'enc:v1:new:%'") == 1 &&
 			both.number("SELECT COUNT(*) FROM posthouse_channels WHERE config LIKE '%enc:v1:new:%'") == 1 &&
-			both.number("SELECT COUNT(*) FROM posthouse_front_calls WHERE body LIKE 'enc:v1:new:%'") == 1
+			both.number("SELECT COUNT(*) FROM posthouse_front_calls WHERE body LIKE 'enc:v1:new:%'") == 1 &&
+			both.number("SELECT COUNT(*) FROM posthouse_subscriptions WHERE secrets LIKE 'enc:v1:new:%'") == 1
 	})
 	both.must(both.stop(t.Context()))
 
@@ -133,6 +136,9 @@ func TestAnOldKeyIsNeededUntilAllIsSealedAnew(t *testing.T) {
 	stored, err := last.api.Channels.Get(t.Context(), "hook")
 	if err != nil || stored.State != posthouse.ChannelOpen {
 		t.Fatalf("with the new key alone the channel is %s %s, %v", stored.State, stored.StateReason, err)
+	}
+	if _, err := last.api.Subscriptions.Rotate(t.Context(), hooked.ID, nil); err != nil {
+		t.Errorf("with the new key alone a subscription's secret is not rotated: %v", err)
 	}
 	calls, err := last.api.Fronts.Calls(t.Context(), "any")
 	last.must(err)

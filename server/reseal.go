@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/channels"
+	"github.com/posthouse/posthouse/internal/feed"
 	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/work"
@@ -42,11 +43,18 @@ type sealedCalls interface {
 	ResealCall(ctx context.Context, now time.Time, old work.FrontCall, body string) error
 }
 
+// sealedHooks is what it needs of the signing keys of subscriptions.
+type sealedHooks interface {
+	SealedSecrets(ctx context.Context) ([]work.SealedSecrets, error)
+	ResealSecrets(ctx context.Context, now time.Time, old work.SealedSecrets, secrets string) error
+}
+
 // resealer seals with the newest key what was sealed with an older one, so that the older one can be removed.
 type resealer struct {
 	rows    sealedRows
 	codes   sealedCodes
 	fronts  sealedCalls
+	hooks   sealedHooks
 	keyring *secret.Keyring
 	opener  *channels.Opener
 	log     *slog.Logger
@@ -93,6 +101,10 @@ func (r resealer) reseal(ctx context.Context) (int, error) {
 	if n += done; err != nil {
 		return n, err
 	}
+	done, err = r.secrets(ctx)
+	if n += done; err != nil {
+		return n, err
+	}
 	done, err = r.calls(ctx)
 	if n += done; err != nil {
 		return n, err
@@ -104,19 +116,10 @@ func (r resealer) reseal(ctx context.Context) (int, error) {
 		}
 		for _, old := range list {
 			after = old.Message
-			place := secret.MessagePlace(old.Tenant, old.Message)
-			plain, err := r.keyring.Open(old.Body, place)
-			if err != nil {
-				continue
-			}
-			body, err := r.keyring.Seal(plain, place)
+			err := r.anew(&n, old.Body, secret.MessagePlace(old.Tenant, old.Message), func(text string) error { return r.rows.Reseal(ctx, time.Now(), old, text) })
 			if err != nil {
 				return n, err
 			}
-			if err := r.rows.Reseal(ctx, time.Now(), old, body); err != nil {
-				return n, err
-			}
-			n++
 		}
 	}
 }
@@ -181,31 +184,43 @@ func (r resealer) accounts(ctx context.Context, ch posthouse.Channel) (n int, er
 	}
 }
 
-// totps seals the secrets of people's one-time codes anew.
+// totps seals the secrets of people's one-time codes anew. What cannot be opened the sign-in says.
 func (r resealer) totps(ctx context.Context) (n int, err error) {
 	list, err := r.codes.SealedTOTPs(ctx)
+	for i := 0; i < len(list) && err == nil; i++ {
+		old := list[i]
+		err = r.anew(&n, old.Secret, secret.AAD("totp", old.Person), func(text string) error { return r.codes.ResealTOTP(ctx, time.Now(), old, text) })
+	}
+	return n, err
+}
+
+// secrets seals the signing keys of subscriptions anew. What cannot be opened their state says.
+func (r resealer) secrets(ctx context.Context) (n int, err error) {
+	list, err := r.hooks.SealedSecrets(ctx)
+	for i := 0; i < len(list) && err == nil; i++ {
+		old := list[i]
+		err = r.anew(&n, old.Secrets, feed.SealedAt(old.Subscription), func(text string) error { return r.hooks.ResealSecrets(ctx, time.Now(), old, text) })
+	}
+	return n, err
+}
+
+// anew stores a text sealed with the newest key, and counts it, where another key has sealed it. What no key opens stays as it is.
+func (r resealer) anew(n *int, sealed, place string, store func(text string) error) error {
+	if r.keyring.Current(sealed) {
+		return nil
+	}
+	plain, err := r.keyring.Open(sealed, place)
 	if err != nil {
-		return 0, err
+		return nil //nolint:nilerr // who needs it says so
 	}
-	for _, old := range list {
-		if r.keyring.Current(old.Secret) {
-			continue
-		}
-		place := secret.AAD("totp", old.Person)
-		plain, err := r.keyring.Open(old.Secret, place)
-		if err != nil {
-			continue // the sign-in says so
-		}
-		anew, err := r.keyring.Seal(plain, place)
-		if err == nil {
-			err = r.codes.ResealTOTP(ctx, time.Now(), old, anew)
-		}
-		if err != nil {
-			return n, err
-		}
-		n++
+	text, err := r.keyring.Seal(plain, place)
+	if err == nil {
+		err = store(text)
 	}
-	return n, nil
+	if err == nil {
+		*n++
+	}
+	return err
 }
 
 // calls seals anew what came at fronts.
@@ -217,19 +232,10 @@ func (r resealer) calls(ctx context.Context) (n int, err error) {
 		}
 		for _, old := range list {
 			after = old.ID
-			place := inbound.SealedFor(old.Tenant, old.Front, old.ID)
-			plain, err := r.keyring.Open(old.Body, place)
-			if err != nil {
-				continue // it says so when it is shown
-			}
-			body, err := r.keyring.Seal(plain, place)
-			if err == nil {
-				err = r.fronts.ResealCall(ctx, time.Now(), old, body)
-			}
+			err := r.anew(&n, old.Body, inbound.SealedFor(old.Tenant, old.Front, old.ID), func(text string) error { return r.fronts.ResealCall(ctx, time.Now(), old, text) })
 			if err != nil {
 				return n, err
 			}
-			n++
 		}
 	}
 }

@@ -358,7 +358,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.done.Go(func() { s.suppressed.Run(following, s.o.Log) })
 	s.done.Go(func() { s.tide.run(following, s.engine.Outlive, s.fail) })
 	s.done.Go(func() {
-		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.store.People, s.store.Fronts, s.keyring, s.channels.Opener, s.o.Log}.run(following)
+		resealer{resealed{s.store.Channels, s.store.Accounts, s.store.Contents}, s.store.People, s.store.Fronts, s.store.Subscriptions, s.keyring, s.channels.Opener, s.o.Log}.run(following)
 	})
 	if s.o.Chain > 0 {
 		sealer := chain.Sealer{Book: s.store.Chain, After: s.o.Chain, Keep: s.o.shortestKeep(), Log: s.o.Log}

@@ -52,7 +52,7 @@ func findings() []Sentence {
 		{"%d, %s", "{1} 个，{2}"},
 		{"the keyring is not this database's: %s", "密钥环与数据库不符：{1}"},
 		{"the keyring lacks it, and %d sealed texts need it: put it back, or they cannot be read", "密钥环中没有它，而 {1} 段加密内容需要它：请放回，否则无法读取"},
-		{"nothing needs it any more: it can be removed from the keyring of each process", "已没有内容需要它：可以从各进程的密钥环中移除"},
+		{"nothing stored needs it any more, and links in messages do for up to 90 days: once a newer key has served for so long, remove it from the keyring of each process", "存储的内容都已不再需要它，但已发消息里的链接最多 90 天内仍需要：新密钥启用满 90 天后，再从各进程的密钥环中移除"},
 		{"%d sealed texts need it: keep it; a running server seals them anew with the newest key", "{1} 段加密内容需要它：请保留；运行中的服务会用最新密钥重新加密"},
 		{"no server takes mail at %s now", "{1} 现在没有接收邮件的服务"},
 		{"taken at %s, with STARTTLS", "在 {1} 接收，支持 STARTTLS"},

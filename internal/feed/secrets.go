@@ -24,18 +24,18 @@ type Secret struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// sealedAt is the place that sealed secrets belong to: they open nowhere else.
-func sealedAt(subscription string) string { return secret.AAD("subscription", subscription) }
+// SealedAt is the place that sealed secrets belong to: they open nowhere else.
+func SealedAt(subscription string) string { return secret.AAD("subscription", subscription) }
 
 // Seal seals them for their subscription.
 func (s Secrets) Seal(with Sealer, subscription string) (string, error) {
 	text, _ := json.Marshal(s) // texts and times: cannot fail
-	return with.Seal(string(text), sealedAt(subscription))
+	return with.Seal(string(text), SealedAt(subscription))
 }
 
 // OpenSecrets reads what Seal wrote.
 func OpenSecrets(with Sealer, sealed, subscription string) (s Secrets, err error) {
-	text, err := with.Open(sealed, sealedAt(subscription))
+	text, err := with.Open(sealed, SealedAt(subscription))
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &s)
 	}

@@ -12,6 +12,9 @@ const (
 	SubscriptionPaused = "paused"
 )
 
+// SealedSecrets are the signing keys of a subscription as they are stored.
+type SealedSecrets struct{ Subscription, Secrets string }
+
 // Subscription is an address that gets the events of deliveries.
 type Subscription struct {
 	ID, Tenant string

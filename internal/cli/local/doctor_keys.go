@@ -34,6 +34,10 @@ func examineKeys(ctx context.Context, s *store.Store, ring *secret.Keyring, c co
 	return verdicts(ring.IDs(), needed)
 }
 
+// keyUnneeded is said of an old key by which nothing stored is sealed. How many links it has made nobody counts: the longest hold for
+// preferences.Valid.
+const keyUnneeded = "nothing stored needs it any more, and links in messages do for up to 90 days: once a newer key has served for so long, remove it from the keyring of each process"
+
 // verdicts are what is to be said of a keyring's keys, the newest last, given how many texts need each.
 func verdicts(ids []string, needed map[string]int) []finding {
 	var out []finding
@@ -43,7 +47,7 @@ func verdicts(ids []string, needed map[string]int) []finding {
 		}
 	}
 	for _, id := range ids[:len(ids)-1] {
-		detail := "nothing needs it any more: it can be removed from the keyring of each process"
+		detail := keyUnneeded
 		if needed[id] > 0 {
 			detail = fmt.Sprintf("%d sealed texts need it: keep it; a running server seals them anew with the newest key", needed[id])
 		}
@@ -75,6 +79,13 @@ func neededKeys(ctx context.Context, s *store.Store, c config.Config) (map[strin
 	}
 	for _, text := range calls {
 		needed[secret.KeyOf(text)]++
+	}
+	hooks, err := s.Subscriptions.SealedSecrets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range hooks {
+		needed[secret.KeyOf(one.Secrets)]++
 	}
 	rows, err := s.Channels.Channels(ctx, "")
 	if err != nil {

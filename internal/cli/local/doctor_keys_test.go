@@ -15,7 +15,7 @@ func TestTheDoctorSaysWhichKeysAreNeeded(t *testing.T) {
 	}{
 		"one key":                 {[]string{"one"}, map[string]int{"one": 3}, nil},
 		"an old one still needed": {[]string{"old", "new"}, map[string]int{"old": 2, "new": 1}, []finding{{"key old", true, "2 sealed texts need it: keep it; a running server seals them anew with the newest key"}}},
-		"an old one no longer":    {[]string{"old", "new"}, map[string]int{"new": 1}, []finding{{"key old", true, "nothing needs it any more: it can be removed from the keyring of each process"}}},
+		"an old one no longer":    {[]string{"old", "new"}, map[string]int{"new": 1}, []finding{{"key old", true, keyUnneeded}}},
 		"one that was removed":    {[]string{"new"}, map[string]int{"old": 2}, []finding{{"key old", false, "the keyring lacks it, and 2 sealed texts need it: put it back, or they cannot be read"}}},
 	} {
 		if diff := cmp.Diff(c.want, verdicts(c.ids, c.needed)); diff != "" {

@@ -87,6 +87,23 @@ func (s Subscriptions) EditSubscription(ctx context.Context, now time.Time, tena
 	return sub, err
 }
 
+// SealedSecrets lists the signing keys of all subscriptions.
+func (s Subscriptions) SealedSecrets(ctx context.Context) ([]work.SealedSecrets, error) {
+	list, err := sqldb.All(s.db.Reads(ctx), func(scan sqldb.Scanner) (v work.SealedSecrets, err error) {
+		return v, scan(&v.Subscription, &v.Secrets)
+	}, "SELECT id, secrets FROM posthouse_subscriptions WHERE secrets <> '' ORDER BY id")
+	return list, s.db.Coded(err, "look for the signing keys of subscriptions")
+}
+
+// ResealSecrets replaces the signing keys of a subscription by the same sealed anew, unless they were replaced meanwhile. Its version stays,
+// since nothing has changed that whoever serves it would have to know.
+func (s Subscriptions) ResealSecrets(ctx context.Context, now time.Time, old work.SealedSecrets, secrets string) error {
+	return s.db.Change(ctx, now, "seal signing keys anew", func(t *sqldb.Tx) error {
+		_, err := t.Exec("UPDATE posthouse_subscriptions SET secrets = ? WHERE id = ? AND secrets = ?", secrets, old.Subscription, old.Secrets)
+		return err
+	})
+}
+
 func noSubscription(id string) error {
 	return posthouse.Errorf(posthouse.CodeNotFound, "there is no subscription %.80q", id)
 }
