@@ -58,8 +58,38 @@ func (s Upkeep) giveBack(ctx context.Context, now time.Time) error {
 // mostGivenBack bounds the pages that go back in one call.
 const mostGivenBack = 20 * sqldb.BulkStep
 
+// shortKeep is a retention so short that a key can outlive its message by more than the day for which package verify lets that be: from there on
+// the database says what may be gone.
+const shortKeep = 24 * time.Hour
+
+// notePruned keeps the id before which messages may be gone, before any is.
+func (s Upkeep) notePruned(ctx context.Context, now time.Time, keep time.Duration) error {
+	if keep >= shortKeep {
+		return nil
+	}
+	return s.db.Change(ctx, now, "note what may be pruned", func(t *sqldb.Tx) error {
+		at, err := t.Now()
+		if err != nil {
+			return err
+		}
+		to := layout.IDAt(sqldb.TimeOf(at).Add(-keep))
+		known, _, err := sqldb.First(t.Query, sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = 'pruned'")
+		switch {
+		case err != nil || known >= to:
+		case known != "":
+			_, err = t.Exec("UPDATE posthouse_meta SET value = ? WHERE name = 'pruned'", to)
+		default:
+			_, err = t.Exec("INSERT INTO posthouse_meta (name, value) VALUES ('pruned', ?)", to)
+		}
+		return err
+	})
+}
+
 // pruneRows deletes what no partition takes along.
 func (s Upkeep) pruneRows(ctx context.Context, now time.Time, keep work.Retention, max int) (n int, err error) {
+	if err := s.notePruned(ctx, now, min(keep.Sent, keep.Other)); err != nil {
+		return 0, err
+	}
 	for _, w := range walksOf(keep) {
 		more, err := s.walk(ctx, now, w, keep.Longest(), max-n)
 		n += more

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store/layout"
+	"github.com/posthouse/posthouse/internal/store/reading"
 	"github.com/posthouse/posthouse/internal/store/sqldb"
 	"github.com/posthouse/posthouse/internal/work"
 )
@@ -438,4 +439,37 @@ func TestAPruneMakesTheFileSmaller(t *testing.T) {
 	if after := pages(); after > before/2 {
 		t.Errorf("%d pages, of %d before", after, before)
 	}
+}
+
+// Where messages are kept for less time than their keys, what a key stands for may be gone by the retention, and by nothing else.
+func TestAKeyMayOutliveAMessageThatIsKeptBriefly(t *testing.T) {
+	eachDB(t, func(t *testing.T, s *Store) {
+		keyed := func(key string, d time.Duration) string {
+			sub := submit(entry(1, aged(d), func(e *work.Entry) { e.Message.DedupKey = key }))
+			if _, err := s.Submissions.Accept(t.Context(), at(), []*work.Submission{sub}); err != nil {
+				t.Fatal(err)
+			}
+			return sub.Entries[0].Message.ID
+		}
+		old, young := keyed("old", 2*time.Hour), keyed("young", time.Minute)
+		settle(t, s, posthouse.EventFail, posthouse.Failed)
+		tamper(t, s, "UPDATE posthouse_settled SET updated_at = created_at - ?", (3 * time.Hour).Microseconds())
+		for range 2 { // the second finds the note of the first
+			if _, err := s.Upkeep.Prune(t.Context(), at(), work.KeepAll(time.Hour), 1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := count(t, s, "SELECT COUNT(*) FROM posthouse_messages WHERE id = ?", old); n != 0 {
+			t.Error("the old message is there: the test shows nothing")
+		}
+		tamper(t, s, "DELETE FROM posthouse_messages WHERE id = ?", young)
+		missing := map[string]bool{}
+		err := s.History.KeyHolders(t.Context(), func(k reading.KeyHolder) error {
+			missing[k.Message] = !k.Found
+			return nil
+		})
+		if err != nil || missing[old] || !missing[young] {
+			t.Errorf("%v; %s was pruned by its age, and %s taken away: of the second alone a key must say so, got %v", err, old, young, missing)
+		}
+	})
 }

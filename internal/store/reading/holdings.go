@@ -112,7 +112,7 @@ func (s History) holdingsWithin(ctx context.Context, after, last string) ([]Hold
 // KeyHolder is a key with the message that it stands for, and what is there under that id.
 type KeyHolder struct {
 	Name, Message string
-	// Found says that the message is there. Wrong is what of it is not as the key's row says.
+	// Found says that the message is there, or may be gone by the retention. Wrong is what of it is not as the key's row says.
 	Found bool
 	Wrong string
 }
@@ -152,6 +152,10 @@ func (s History) KeyHolders(ctx context.Context, each func(KeyHolder) error) err
 // routedHolders calls each for keys whose messages are not in the table of messages: where one follows a route, its first notification is
 // there, and where it is a collection, its plan is.
 func (s History) routedHolders(ctx context.Context, list []KeyHolder, each func(KeyHolder) error) error {
+	pruned, _, err := sqldb.First(s.db.Reads(ctx), sqldb.Word, "SELECT value FROM posthouse_meta WHERE name = 'pruned'")
+	if err != nil {
+		return err
+	}
 	for part := range sqldb.Parts(list, sqldb.BulkStep) {
 		ids := make([]string, len(part))
 		for i := range part {
@@ -177,7 +181,7 @@ func (s History) routedHolders(ctx context.Context, list []KeyHolder, each func(
 			there[id] = true
 		}
 		for i := range part {
-			part[i].Found = there[part[i].Message]
+			part[i].Found = there[part[i].Message] || part[i].Message < pruned
 			if err := each(part[i]); err != nil {
 				return err
 			}
