@@ -261,6 +261,14 @@ func TestAPersonChoosesByTheLink(t *testing.T) {
 		if h.must(err); len(log.Items) != 1 || log.Items[0].Action != "users.put" || !strings.Contains(string(log.Items[0].Detail), `"off":[{"kind":"news"}]`) {
 			h.Errorf("the audit log has %+v", log.Items)
 		}
+		// A page that was drawn before news was switched off, on which a is: what nobody has touched stays.
+		stale := url.Values{"form": {"1"}, "seen": {"1"}, "had_kind": {"news", "report"}, "was_kind": {"news", "report"}, "kind": {"news"}, "had_channel": {"a"}, "was_channel": {"a"}, "channel": {"a"}}
+		if status, _ := ask("POST", stale); status != 200 {
+			h.Errorf("a page that was open: %d", status)
+		}
+		if diff := cmp.Diff([]posthouse.Unwanted{{Kind: "news"}, {Kind: "report"}}, prefers().Off); diff != "" {
+			h.Errorf("after a page that was open (-want +got):\n%s", diff)
+		}
 		h.must(h.api.Users.RevokePreferencesLinks(h.Context(), "u1"))
 		if status, text := ask("POST", had); status != 404 || !strings.Contains(text, "not valid") {
 			h.Errorf("a link that was revoked: %d %s", status, text)

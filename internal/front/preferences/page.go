@@ -202,21 +202,26 @@ func once(names []string) (list []string) {
 	return list
 }
 
-// store takes over what the form says of the boxes that it had and that the page has now. What else the user has chosen stays.
+// store takes over what the form says of the boxes that it had and that the page has now. What else the user has chosen stays, and so does a box
+// that nobody has touched since the page was drawn: it may have been chosen on another page meanwhile.
 func (l *Links) store(ctx context.Context, c claim, s *shown, form map[string][]string, from string) error {
 	before, after, err := l.change(ctx, c.Tenant, c.User, posthouse.PreferredByLink, func(p *posthouse.Preferences) error {
 		if p.Links != c.Count {
 			return posthouse.Errorf(posthouse.CodeNotFound, "the links of the user were revoked")
 		}
-		p.Nothing = len(form["nothing"]) > 0
+		seen := len(form["seen"]) > 0 // what a program posts says no more than what is wanted
+		if now := len(form["nothing"]) > 0; !seen || now != (len(form["was_nothing"]) > 0) {
+			p.Nothing = now
+		}
 		off := slices.Clone(p.Off)
 		for group, boxes := range map[string][]choice{"channel": s.Channels, "kind": s.Kinds, "pair": s.Pairs} {
 			for _, box := range boxes {
-				if box.Locked || !slices.Contains(form["had_"+group], box.Name) {
+				wanted := slices.Contains(form[group], box.Name)
+				if box.Locked || !slices.Contains(form["had_"+group], box.Name) || seen && wanted == slices.Contains(form["was_"+group], box.Name) {
 					continue
 				}
 				off = slices.DeleteFunc(off, func(o posthouse.Unwanted) bool { return o == box.switches })
-				if !slices.Contains(form[group], box.Name) {
+				if !wanted {
 					off = append(off, box.switches)
 				}
 			}
