@@ -40,6 +40,14 @@ func TestOneClickUnsubscribes(t *testing.T) {
 			t.Errorf("%s is answered with %q, %v: want both languages", method, heard.Answer, err)
 		}
 	}
+	renewed := p.config(map[string]any{"callback_url": "https://push.example.com/v1/callbacks/abc", "callback_token": secret + " anew", "old_callback_token": secret})
+	if heard, err := driver(t, renewed).(channel.Receiver).Receive(channel.Callback{Method: http.MethodPost, Query: u.Query()}); err != nil || len(heard.Consents) != 1 {
+		t.Errorf("a link of the token before: %+v, %v", heard, err)
+	}
+	bearer := http.Header{"Authorization": {"Bearer " + secret}}
+	if _, err := driver(t, renewed).(channel.Receiver).Receive(channel.Callback{Method: http.MethodPost, Header: bearer, Body: []byte(bounce)}); !errors.Is(err, channel.ErrForged) {
+		t.Errorf("a bounce by the token before is taken: %v", err)
+	}
 	other := u.Query()
 	other.Set("to", "zhang.wei@example.org")
 	if _, err := r.Receive(channel.Callback{Method: http.MethodPost, Query: other}); !errors.Is(err, channel.ErrForged) {

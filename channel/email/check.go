@@ -74,6 +74,9 @@ func check(c channel.Config) []posthouse.Problem {
 	if token := c.String("callback_token"); token != "" && token != channel.Mask && len(token) < leastToken {
 		add("callback_token", "has %d characters, want at least %d", len(token), leastToken)
 	}
+	if c.Has("old_callback_token") && !c.Has("callback_token") {
+		add("old_callback_token", "goes with the callback_token that has replaced it")
+	}
 	return problems
 }
 

@@ -36,6 +36,7 @@ type driver struct {
 	unsubscribe   string
 	callback      *url.URL
 	token         string // of the callbacks
+	oldToken      string // of links in mails that were sent before
 
 	sessions sessions
 }
@@ -47,11 +48,11 @@ func open(c channel.Config, env channel.Env) (channel.Driver, error) {
 	if err := posthouse.Invalid("the email driver cannot be opened", check(c)); err != nil {
 		return nil, err
 	}
-	secrets := []string{c.String("password"), c.String("oauth_client_secret"), c.String("oauth_refresh_token"), c.String("dkim_key"), c.String("callback_token")}
+	secrets := []string{c.String("password"), c.String("oauth_client_secret"), c.String("oauth_refresh_token"), c.String("dkim_key"), c.String("callback_token"), c.String("old_callback_token")}
 	d := &driver{
 		stream: channel.NewStream(env, ports, secrets...), files: env.Files, codes: env.Codes, keeps: env.KeepAnswers,
 		host: c.String("host"), tls: c.String("tls"), hello: c.String("hello"), username: c.String("username"), password: c.String("password"),
-		unsubscribe: c.String("unsubscribe"), callback: parsed(c.String("callback_url")), token: c.String("callback_token"),
+		unsubscribe: c.String("unsubscribe"), callback: parsed(c.String("callback_url")), token: c.String("callback_token"), oldToken: c.String("old_callback_token"),
 	}
 	d.port = cmp.Or(c.Int("port"), map[string]int{implicit: 465}[d.tls], 587)
 	var err error

@@ -111,7 +111,7 @@ func (d *driver) listed(m *gomail.Msg, to string) error {
 	u := *d.callback
 	q := u.Query()
 	q.Set("to", to)
-	q.Set("sum", d.sum(to))
+	q.Set("sum", sum(d.token, to))
 	u.RawQuery = q.Encode()
 	if u.Scheme != "https" {
 		m.SetListUnsubscribe(append([]string{u.String()}, by...)...) // the one click is for https alone

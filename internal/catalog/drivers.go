@@ -125,6 +125,7 @@ func drivers() []Sentence {
 		{"is missing: a mail takes files that were handed in by POST /v1/media", "必填：邮件的附件须先用 POST /v1/media 上传"},
 		{"is missing: it is the subject of the mail", "必填：它是邮件的主题"},
 		{"is missing: oauth_url signs in with it", "必填：oauth_url 用它登录"},
+		{"goes with the callback_token that has replaced it", "只能与取代它的 callback_token 一起填写"},
 		{"is missing: the links of callback_url are signed with it", "必填：callback_url 的链接用它签名"},
 		{"is missing: there is a password", "必填：已填写密码"},
 		{"is neither a delivery status notification nor an answer to a mail of ours: want a message as it came, of type multipart/report or with the header In-Reply-To", "既不是退信通知，也不是对本系统邮件的回复；应为原样的邮件，类型为 multipart/report，或带有 In-Reply-To"},
