@@ -11,7 +11,7 @@ func digests() []Sentence {
 		{"there is no template %.80q: store it first, such as one of the text ${count}: ${list}", "没有模板 {1}：请先保存一个，例如正文为 ${count}: ${list}"},
 		{"is %.80q, which asks for ${%.60s}, and no digest has that: want %s, such as ${count}: ${list}", "为 {1}，其中用到 ${{2}}，汇总没有这个字段：可用 {3}，例如 ${count}: ${list}"},
 		{"asks for ${%.60s}, and the digest %s, which uses this template, does not have that: want %s", "用到了 ${{1}}，而使用本模板的汇总 {2!} 没有这个字段：可用 {3}"},
-		{"the template makes the texts of %s: change or delete that first", "{1!} 正在使用此模板：请先修改或删除它"},
+		{"the template makes the texts of %s: change or delete that first", "{1}正在使用此模板：请先修改或删除它"},
 		{"is %.60q: want waiting, leaving, settled, alone or empty", "为 {1}，应为 waiting、leaving、settled、alone 或 empty"},
 		{"there is no digest %.80q", "没有汇总 {1}"},
 		{"there is no collection %.80q", "没有这次汇总 {1}"},

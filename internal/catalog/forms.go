@@ -338,6 +338,7 @@ func others() []Sentence {
 		{"is %.80q, which the channel %q does not have: GET /v1/channels/%s/accounts lists those it has", "为 {1}，渠道 {2} 没有这个账号；GET /v1/channels/{3}/accounts 列出已有的账号"},
 		{"is %.80q, in which no account of the channel %q is; %s", "为 {1}，渠道 {2} 没有账号在这个池中；{3!}"},
 		{"makes a content whose %s %s", "填充后的内容中，{1} {2!}"},
+		{"the template %.80q is disabled", "模板 {1} 已停用"},
 		{"the template %q is disabled: enable it, or name another", "模板 {1} 已停用，请启用或换一个"},
 		{"is required: there is no template %q or %q, which the kind would be told with", "必填：没有此业务类型默认使用的模板 {1} 或 {2}"},
 		{"names a file: none are kept here", "指定了文件，而此服务不保存文件"},

@@ -125,7 +125,7 @@ func TestAnAccountIsPausedTestedAndDeleted(t *testing.T) {
 	if got := h.ask("operator", at+"/resume", url.Values{"reason": {"next day"}, "pause": {seen}}); got.to() != at+"?said=account_resumed_said" {
 		t.Errorf("resuming: %d", got.status)
 	}
-	if got := h.ask("operator", at+"/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}}); got.status != http.StatusForbidden {
+	if got := h.ask("operator", at+"/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("an operator tests with somebody whom the channel does not list: %d", got.status)
 	}
 	tested := h.ask("admin", at+"/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}})

@@ -121,7 +121,7 @@ func TestATestShowsTheAnswer(t *testing.T) {
 	t.Cleanup(provider.Close)
 	h := open(t, false)
 	h.api("PUT", "/v1/channels/oa", `{"driver":"httpapi","test_to":["zhang.san"],"config":{"url":"`+provider.URL+`/in","body":"{\"to\":\"${user}\"}"}}`, nil)
-	if got := h.ask("operator", "/console/t/default/channels/oa/test", url.Values{"to": {"li.na"}, "text": {"hello"}}); got.status != http.StatusForbidden || !strings.Contains(got.body, "test_to") {
+	if got := h.ask("operator", "/console/t/default/channels/oa/test", url.Values{"to": {"li.na"}, "text": {"hello"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "test_to") {
 		t.Errorf("an operator tests with a stranger: %d", got.status)
 	}
 	got := h.ask("operator", "/console/t/default/channels/oa/test", url.Values{"to": {"zhang.san"}, "text": {"hello"}})

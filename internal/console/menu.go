@@ -110,6 +110,10 @@ func (f frame) entry() string {
 		return "tenants"
 	case "server_settings", "doctor":
 		return "system"
+	case "quiet":
+		if f.v.r.PathValue("name") != "" { // of a channel
+			return "channels"
+		}
 	}
 	return f.Page
 }

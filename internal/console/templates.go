@@ -215,8 +215,8 @@ func usesOf(v *visit, name string) (list []choice, err error) {
 	return slices.Concat(list, campaigns, reminders), hiddenFrom(err)
 }
 
-// remindersOf are the schedules and reminders that send a template and have not ended, as far as the longest page has them. They have no
-// names: a schedule is called by when it comes, a reminder by what it is about.
+// remindersOf are the schedules and reminders that send a template and have not ended, as far as the longest page has them. Those
+// without a name are called by when they come, or by what they are about.
 func remindersOf(v *visit, template string) (list []choice, err error) {
 	page, err := v.call().Reminders.List(v.ctx(), client.Filter{Limit: mostReminding})
 	if err != nil {
@@ -230,6 +230,9 @@ func remindersOf(v *visit, template string) (list []choice, err error) {
 		c := choice{Name: cmp.Or(strings.TrimSpace(r.Draft.Kind+" "+r.Draft.Ref), r.ID), Word: "reminder", Link: v.at("reminders", r.ID)}
 		if r.Repeat != nil && r.Repeat.Cron != "" {
 			c.Name, c.Word = r.Repeat.Cron, "schedule"
+		}
+		if !posthouse.ValidID(r.ID) && c.Name != r.ID {
+			c.Name = r.ID + " · " + c.Name
 		}
 		list = append(list, c)
 	}

@@ -37,7 +37,13 @@ func (v *visit) try(test func(context.Context, wire.ChannelTest) (wire.ChannelTe
 	var err error
 	t.ChannelTested, err = test(withNote(v.ctx(), v.form("note")), t.ChannelTest)
 	var coded *posthouse.Error
-	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+	switch {
+	case !errors.As(err, &coded):
+		return t, err
+	case coded.Code == posthouse.CodeForbidden: // by the address: who may not test at all has no form
+		t.Problems = problemAt("to", coded.Message)
+		return t, nil
+	case coded.Code != posthouse.CodeInvalid:
 		return t, err
 	}
 	for _, p := range coded.Problems {

@@ -49,7 +49,7 @@
 		sound.hidden = false;
 		sound.addEventListener("click", async () => {
 			sound.setAttribute("aria-pressed", String(!wanted()));
-			sound.textContent = wanted() ? sound.dataset.on : sound.dataset.off;
+			sound.textContent = wanted() ? sound.dataset.lit : sound.dataset.dark;
 			out ??= new AudioContext();
 			await out.resume();
 			if (wanted()) tone();
@@ -195,9 +195,13 @@
 		const lines = field.value.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => /^(\d+)\/(\d+)([smhd])$/.exec(line));
 		if (lines.includes(null) || field.disabled) continue;
 		const all = made("div", { className: "windows" });
-		const put = () => {
+		const put = () => { // half a window stays to be filled in, and goes nowhere without a word
+			for (const row of all.querySelectorAll(".lasting")) {
+				const [most, n] = row.querySelectorAll("input");
+				most.required = n.required = Boolean(most.value);
+			}
 			field.value = [...all.querySelectorAll(".lasting")].map((row) => [...row.querySelectorAll("input, select")].map((one) => one.value))
-				.filter(([most, n]) => most && n).map(([most, n, unit]) => most + "/" + n + unit).join("\n");
+				.filter(([most]) => most).map(([most, n, unit]) => most + "/" + n + unit).join("\n");
 		};
 		const row = ([, most, n, unit] = [, "", 1, "s"]) => {
 			const line = made("span", { className: "lasting" });

@@ -38,7 +38,7 @@ func fieldOf(one wire.Field, value any) Field {
 	case map[string]any:
 		var lines []string
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			lines = append(lines, name+": "+text(value[name]))
+			lines = append(lines, pairLine(name, text(value[name])))
 		}
 		f.Value = strings.Join(lines, "\n")
 	case []any:

@@ -25,6 +25,7 @@ type Form struct {
 	Fields   []Field
 	Settings []Field
 	Problems []posthouse.Problem
+	Note     string // of the audit log, as it was sent
 }
 
 // Sent is what was sent of a form by the names of its fields, empty for nothing.
@@ -118,6 +119,7 @@ func sections(fields []Field) (list []Section) {
 
 // Refill makes the form what was sent, but for secrets, which are typed again.
 func (f *Form) Refill(sent Sent) {
+	f.Note = sent("note")
 	for _, list := range [][]Field{f.Fields, f.Settings} {
 		for i := range list {
 			list[i].refill(sent)

@@ -46,9 +46,34 @@ func TestAFormGivesBackWhatItShows(t *testing.T) {
 	}
 	r := readerOf(sent)
 	got := r.Channel(driver, ch)
-	ch.Config["agent_id"] = 1000007 // the number, as it is typed
 	if diff := cmp.Diff(ch, got); diff != "" || r.Problems != nil {
 		t.Errorf("%v (-want +got):\n%s", r.Problems, diff)
+	}
+}
+
+// A field whose text says less than what is stored keeps that where nobody has changed it, and says all of names and values in quotes.
+func TestAFormKeepsWhatALineCannotSay(t *testing.T) {
+	t.Parallel()
+	odd := wire.Driver{Fields: []wire.Field{{Name: "separator", Kind: "string"}, {Name: "body", Kind: "text"}, {Name: "list", Kind: "list"}, {Name: "map", Kind: "map"}}}
+	values := map[string]any{"a": " lead", "E:02": "transient", "a: b": "two", "end:": "x", "t": "one\ntwo", "q": `"quoted"`, `"n"`: "y", "etag": "W/\"1\""}
+	ch := posthouse.Channel{Name: "c", Config: map[string]any{"separator": ", ", "body": "{}\n", "list": []any{" a", "b"}, "map": values}}
+	sent := map[string]string{}
+	for _, f := range OfChannel(odd, ch).Fields {
+		sent[f.Name] = strings.TrimSpace(strings.ReplaceAll(f.Value, "\n", "\r\n")) // as a form is read
+	}
+	r := readerOf(sent)
+	if diff := cmp.Diff(ch.Config, r.Channel(odd, ch).Config); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	sent["config.map"] += "\r\nnew: 1"
+	got, _ := r.Channel(odd, ch).Config["map"].(map[string]any)
+	if values["new"] = "1"; got == nil || cmp.Diff(values, got) != "" {
+		t.Errorf("with one more (-want +got):\n%s", cmp.Diff(values, got))
+	}
+	for line, want := range map[string][2]string{`X: "abc"`: {"X", `"abc"`}, "500:transient": {"500", "transient"}, `"n": 1`: {`"n"`, "1"}, "a:": {"a", ""}} {
+		if name, value := pairOf(line); name != want[0] || value != want[1] {
+			t.Errorf("%s is read as %q, %q", line, name, value)
+		}
 	}
 }
 

@@ -27,11 +27,26 @@ type Reader struct {
 func (r *Reader) Channel(d wire.Driver, ch posthouse.Channel) posthouse.Channel {
 	ch.Config = r.config(ofChannel(d, ch), ch.Config)
 	for _, s := range settings() {
-		if r.Has(s.fields[0].Name) {
+		if r.Has(s.fields[0].Name) && !r.unchanged(s, ch) {
 			s.read(r, &ch)
 		}
 	}
 	return ch
+}
+
+// unchanged reports whether a setting was sent as the form shows it: what no field can tell of it stays, such as a space at an end.
+func (r *Reader) unchanged(s setting, ch posthouse.Channel) bool {
+	for i, shown := range s.show(ch) {
+		if !r.as(s.fields[i].Name, shown) {
+			return false
+		}
+	}
+	return true
+}
+
+// as reports whether a field was sent as it is shown, but for how browsers end lines and for spaces around.
+func (r *Reader) as(name, shown string) bool {
+	return strings.TrimSpace(strings.ReplaceAll(r.Sent(name), "\r\n", "\n")) == strings.TrimSpace(shown)
 }
 
 // Account is an account as the form says it.
@@ -64,7 +79,10 @@ func (r *Reader) Lines(name string) (list []string) {
 func (r *Reader) config(fields []wire.Field, stored map[string]any) map[string]any {
 	config := map[string]any{}
 	for _, one := range fields {
-		if value := valueOf(one, r.Sent("config."+one.Name), stored[one.Name]); value != nil {
+		shown := fieldOf(one, stored[one.Name])
+		if value := stored[one.Name]; value != nil && !shown.is(channel.KindSecret, channel.KindBool) && r.as(shown.Name, shown.Value) {
+			config[one.Name] = value
+		} else if value := valueOf(one, r.Sent(shown.Name), value); value != nil {
 			config[one.Name] = value
 		}
 	}
@@ -146,14 +164,59 @@ func valueOf(one wire.Field, text string, stored any) any {
 func pairs(text string) any {
 	out := map[string]any{}
 	for line := range strings.Lines(text) {
-		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) != "" {
-			out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		if name, value := pairOf(strings.TrimSpace(line)); name != "" {
+			out[name] = value
 		}
 	}
 	if len(out) == 0 {
 		return nil
 	}
 	return out
+}
+
+// pairLine is a pair as a line. What would read otherwise stands in quotes, as in Go.
+func pairLine(name, value string) string {
+	if oddName(name) {
+		name = strconv.Quote(name)
+	}
+	if odd(value) {
+		value = strconv.Quote(value)
+	}
+	return name + ": " + value
+}
+
+// oddName reports whether a name would read otherwise before a value.
+func oddName(name string) bool {
+	return strings.Contains(name, ": ") || strings.HasSuffix(name, ":") || odd(name)
+}
+
+// odd reports whether a text is not what a line shows of it.
+func odd(text string) bool {
+	return text != strings.TrimSpace(text) || strings.ContainsAny(text, "\r\n") || strings.HasPrefix(text, `"`)
+}
+
+// pairOf reads a line of pairLine, or one that somebody has typed: without a space behind any colon the first one parts it. Quotes around what
+// needs none are part of it.
+func pairOf(line string) (name, value string) {
+	name, value, spaced := strings.Cut(line, ": ")
+	if !spaced {
+		name, value, _ = strings.Cut(line, ":")
+	}
+	if quoted, err := strconv.QuotedPrefix(line); err == nil {
+		plain, _ := strconv.Unquote(quoted)
+		if rest, is := strings.CutPrefix(line[len(quoted):], ":"); is && oddName(plain) {
+			return plain, valueIn(rest)
+		}
+	}
+	return strings.TrimSpace(name), valueIn(value)
+}
+
+func valueIn(text string) string {
+	text = strings.TrimSpace(text)
+	if plain, err := strconv.Unquote(text); err == nil && strings.HasPrefix(text, `"`) && odd(plain) {
+		return plain
+	}
+	return text
 }
 
 // items are lines, nil where there is none.

@@ -405,7 +405,7 @@ func unlessNone(v float64) string {
 func pairsText[V ~string](m map[string]V) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		lines = append(lines, name+": "+string(m[name]))
+		lines = append(lines, pairLine(name, string(m[name])))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -413,11 +413,11 @@ func pairsText[V ~string](m map[string]V) string {
 func readPairs[V ~string](r *Reader, name string) map[string]V {
 	var out map[string]V
 	for _, line := range r.Lines(name) {
-		key, value, _ := strings.Cut(line, ":")
+		key, value := pairOf(line)
 		if out == nil {
 			out = map[string]V{}
 		}
-		out[strings.TrimSpace(key)] = V(strings.TrimSpace(value))
+		out[key] = V(value)
 	}
 	return out
 }

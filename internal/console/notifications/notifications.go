@@ -104,6 +104,19 @@ func periods() [][2]string {
 	return [][2]string{{"1h", "told_hour"}, {"24h", "told_day"}, {"168h", "told_week"}}
 }
 
+// momentOf reads a moment, or a time of the day: the last one of it that has come.
+func momentOf(text string, now time.Time) (time.Time, error) {
+	clock, err := time.Parse("15:04", text)
+	if err != nil {
+		return time.ParseInLocation("2006-01-02T15:04", text, now.Location())
+	}
+	at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
+	if at.After(now) {
+		at = at.AddDate(0, 0, -1)
+	}
+	return at, nil
+}
+
 func showAll(v *host.Visit) error {
 	l := list{
 		State: v.Query("state"), Person: v.Query("person"), Route: v.Query("route"), Kind: v.Query("kind"), Ref: v.Query("ref"), Since: v.Query("since"), By: v.Query("by"),
@@ -120,11 +133,14 @@ func showAll(v *host.Visit) error {
 		}
 	}
 	if l.By != "" {
-		at, err := time.ParseInLocation("2006-01-02T15:04", l.By, v.Zone)
+		at, err := momentOf(l.By, now.In(v.Zone))
 		if err != nil {
 			wrong = append(wrong, posthouse.Problem{Path: "by", Message: fmt.Sprintf("is %.40q: want a time such as 2026-10-01T08:30", l.By)})
 		} else if at.After(now) {
 			wrong = append(wrong, posthouse.Problem{Path: "by", Message: fmt.Sprintf("is %.40q, which lies ahead: want a time that has come, such as 2026-10-01T08:30", l.By)})
+		}
+		if err == nil {
+			l.By = at.Format("2006-01-02T15:04") // of a time of the day the form has the day too
 		}
 		if l.Person != "" {
 			by, f.Until = at, at.Add(time.Millisecond) // what came at that moment is asked about too

@@ -54,6 +54,7 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 	h.Shows(h.Page("viewer", at+"notifications?person=nobody"), "There is no notification", "no user of this id or name: nobody")
 	h.Shows(h.Page("viewer", at+"notifications?person=zhang&by=2020-01-01T03:10"), "There is no notification")
 	h.Shows(h.Page("viewer", at+"notifications?route=day"), "There is no notification")
+	h.Shows(h.Page("viewer", at+"notifications?person=zhang&by=03:10"), `name="by" value="20`, `T03:10"`)
 	if got := h.Ask("viewer", at+"notifications?person=zhang&by=nonsense&since=ever", nil); got.Status != http.StatusUnprocessableEntity {
 		t.Errorf("times that are none are taken: %d", got.Status)
 	} else {

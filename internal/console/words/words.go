@@ -43,7 +43,7 @@ func frameWords() map[string]Word {
 		"no_roles":        {"No role yet", "还没有角色"},
 		"no_roles_help":   {"You have a role in no tenant. An administrator gives you one:", "你在任何租户都没有角色，请管理员授予："},
 		"wrong":           {"The name or the password is wrong.", "用户名或密码不对。"},
-		"wrong_link":      {"The link was used already, or is older than a day. An administrator makes another:", "链接已经用过，或已超过一天。请管理员重新生成："},
+		"wrong_link":      {"The link was used already, is older than a day, or another was made since. An administrator makes a new one on the page People, or by:", "链接已经用过、已超过一天，或之后又生成了新的链接。请管理员在“人员”页重新生成，或执行："},
 		"session_ended":   {"Your session is over: nothing was done for long, it ended elsewhere, or it was too old. Sign in again.", "登录已失效（长时间未操作、已在别处退出，或登录时间过长），请重新登录。"},
 		"sign_in_first":   {"Sign in to see the page.", "登录后即可查看该页面。"},
 		"form_lost":       {"Your session is over, and what you sent was not carried out: sign in, and send it again.", "登录已失效，刚才提交的内容没有执行。请登录后重新提交。"},
