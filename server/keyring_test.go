@@ -14,6 +14,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/feed"
+	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -137,8 +139,17 @@ func TestAnOldKeyIsNeededUntilAllIsSealedAnew(t *testing.T) {
 	if err != nil || stored.State != posthouse.ChannelOpen {
 		t.Fatalf("with the new key alone the channel is %s %s, %v", stored.State, stored.StateReason, err)
 	}
+	ring, err := secret.Parse(newer)
+	last.must(err)
+	var sealed string
+	last.must(last.db.QueryRowContext(t.Context(), "SELECT secrets FROM posthouse_subscriptions").Scan(&sealed))
+	if keys, err := feed.OpenSecrets(ring, sealed, hooked.ID); err != nil || len(keys) != 1 || keys[0].Key != hooked.Secret {
+		t.Errorf("with the new key alone the signing keys of a subscription are %d, %v", len(keys), err)
+	}
+	_, err = last.db.ExecContext(t.Context(), "UPDATE posthouse_subscriptions SET secrets = 'enc:v1:lost:AAAA'")
+	last.must(err)
 	if _, err := last.api.Subscriptions.Rotate(t.Context(), hooked.ID, nil); err != nil {
-		t.Errorf("with the new key alone a subscription's secret is not rotated: %v", err)
+		t.Errorf("a secret that no key opens cannot be rotated: %v", err)
 	}
 	calls, err := last.api.Fronts.Calls(t.Context(), "any")
 	last.must(err)

@@ -223,9 +223,10 @@ func (s subscriptions) rotate(c *web.Call, in wire.RotateSecret) (out wire.Subsc
 	out.Secret = hook.NewSecret()
 	sub, err := s.store.EditSubscription(c.Context(), time.Now(), c.Tenant(), c.PathValue("id"), func(sub *work.Subscription) error {
 		secrets, err := feed.OpenSecrets(s.events.Poster.Sealer, sub.Secrets, sub.ID)
-		if err == nil {
-			sub.Secrets, err = secrets.Rotate(out.Secret, time.Now(), overlap).Seal(s.events.Poster.Sealer, sub.ID)
+		if err != nil { // no key of the keyring opens them: a new secret is the way on, and none signs beside it
+			secrets = nil
 		}
+		sub.Secrets, err = secrets.Rotate(out.Secret, time.Now(), overlap).Seal(s.events.Poster.Sealer, sub.ID)
 		return err
 	})
 	out.Subscription, err = s.shown(c.Context(), &sub, err)

@@ -57,6 +57,11 @@ func TestAChannelIsMadeByForm(t *testing.T) {
 	if got := h.ask("admin", edit, change); got.status != http.StatusConflict {
 		t.Errorf("a second click: %d", got.status)
 	}
+	page = h.page("admin", edit)
+	same := url.Values{"version": {versionOf(page)}, "config.url": {"https://example.com/in"}, "tries": {"4"}, "limits": {""}}
+	if got := h.ask("admin", edit, same); got.to() == "" {
+		t.Errorf("storing what is there: %d\n%s", got.status, got.body)
+	}
 	var ch posthouse.Channel
 	h.api("GET", "/v1/channels/hook", "", &ch)
 	if ch.Tries != 4 || len(ch.Limits) != 0 || ch.Config["secret"] == nil || ch.Version != 2 {
