@@ -106,3 +106,26 @@ func TestTwoTabsAndALostSession(t *testing.T) {
 	first.says("今晚 18:00 起请值班", "curl")
 	first.forgets() // the status of the answer to a form without a session
 }
+
+// Who chooses the other language over a form that was refused keeps what was typed, but for the secret.
+func TestALanguageKeepsWhatIsTyped(t *testing.T) {
+	wholeOnly(t)
+	h := open(t)
+	tab := launch(t).open(t, "zh-CN")
+	tab.signsIn(h, "登录")
+	tab.goes(h.at("drivers/webhook"), http.StatusOK)
+	tab.fills("name", "hook")
+	tab.fills("config.url", "https://example.com/in")
+	tab.fills("config.secret", "short")
+	tab.do(discard(chromedp.Evaluate[bool](`document.querySelector("#tries").value = "5000"; true`)))
+	tab.presses("保存")
+	tab.forgets() // the status of a form that is refused
+	tab.follows(discard(chromedp.Click(chromedp.CSS("#other-language"))))
+	tab.says("Tries and unknown outcomes")
+	if !tab.is(`document.querySelector("#name").value === "hook" && document.querySelector("#tries").value === "5000" && document.querySelector("[name='config.url']").value === "https://example.com/in" && document.querySelector("[name='config.secret']").value === ""`) {
+		t.Errorf("the form in English has lost what was typed in Chinese, or kept the secret:\n%s", tab.text())
+	}
+	if !tab.is(`document.querySelector("#tries").closest("details").open && sessionStorage.getItem("typed") === null`) {
+		t.Error("what was typed is folded away, or stays in the browser")
+	}
+}

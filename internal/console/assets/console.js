@@ -9,6 +9,23 @@
 	if (!kept) sessionStorage.removeItem("kept");
 	else if (kept.form.dataset.byLink === undefined) sessionStorage.setItem("kept", kept.value);
 	else kept.value = sessionStorage.getItem("kept") ?? "";
+	// Who chooses the other language over a form keeps what is typed in it, but for secrets and files.
+	const typedIn = () => [...document.querySelectorAll("main form[method=post]")].flatMap((form, n) => {
+		const secret = [...form.querySelectorAll("[name=unkept]")].map((one) => one.value);
+		return [...form.elements].filter((one) => one.name && !["hidden", "password", "file", "submit", "button"].includes(one.type) && !secret.includes(one.name))
+			.map((one, i) => ({ at: [n, i, one.name].join(), one, what: ["checkbox", "radio"].includes(one.type) ? "checked" : "value" }));
+	});
+	const typed = JSON.parse(sessionStorage.getItem("typed") ?? "null");
+	sessionStorage.removeItem("typed");
+	if (typed?.path === location.pathname) for (const { at, one, what } of typedIn()) {
+		if (typed.values[at] === undefined || typed.values[at] === one[what]) continue;
+		one[what] = typed.values[at];
+		one.closest("details")?.setAttribute("open", "");
+	}
+	document.querySelector("#other-language")?.addEventListener("click", () => {
+		const values = Object.fromEntries(typedIn().map(({ at, one, what }) => [at, one[what]]));
+		sessionStorage.setItem("typed", JSON.stringify({ path: location.pathname, values }));
+	});
 	// A server that is gone refuses, or does not end its answer, or a proxy before it answers with an error. Our own error says so in its own place.
 	const bad = (xhr) => xhr.status >= 500 && !xhr.getResponseHeader("HX-Retarget");
 	document.addEventListener("htmx:configRequest", (e) => { if (e.detail.verb === "get") e.detail.timeout = 8000; });
