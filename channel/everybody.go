@@ -36,7 +36,7 @@ func Everybody(out Outgoing) (field string) {
 		return "user"
 	case CallsEverybody(c.Title):
 		return "content.title"
-	case CallsEverybody(c.Text):
+	case CallsEverybody(c.Text), CallsEverybody(c.Title + "\n" + c.Text): // a mark may begin in the one and end in the other
 		return "content.text"
 	}
 	for i, name := range c.Mentions {
@@ -58,9 +58,10 @@ func allNames() []string {
 	return []string{"all", "all_group", "everyone", "channel", "here", "所有人", "全体成员", "全员"}
 }
 
-// allMarks are the marks of everybody in a text that has been folded: WeCom's and DingTalk's <@all>, Slack's <!channel> and Feishu's
-// <at user_id="all">. The bare words "@all" in a text are what people write, and no provider named here takes them for more.
-var allMarks = regexp.MustCompile(`<\s*@\s*(?:all|all_group|everyone|所有人|全体成员|全员)\s*[|>]|<\s*!\s*(?:channel|here|everyone)\s*[|>]|<\s*at\b[^>]*=\s*\\?["']?\s*all\b`)
+// allMarks are the marks of everybody in a text that has been folded: WeCom's and DingTalk's <@all>, Slack's <!channel>, Feishu's
+// <at user_id="all">, Google Chat's <users/all> and Zulip's @**all**. The bare words "@all" in a text are what people write, and no provider named
+// here takes them for more; one that does has them in the setting everybody of its channel (package httpapi).
+var allMarks = regexp.MustCompile(`@\s*\*\*\s*(?:all|everyone|channel|stream|topic)\s*\*\*|<\s*users\s*/\s*all\s*>|<\s*@\s*(?:all|all_group|everyone|所有人|全体成员|全员)\s*[|>]|<\s*!\s*(?:channel|here|everyone)\s*[|>]|<\s*at\b[^>]*=\s*\\?["']?\s*all\b`)
 
 // IsEverybody reports whether a name, such as an address, is that of everybody, however it is written: case, width, spaces and signs
 // that nobody sees do not count. A list is everybody where one of it is.
@@ -78,7 +79,7 @@ func IsEverybody(name string) bool {
 
 // CallsEverybody reports whether a text has a mark that calls everybody.
 func CallsEverybody(text string) bool {
-	return mayCall(text, "<", "＜", "﹤") && allMarks.MatchString(folded(text))
+	return mayCall(text, "<", "＜", "﹤", "**", "＊") && allMarks.MatchString(folded(text))
 }
 
 // mayCall is a quick look for the sign that begins a name or a mark, in each width there is: most texts have none.
@@ -98,7 +99,7 @@ func folded(text string) string {
 
 // everybodyIn is the path of the first value in a JSON that calls everybody; switches says whether members such as isAtAll count.
 func everybodyIn(text json.RawMessage, switches bool) string {
-	signs := []string{"@", "＠", "﹫", "<", "＜", "﹤", `\u`}
+	signs := []string{"@", "＠", "﹫", "<", "＜", "﹤", `\u`} // a mark of Zulip begins with the first
 	if len(text) == 0 || !switches && !mayCall(string(text), signs...) {
 		return ""
 	}

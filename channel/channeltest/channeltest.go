@@ -207,7 +207,7 @@ func (c Case) everybody(t *testing.T) {
 		t.Errorf("a delivery to one recipient calls everybody by its %s", field)
 	}
 	names := []string{"@all", "@ALL", "@All ", "＠ａｌｌ", "@a\u200bll", "@everyone", "@所有人", "zhangsan|@all"}
-	marks := []string{"<@all>", "see <@ALL> now", "＜＠ａｌｌ＞", "<@a\u200dll>", "<!channel>", `<at user_id="all">all</at>`, "<at id=all></at>"}
+	marks := []string{"<@all>", "see <@ALL> now", "＜＠ａｌｌ＞", "<@a\u200dll>", "<!channel>", `<at user_id="all">all</at>`, "<at id=all></at>", "<users/all>", "@**all**", "＠**Everyone** x"}
 	type everyone struct {
 		what string
 		set  func(*channel.Outgoing)
@@ -216,6 +216,7 @@ func (c Case) everybody(t *testing.T) {
 		{"mention_all", func(o *channel.Outgoing) { o.Content.MentionAll = true }},
 		{"isAtAll in extra", func(o *channel.Outgoing) { o.Content.Extra = []byte(`{"at":{"isAtAll":true}}`) }},
 		{"an escape in extra", func(o *channel.Outgoing) { o.Content.Extra = []byte(`{"a":["\u0040all"]}`) }},
+		{"a mark that begins in the title and ends in the text", func(o *channel.Outgoing) { o.Content.Title, o.Content.Text = "<at", `user_id="all">x</at>` }},
 		{"a mention that closes its mark", func(o *channel.Outgoing) { o.Content.Mentions = []string{"x><@all"} }},
 	}
 	for _, name := range names {
