@@ -99,7 +99,7 @@ func TestMetricsAreNotForStrangers(t *testing.T) {
 		if got, _ := h.got("/metrics", "", nil); got != c.direct {
 			t.Errorf("%s: this machine gets %d, want %d", name, got, c.direct)
 		}
-		for _, header := range []string{"X-Forwarded-For", "Forwarded", "Via", "X-Real-Ip"} {
+		for _, header := range []string{"X-Forwarded-For", "X-Forwarded-Port", "Forwarded", "Via", "X-Real-Ip", "X-Envoy-External-Address", "Fastly-Client-Ip"} {
 			far := http.Header{header: {"203.0.113.7"}}
 			if got, _ := h.got("/metrics", "", far); got != c.far {
 				t.Errorf("%s: by a proxy (%s) it is %d, want %d", name, header, got, c.far)

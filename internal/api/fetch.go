@@ -25,7 +25,7 @@ type fetches struct{ Fetches }
 func (s fetches) routes() []web.Route {
 	const queries, follows = "Import what a query gives from a database that the server's settings name. Asked again, it goes on where it was.",
 		"Import everybody who follows the channel's account, such as that of a WeChat service account. Asked again, it goes on where it was."
-	query, following := web.BodyOf[wire.PeopleQuery]().Loose(), web.BodyOf[wire.PeopleFollowing]().Loose()
+	query, following := web.BodyOf[wire.PeopleQuery](), web.BodyOf[wire.PeopleFollowing]()
 	return append(
 		web.Tagged("campaigns",
 			web.Post("/v1/campaigns/{name}/query", admin, queries, query, func(c *web.Call, in wire.PeopleQuery) (posthouse.Audience, error) { return fetched(c, in, s.Query) }),

@@ -25,6 +25,7 @@ func printedList() []Sentence {
 		{"%3d %% of %d MB sent", "已发送 {2} MB 的 {1} %"},
 		{"%s: %d people. posthouse campaign plan %s shows what they get", "{1}：{2} 人。posthouse campaign plan {3} 可查看他们收到的内容"},
 		{"posthouse status %s", "posthouse status {1}"},
+		{"nothing happens to %s until it is started: posthouse campaign start %s", "{1!} 还没有启动，启动之前不会有变化：posthouse campaign start {2!}"},
 		{"the server does not answer, and is asked again for %s: %v", "服务器没有应答，{1} 内会继续询问：{2}"},
 		{"%s: %d of %d", "{1}：{2}/{3}"},
 		{"%.0f a second", "每秒 {1} 条"},

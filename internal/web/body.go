@@ -45,7 +45,8 @@ func BodyOf[T any](refine ...func(*Shape)) Body[T] {
 	return Body[T]{shape: s}
 }
 
-// Loose leaves the problems of the body in the call, for a handler that finds more and then asks Call.Wrong.
+// Loose leaves the problems of the body in the call, for a handler that finds more and then asks Call.Wrong. It has to, before it changes anything:
+// what is answered 422 must not have been done.
 func (b Body[T]) Loose() Body[T] {
 	b.loose = true
 	return b

@@ -56,12 +56,19 @@ func (p *Proxies) note(remote string) {
 	}
 }
 
-// forwarding are the headers by which proxies say that a request came through them.
-var forwarding = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Forwarded-Proto", "Via", "Cf-Connecting-Ip", "True-Client-Ip"}
+// forwarding are the headers by which proxies say that a request came through them, beside all that begin with X-Forwarded-.
+var forwarding = []string{
+	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Forwarded-For", "X-Envoy-External-Address", "Cf-Connecting-Ip", "True-Client-Ip", "Fastly-Client-Ip",
+}
 
 // IsForwarded reports whether a request says that it came through a proxy.
 func IsForwarded(r *http.Request) bool {
-	return slices.ContainsFunc(forwarding, func(name string) bool { return len(r.Header[name]) > 0 })
+	for name, values := range r.Header {
+		if len(values) > 0 && (strings.HasPrefix(name, "X-Forwarded-") || slices.Contains(forwarding, name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sharedAddress marks requests whose address is that of a proxy which is not trusted.

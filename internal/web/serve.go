@@ -73,6 +73,9 @@ func (d *door) run(r Route, c *Call) (out any, err error) {
 	}
 	out, err = d.serve(r, c)
 	if err == nil && len(c.problems) > 0 {
+		if r.Audits() {
+			d.Log.Error("a request was refused after it had been carried out: this is a fault of the program", "method", r.Method, "path", r.Path)
+		}
 		err = c.Wrong()
 	}
 	if err == nil && r.Audits() {

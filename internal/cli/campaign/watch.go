@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -89,6 +90,9 @@ func (w *watcher) saw(c wire.Campaign, now time.Time) {
 	settled := p.Members - p.Unsent - p.Started
 	if w.began.IsZero() {
 		w.began = now
+		if c.State == posthouse.CampaignDraft || c.State == posthouse.CampaignReady {
+			w.sh.Notef("nothing happens to %s until it is started: posthouse campaign start %s\n", c.Name, shellword.Quote(c.Name))
+		}
 	}
 	line := progressLine(w.sh, &c, settled)
 	switch {
