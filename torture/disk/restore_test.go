@@ -182,11 +182,14 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 	t.Helper()
 	s := openShelf(t, db)
 	h := house.Open(t, house.Options{DSN: s.dsn(), Members: db.Several(2)})
-	h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(100 * time.Millisecond)}}})
+	answers := func(latency time.Duration) {
+		h.Provider.Behave(t, "generic", simulator.Behaviour{Faults: []simulator.Fault{{Kind: simulator.Latency, Latency: posthouse.Duration(latency)}}})
+	}
+	answers(time.Second) // so that the backlog outlasts the copy, on a slow machine too
 	ch := h.Channel("generic")
 	ch.MaxInflight, ch.Timeout = 8, posthouse.Duration(3*time.Second) // a busy machine makes no answer late
 	h.PutChannel(t, ch)
-	told := ask(t, h) // first: the backlog waits for a second or two
+	told := ask(t, h) // first: the backlog waits for twenty seconds
 	h.Produce(t, house.Load{Messages: backlog})
 	h.Produce(t, house.Load{Messages: ahead, Prefix: "later", Draft: func(n int) posthouse.Draft {
 		d := house.Text("generic", n)
@@ -196,6 +199,7 @@ func restoreOnce(t *testing.T, db house.Database, bump bool) restored {
 	leaves := gather(t, h)
 	at := time.Now()
 	s.keep(t)
+	answers(100 * time.Millisecond)
 	acknowledge(t, h, told)
 	if _, err := h.Members[0].Client(t, 3).Collections.Leave(t.Context(), leaves); err != nil {
 		t.Fatal(err)
