@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,13 +12,13 @@ import (
 // journal is a feed whose transactions come at a steady pace.
 type journal struct {
 	news   chan struct{}
-	rounds int
+	rounds atomic.Int64
 }
 
 func (*journal) Look(context.Context) error                                            { return nil }
 func (*journal) PruneFeed(context.Context, time.Time, time.Duration, int) (int, error) { return 0, nil }
 func (j *journal) News() <-chan struct{}                                               { return j.news }
-func (j *journal) Sequence(context.Context, time.Time) (int, error)                    { j.rounds++; return 1, nil }
+func (j *journal) Sequence(context.Context, time.Time) (int, error)                    { j.rounds.Add(1); return 1, nil }
 
 // What comes after a pause is read soon; of a stream many transactions share a round.
 func TestAStreamSharesRounds(t *testing.T) {
@@ -35,8 +36,8 @@ func TestAStreamSharesRounds(t *testing.T) {
 		grown := l.grown
 		j.news <- struct{}{}
 		<-grown
-		if took := time.Since(began); took != gather || j.rounds != 1 {
-			t.Errorf("the first event was read after %s, in round %d", took, j.rounds)
+		if took := time.Since(began); took != gather || j.rounds.Load() != 1 {
+			t.Errorf("the first event was read after %s, in round %d", took, j.rounds.Load())
 		}
 		for range 60 { // 600 ms
 			select {
@@ -45,7 +46,7 @@ func TestAStreamSharesRounds(t *testing.T) {
 			}
 			<-time.After(10 * time.Millisecond)
 		}
-		if n := j.rounds - 1; n < 9 || n > 11 {
+		if n := j.rounds.Load() - 1; n < 9 || n > 11 {
 			t.Errorf("a stream of 600 ms took %d rounds, want one each %s", n, gatherStream)
 		}
 	})
