@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -100,7 +101,58 @@ func folded(text string) string {
 // everybodyIn is the path of the first value in a JSON that calls everybody; switches says whether members such as isAtAll count.
 func everybodyIn(text json.RawMessage, switches bool) string {
 	signs := []string{"@", "＠", "﹫", "<", "＜", "﹤", `\u`} // a mark of Zulip begins with the first
-	if len(text) == 0 || !switches && !mayCall(string(text), signs...) {
+	if !switches && !mayCall(string(text), signs...) {
+		return ""
+	}
+	return pathIn(text, switches, func(text string) bool { return IsEverybody(text) || CallsEverybody(text) })
+}
+
+// EverybodyByWord names the field that has one of the words by which a provider calls everybody, such as "content.text", and is empty for none. A
+// word counts where it stands by itself, and not as a part of another, such as the host of a mail address; case, width and signs that nobody sees do
+// not count. It is for the Everyone of drivers whose provider takes bare words.
+func EverybodyByWord(out Outgoing, words []string) (field string) {
+	has := func(text string) bool {
+		text = folded(text)
+		return slices.ContainsFunc(words, func(word string) bool { return standsIn(text, folded(word)) })
+	}
+	switch c := &out.Content; {
+	case len(words) == 0:
+		return ""
+	case has(c.Title):
+		return "content.title"
+	case has(c.Text):
+		return "content.text"
+	}
+	if path := pathIn(out.Content.Extra, false, has); path != "" {
+		return "content.extra" + path
+	}
+	if path := pathIn(out.Payload, false, has); path != "" {
+		return "payload" + path
+	}
+	return ""
+}
+
+// standsIn reports whether a word stands in a text by itself.
+func standsIn(text, word string) bool {
+	part := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+	for word != "" {
+		before, after, found := strings.Cut(text, word)
+		if !found {
+			return false
+		}
+		left, _ := utf8.DecodeLastRuneInString(before)
+		right, _ := utf8.DecodeRuneInString(after)
+		if !part(left) && !part(right) {
+			return true
+		}
+		text = after
+	}
+	return false
+}
+
+// pathIn is the path of the first value in a JSON that calls everybody, by calls or by a switch where these count.
+func pathIn(text json.RawMessage, switches bool, calls func(text string) bool) string {
+	if len(text) == 0 {
 		return ""
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -109,25 +161,25 @@ func everybodyIn(text json.RawMessage, switches bool) string {
 	if decoder.Decode(&v) != nil {
 		return ""
 	}
-	return everybodyAt(v, switches)
+	return pathAt(v, switches, calls)
 }
 
-func everybodyAt(v any, switches bool) string {
+func pathAt(v any, switches bool, calls func(text string) bool) string {
 	switch v := v.(type) {
 	case string:
-		if !IsEverybody(v) && !CallsEverybody(v) {
+		if !calls(v) {
 			return ""
 		}
 		return " "
 	case []any:
 		for i, one := range v {
-			if path := everybodyAt(one, switches); path != "" {
+			if path := pathAt(one, switches, calls); path != "" {
 				return fmt.Sprintf("[%d]%s", i, strings.TrimSpace(path))
 			}
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if path := everybodyAt(v[name], switches); path != "" || switches && isSwitch(name) && isOn(v[name]) {
+			if path := pathAt(v[name], switches, calls); path != "" || switches && isSwitch(name) && isOn(v[name]) {
 				return "." + name + strings.TrimSpace(path)
 			}
 		}

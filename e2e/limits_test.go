@@ -107,7 +107,7 @@ func TestTwoTabsAndALostSession(t *testing.T) {
 	first.forgets() // the status of the answer to a form without a session
 }
 
-// Who chooses the other language over a form that was refused keeps what was typed, but for the secret.
+// The other language shows a refused form with what was typed in it, but for the secret.
 func TestALanguageKeepsWhatIsTyped(t *testing.T) {
 	wholeOnly(t)
 	h := open(t)

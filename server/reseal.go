@@ -184,7 +184,7 @@ func (r resealer) accounts(ctx context.Context, ch posthouse.Channel) (n int, er
 	}
 }
 
-// totps seals the secrets of people's one-time codes anew. What cannot be opened the sign-in says.
+// totps seals the secrets of people's one-time codes anew. The sign-in says what cannot be opened.
 func (r resealer) totps(ctx context.Context) (n int, err error) {
 	list, err := r.codes.SealedTOTPs(ctx)
 	for i := 0; i < len(list) && err == nil; i++ {
@@ -194,7 +194,7 @@ func (r resealer) totps(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// secrets seals the signing keys of subscriptions anew. What cannot be opened their state says.
+// secrets seals the signing keys of subscriptions anew. A subscription's state says what cannot be opened.
 func (r resealer) secrets(ctx context.Context) (n int, err error) {
 	list, err := r.hooks.SealedSecrets(ctx)
 	for i := 0; i < len(list) && err == nil; i++ {

@@ -110,7 +110,7 @@ func fields() []channel.Field {
 		HelpZH: "自定的口令，至少 16 个字符：用于给退订链接签名，投递退信时也要携带。",
 	}, {
 		Name: "old_callback_token", Group: back, Kind: channel.KindSecret, Account: true, Label: "Callback token before", LabelZH: "上一个回调令牌",
-		Help:   "The one that a new callback token has replaced: the links in mails that were sent before go on to work. Nobody posts bounces with it.",
+		Help:   "The token that the present one has replaced. It keeps the unsubscribe links of earlier mails valid; bounces are not taken with it.",
 		HelpZH: "更换回调令牌后填入原来的：此前邮件里的退订链接继续有效；不能再用于投递退信。",
 	}}
 }

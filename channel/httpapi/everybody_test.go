@@ -30,7 +30,9 @@ func TestWordsThatCallEverybody(t *testing.T) {
 	if got := Type().Everybody(none, channel.Outgoing{Content: posthouse.Content{Title: "@all"}}); got != "" {
 		t.Errorf("without the setting a bare word is %q", got)
 	}
-	if got := Type().Everybody(words, channel.Outgoing{Payload: []byte(`{"who":"hi @all"}`)}); got != "payload" {
-		t.Errorf("in a payload: %q", got)
+	for _, payload := range []string{`{"who":"hi @all"}`, `{"who":"hi \u0040all"}`} {
+		if got := Type().Everybody(words, channel.Outgoing{Payload: []byte(payload)}); got != "payload.who" {
+			t.Errorf("in the payload %s: %q", payload, got)
+		}
 	}
 }

@@ -27,9 +27,11 @@ func Type() channel.Type {
 		Callbacks:         true,
 		Receipts:          func(c channel.Config) bool { return c.Has("receipt_id") },
 		Check:             check,
-		Everyone:          everyone,
-		Address:           address,
-		Open:              open,
+		Everyone: func(c channel.Config, out channel.Outgoing) string {
+			return channel.EverybodyByWord(out, c.List("everybody"))
+		},
+		Address: address,
+		Open:    open,
 	}
 }
 
@@ -91,7 +93,7 @@ func requestFields() []channel.Field {
 		HelpZH: `例如 {"to": "${address}", "text": "${text}"}。引号内的值会自动转义；不加引号则填入完整的 JSON 值。`,
 	}, {
 		Name: "everybody", Group: request, Kind: channel.KindList, Label: "Words that call everybody", LabelZH: "@所有人的写法",
-		Help:   "Those by which this provider calls everybody where they stand in a text, such as @channel. Who sends them needs the grant mention_all.",
+		Help:   "This provider calls everybody where such a word stands in a text, for example @channel. To send one takes the grant mention_all.",
 		HelpZH: "出现在正文中即由平台通知所有人的写法，例如 @channel。发送者需要授权 mention_all。",
 	}, {
 		Name: "values", Group: request, Kind: channel.KindMap, Account: true, Label: "Values", LabelZH: "参数值",

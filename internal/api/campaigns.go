@@ -98,7 +98,7 @@ func (s campaigns) routes() []web.Route {
 		web.Act("/v1/campaigns/{name}/pause", sends, "Start nobody more. Who is under way is finished.", s.act(campaign.Pause)).Audited(),
 		web.Act("/v1/campaigns/{name}/resume", sends, "Go on with a campaign that is paused.", s.act(campaign.Resume)).Audited(),
 		web.Act("/v1/campaigns/{name}/repair", sends, "Look at once for segments that their workers have left, and issue anew exactly who was not sent to.", s.repair).Audited(),
-		web.Post("/v1/campaigns/{name}/resolve", sends, "Decide on members of whom nobody knows whether they were reached: one, or all.", web.BodyOf[wire.CampaignResolve](), s.resolve).Audited(),
+		web.Post("/v1/campaigns/{name}/resolve", sends, "Decide whether members in doubt were reached: one of them, or all.", web.BodyOf[wire.CampaignResolve](), s.resolve).Audited(),
 		web.Post("/v1/campaigns/{name}/again", sends, "Make the next campaign of those members who ended in some way, with their variables. Nothing is sent yet.", web.BodyOf[wire.CampaignAgain]().Loose(), s.again).Audited(),
 		web.Post("/v1/campaigns/{name}/clone", sends, "Make a campaign like this one, for the same list, or for a copy of its members or of some of them. Nothing is sent yet.", web.BodyOf[wire.CampaignClone]().Loose(), s.clone).Audited(),
 		web.Delete("/v1/campaigns/{name}", sends, "Delete a campaign that was never started, or has ended, with its members and where they stand.", s.remove).Audited(),

@@ -25,6 +25,9 @@ const longestLimit = 367 * 24 * time.Hour
 // deliveries always stay. On PostgreSQL and MariaDB whole partitions go as well, which it does not count. What becomes free of
 // an SQLite file goes back to the file system.
 func (s Upkeep) Prune(ctx context.Context, now time.Time, keep work.Retention, max int) (int, error) {
+	if err := s.notePruned(ctx, now, keep); err != nil {
+		return 0, err
+	}
 	if err := s.parted.KeepUpNow(ctx, keep.Longest()); err != nil {
 		s.db.Log.Warn("partitions cannot be made or dropped now: what is old of them is deleted row by row after a day", "error", err)
 	}
@@ -38,6 +41,9 @@ func (s Upkeep) Prune(ctx context.Context, now time.Time, keep work.Retention, m
 // Partition makes the partitions ahead and drops those whose time is over. It does nothing on SQLite. An error that is
 // ErrStranger names what stands in the way; after any other the next call tries again, and nothing stops meanwhile.
 func (s Upkeep) Partition(ctx context.Context, keep work.Retention) error {
+	if err := s.notePruned(ctx, time.Now(), keep); err != nil {
+		return err
+	}
 	return s.parted.KeepUp(ctx, keep.Longest())
 }
 
@@ -63,7 +69,8 @@ const mostGivenBack = 20 * sqldb.BulkStep
 const shortKeep = 24 * time.Hour
 
 // notePruned keeps the id before which messages may be gone, before any is.
-func (s Upkeep) notePruned(ctx context.Context, now time.Time, keep time.Duration) error {
+func (s Upkeep) notePruned(ctx context.Context, now time.Time, of work.Retention) error {
+	keep := min(of.Sent, of.Other)
 	if keep >= shortKeep {
 		return nil
 	}
@@ -87,9 +94,6 @@ func (s Upkeep) notePruned(ctx context.Context, now time.Time, keep time.Duratio
 
 // pruneRows deletes what no partition takes along.
 func (s Upkeep) pruneRows(ctx context.Context, now time.Time, keep work.Retention, max int) (n int, err error) {
-	if err := s.notePruned(ctx, now, min(keep.Sent, keep.Other)); err != nil {
-		return 0, err
-	}
 	for _, w := range walksOf(keep) {
 		more, err := s.walk(ctx, now, w, keep.Longest(), max-n)
 		n += more

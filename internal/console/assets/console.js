@@ -9,7 +9,7 @@
 	if (!kept) sessionStorage.removeItem("kept");
 	else if (kept.form.dataset.byLink === undefined) sessionStorage.setItem("kept", kept.value);
 	else kept.value = sessionStorage.getItem("kept") ?? "";
-	// Who chooses the other language over a form keeps what is typed in it, but for secrets and files.
+	// The other language shows a form with what was typed in it, but for secrets and files.
 	const typedIn = () => [...document.querySelectorAll("main form[method=post]")].flatMap((form, n) => {
 		const secret = [...form.querySelectorAll("[name=unkept]")].map((one) => one.value);
 		return [...form.elements].filter((one) => one.name && !["hidden", "password", "file", "submit", "button"].includes(one.type) && !secret.includes(one.name))

@@ -174,51 +174,6 @@ func pairs(text string) any {
 	return out
 }
 
-// pairLine is a pair as a line. What would read otherwise stands in quotes, as in Go.
-func pairLine(name, value string) string {
-	if oddName(name) {
-		name = strconv.Quote(name)
-	}
-	if odd(value) {
-		value = strconv.Quote(value)
-	}
-	return name + ": " + value
-}
-
-// oddName reports whether a name would read otherwise before a value.
-func oddName(name string) bool {
-	return strings.Contains(name, ": ") || strings.HasSuffix(name, ":") || odd(name)
-}
-
-// odd reports whether a text is not what a line shows of it.
-func odd(text string) bool {
-	return text != strings.TrimSpace(text) || strings.ContainsAny(text, "\r\n") || strings.HasPrefix(text, `"`)
-}
-
-// pairOf reads a line of pairLine, or one that somebody has typed: without a space behind any colon the first one parts it. Quotes around what
-// needs none are part of it.
-func pairOf(line string) (name, value string) {
-	name, value, spaced := strings.Cut(line, ": ")
-	if !spaced {
-		name, value, _ = strings.Cut(line, ":")
-	}
-	if quoted, err := strconv.QuotedPrefix(line); err == nil {
-		plain, _ := strconv.Unquote(quoted)
-		if rest, is := strings.CutPrefix(line[len(quoted):], ":"); is && oddName(plain) {
-			return plain, valueIn(rest)
-		}
-	}
-	return strings.TrimSpace(name), valueIn(value)
-}
-
-func valueIn(text string) string {
-	text = strings.TrimSpace(text)
-	if plain, err := strconv.Unquote(text); err == nil && strings.HasPrefix(text, `"`) && odd(plain) {
-		return plain
-	}
-	return text
-}
-
 // items are lines, nil where there is none.
 func items(text string) any {
 	var out []any
