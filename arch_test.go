@@ -171,6 +171,7 @@ var floors = map[string]floor{
 	"internal/console/gallery":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of presets
 	"internal/console/fronts":        {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of fronts
 	"internal/console/doctor":        {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // settings in force, and what is unsafe or broken
+	"internal/console/removal":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // what deletes a thing from its page
 	"internal/console/digests":       {layer: 3, beside: []string{"internal/console/difference", "internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // which messages become one
 	"internal/console/notifications": {layer: 3, beside: []string{"internal/console/difference", "internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // whether somebody was told
 	"internal/console/quiet":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of when people are left alone

@@ -24,6 +24,9 @@ func (v *visit) says(text string) (string, bool) {
 // Says is a text of the server's, such as an error, in the visitor's language as far as it is known there, cut for a page.
 func (f frame) Says(text string) string {
 	said, _ := f.v.says(text)
+	if f.v.zh && f.v.filled != nil {
+		said = f.v.filled.Labelled(said)
+	}
 	return f.Short(said)
 }
 
@@ -32,7 +35,15 @@ type where struct{ Path, Said, Colon string }
 
 // Where says where a problem is, such as in a line of a file.
 func (f frame) Where(path string) where {
-	if said, ok := catalog.Path(path); ok && f.v.zh {
+	if !f.v.zh {
+		return where{Path: path}
+	}
+	if f.v.filled != nil {
+		if label := f.v.filled.Label(path); label != "" {
+			return where{path, label, f.colon()}
+		}
+	}
+	if said, ok := catalog.Path(path); ok {
 		return where{path, said, f.colon()}
 	}
 	return where{Path: path}

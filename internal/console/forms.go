@@ -132,6 +132,7 @@ func allProblems(read []posthouse.Problem, err error) []posthouse.Problem {
 
 func (v *visit) refuseForm(of formed, f form.Form, problems []posthouse.Problem) error {
 	f.Problems = problems
+	v.filled = &f
 	return v.draw(http.StatusUnprocessableEntity, formPage(&f), formTitle(&f), drawnForm(of, f))
 }
 

@@ -11,13 +11,22 @@ import (
 	"github.com/posthouse/posthouse/internal/console/host"
 	"github.com/posthouse/posthouse/internal/console/notifications"
 	"github.com/posthouse/posthouse/internal/console/quiet"
+	"github.com/posthouse/posthouse/internal/console/removal"
 	"github.com/posthouse/posthouse/internal/console/rosters"
 	"github.com/posthouse/posthouse/internal/console/users"
 )
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages(), users.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages(), users.Pages(), removal.Pages()}
+}
+
+// Removal is the form that deletes a thing of a list, nil for who may not.
+func (f frame) Removal(list, name string) *removal.Form {
+	if use, ok := removal.Use(list); !ok || !f.v.may(use.Scope, use.Action) {
+		return nil
+	}
+	return &removal.Form{List: list, Name: name}
 }
 
 // groupRoutes are their routes.

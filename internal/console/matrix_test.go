@@ -56,6 +56,8 @@ var least = map[string]posthouse.Role{
 	"GET counts": posthouse.RoleViewer,
 	"GET start":  posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
+	"POST channels/{name}/delete": posthouse.RoleAdmin, "POST templates/{name}/delete": posthouse.RoleAdmin, "POST phones/{name}/delete": posthouse.RoleAdmin, "POST rosters/{name}/delete": posthouse.RoleAdmin, "POST directory/{name}/delete": posthouse.RoleAdmin, "POST campaigns/{name}/delete": posthouse.RoleSender,
+	"POST templates/{name}/texts": posthouse.RoleAdmin, "POST templates/{name}/settings": posthouse.RoleAdmin,
 	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "GET people/{name}": posthouse.RoleAdmin, "POST people/{name}/roles": posthouse.RoleAdmin, "POST people/{name}/disable": posthouse.RoleAdmin, "POST people/{name}/enable": posthouse.RoleAdmin, "POST people/{name}/reset-totp": posthouse.RoleAdmin, "POST people/{name}/sign-out": posthouse.RoleAdmin, "GET keys/{id}": posthouse.RoleAdmin, "POST keys/{id}/rotate": posthouse.RoleAdmin, "POST keys/{id}/revoke": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,
 	"GET subscriptions": posthouse.RoleViewer, "POST subscriptions": posthouse.RoleAdmin, "GET subscriptions/{id}": posthouse.RoleViewer, "POST subscriptions/{id}/test": posthouse.RoleAdmin, "POST subscriptions/{id}/rotate": posthouse.RoleAdmin, "POST subscriptions/{id}/replay": posthouse.RoleAdmin,
 	"POST subscriptions/{id}/pause": posthouse.RoleOperator, "POST subscriptions/{id}/resume": posthouse.RoleOperator, "POST subscriptions/{id}/delete": posthouse.RoleAdmin,

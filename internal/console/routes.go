@@ -100,6 +100,8 @@ func routes() []route {
 		looks("templates/{name}", "templates.read", showTemplate),
 		{"POST", "templates/{name}/preview", web.Use{Scope: reads, Action: "templates.preview"}, tryTemplate},
 		acts("templates/{name}", "templates.put", storeTemplate),
+		acts("templates/{name}/texts", "templates.put", storeText),
+		acts("templates/{name}/settings", "templates.put", storeTemplateSettings),
 		looks("phones", "agents.read", showPhones),
 		{"POST", "phones", web.Use{Scope: admin, Action: "agents.create", Whole: true}, addPhone},
 		looks("phones/{id}", "agents.read", showPhone),

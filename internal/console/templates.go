@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"github.com/posthouse/posthouse/internal/console/difference"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/difference"
+	"github.com/posthouse/posthouse/internal/console/form"
 	"github.com/posthouse/posthouse/internal/render"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -31,6 +32,8 @@ type sheet struct {
 	Uses               []choice // what names it and sends by it
 	Made               *wire.Previewed
 	Problems           []posthouse.Problem
+	Foreign            *foreignText        // a text in another language that was refused
+	Setting            *posthouse.Template // settings that were refused
 }
 
 // blank is what the form of a new template shows.
@@ -308,7 +311,7 @@ func tryTemplate(v *visit) error {
 		d, s.Problems = typed(v, s.Template)
 		s.Draft, ask.Title, ask.Text, ask.Type, ask.Extra = &d, d.Title, d.Text, d.Type, d.Extra
 		if newest := v.form("newest"); newest != "" && newest != strconv.Itoa(s.Newest) && s.Problems == nil {
-			return s.both(v)
+			return s.both(v, d)
 		}
 	}
 	if s.Reads != "" {
@@ -339,11 +342,16 @@ func storeTemplate(v *visit) error {
 	}
 	t, wrong := typed(v, s.Template)
 	s.Draft = &t
+	return s.store(v, t, wrong)
+}
+
+// store stores a version over the one that the page showed, unless something is wrong with it.
+func (s *sheet) store(v *visit, t posthouse.Template, wrong []posthouse.Problem) error {
 	if s.Problems = wrong; wrong != nil {
-		return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
+		return v.draw(http.StatusUnprocessableEntity, "template", "templates", s)
 	}
 	if v.form("newest") != strconv.Itoa(s.Newest) {
-		return s.both(v)
+		return s.both(v, t)
 	}
 	_, err := v.call().Templates.Put(withNote(client.IfMatch(v.ctx(), s.Tag()), v.form("note")), t)
 	if err == nil {
@@ -353,21 +361,97 @@ func storeTemplate(v *visit) error {
 		if err := s.read(v, 0, 0); err != nil {
 			return err
 		}
-		return s.both(v)
+		return s.both(v, t)
 	}
 	if s.Problems = refusalOf(err, "text"); s.Problems == nil {
 		return err
 	}
-	return v.draw(http.StatusUnprocessableEntity, "template", "templates", &s)
+	return v.draw(http.StatusUnprocessableEntity, "template", "templates", s)
+}
+
+// foreignText is a template's text in another language, as a form shows it and was sent.
+type foreignText struct {
+	Template           string
+	Newest             int
+	Language           string
+	Stored             bool
+	Title, Text, Extra string
+}
+
+// In is the form of the text in a language, of a new one without it.
+func (s *sheet) In(language string) foreignText {
+	if f := s.Foreign; f != nil && (f.Language == language || language == "" && !f.Stored) {
+		return *f
+	}
+	f := foreignText{Template: s.Name, Newest: s.Newest, Language: language}
+	if t, ok := s.Texts[language]; ok {
+		f.Stored, f.Title, f.Text, f.Extra = true, t.Title, t.Text, lines(t.Extra)
+	}
+	return f
+}
+
+// storeText stores a template's text in another language, or takes it out.
+func storeText(v *visit) error {
+	s := sheet{}
+	if err := s.read(v, 0, 0); err != nil {
+		return err
+	}
+	tag := v.form("language")
+	_, stored := s.Texts[tag]
+	s.Foreign = &foreignText{
+		Template: s.Name, Newest: s.Newest, Language: tag, Stored: stored,
+		Title: v.form("title"), Text: strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n"), Extra: v.form("extra"),
+	}
+	t := s.Template
+	if t.Texts = maps.Clone(t.Texts); t.Texts == nil {
+		t.Texts = map[string]posthouse.TemplateText{}
+	}
+	if v.form("do") == "remove" {
+		delete(t.Texts, tag)
+		return s.store(v, t, nil)
+	}
+	text := posthouse.TemplateText{Title: s.Foreign.Title, Text: s.Foreign.Text}
+	if s.Foreign.Extra != "" {
+		text.Extra = json.RawMessage(s.Foreign.Extra)
+	}
+	var wrong []posthouse.Problem
+	if tag == "" {
+		wrong = problemAt("language", say("language_missing", v.zh))
+	}
+	if len(text.Extra) > 0 && !json.Valid(text.Extra) {
+		wrong = append(wrong, problemAt("extra", say("want_json", v.zh))...)
+	}
+	t.Texts[tag] = text
+	return s.store(v, t, wrong)
+}
+
+// Set is the template whose settings the form shows.
+func (s *sheet) Set() posthouse.Template { return *cmp.Or(s.Setting, &s.Template) }
+
+// ParameterLines are the parameters of the provider's template, one a line.
+func (s *sheet) ParameterLines() string { return form.PairsText(s.Set().Parameters) }
+
+// storeTemplateSettings stores what a template is besides its texts.
+func storeTemplateSettings(v *visit) error {
+	s := sheet{}
+	if err := s.read(v, 0, 0); err != nil {
+		return err
+	}
+	r := form.Reader{Sent: v.form, Has: v.has, Say: func(name string) string { return say(name, v.zh) }}
+	t := s.Template
+	t.Language, t.ExternalID, t.Lenient, t.Disabled = v.form("language"), v.form("external_id"), v.form("lenient") != "", v.form("disabled") != ""
+	t.Parameters = form.ReadPairs[string](&r, "parameters")
+	s.Setting = &t
+	return s.store(v, t, r.Problems)
 }
 
 // Undecided says that a text which is shown is not stored.
 func (s *sheet) Undecided() bool { return true }
 
 // both shows how the version that somebody else has stored meanwhile differs from what was typed.
-func (s *sheet) both(v *visit) error {
+func (s *sheet) both(v *visit, mine posthouse.Template) error {
 	s.Moved = true
-	s.Other = differing(s.Version, &s.Template, s.Draft)
+	s.Other = differing(s.Version, &s.Template, &mine)
 	return v.draw(http.StatusConflict, "template", "templates", s)
 }
 

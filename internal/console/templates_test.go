@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Versions differ line by line; a text is tried with variables before it is stored, over no version that somebody else made.
@@ -134,4 +136,50 @@ func TestATemplatesCardIsTyped(t *testing.T) {
 		t.Errorf("storing by a form without a card: %d\n%s", got.status, got.body)
 	}
 	h.shows(h.page("viewer", at), "a text", "&#34;title&#34;: &#34;&lt;${title}&gt;&#34;")
+}
+
+// A template's texts in other languages and what it is besides are stored by forms; what somebody else has stored meanwhile stays.
+func TestATemplatesLanguagesAndSettingsAreStoredByForm(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/templates/duty", `{"text":"今晚值班：${name}","language":"zh","parameters":{"thing1":"${name}"}}`, nil)
+	const at = "/console/t/default/templates/duty"
+	if page := h.page("viewer", at); strings.Contains(page, at+"/texts") || strings.Contains(page, at+"/settings") || strings.Contains(page, at+"/delete") {
+		t.Error("a viewer is offered to change a template")
+	}
+	h.shows(h.page("admin", at), "Add a language", "Change the settings", "thing1: ${name}", `action="`+at+`/delete"`)
+	for field, bad := range map[string]url.Values{
+		"language": {"newest": {"1"}, "text": {"On duty: ${name}"}}, "text": {"newest": {"1"}, "language": {"en"}, "text": {"${"}}, "extra": {"newest": {"1"}, "language": {"en"}, "text": {"On duty"}, "extra": {"{"}},
+	} {
+		got := h.ask("admin", at+"/texts", bad)
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, field+`"`) || !strings.Contains(got.body, ">"+bad.Get("text")+"</textarea>") {
+			t.Errorf("an odd %s: %d\n%s", field, got.status, got.body)
+		}
+	}
+	if got := h.ask("admin", at+"/texts", url.Values{"newest": {"1"}, "language": {"en"}, "text": {"On duty: ${name}"}}); got.to() != at+"?said=stored" {
+		t.Fatalf("a language is added: %d\n%s", got.status, got.body)
+	}
+	h.shows(h.page("admin", at), "Change en", "On duty: ${name}", "Remove en")
+	if got := h.ask("admin", at+"/settings", url.Values{"newest": {"1"}, "disabled": {"1"}}); got.status != http.StatusConflict {
+		t.Errorf("settings over a version that was replaced: %d", got.status)
+	}
+	if got := h.ask("admin", at+"/settings", url.Values{"newest": {"2"}, "language": {"zh"}, "parameters": {"thing1: ${"}}); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("an odd parameter: %d", got.status)
+	}
+	if got := h.ask("admin", at+"/settings", url.Values{"newest": {"2"}, "language": {"zh"}, "external_id": {"tpl-7"}, "parameters": {"thing1: ${name}\nthing2: 值班"}, "lenient": {"1"}, "disabled": {"1"}}); got.to() != at+"?said=stored" {
+		t.Fatalf("settings are stored: %d\n%s", got.status, got.body)
+	}
+	var now posthouse.Template
+	h.api("GET", "/v1/templates/duty", "", &now)
+	if now.ExternalID != "tpl-7" || len(now.Parameters) != 2 || !now.Lenient || !now.Disabled || now.Texts["en"].Text != "On duty: ${name}" {
+		t.Errorf("stored is %+v", now)
+	}
+	if got := h.ask("admin", at+"/texts", url.Values{"newest": {"3"}, "language": {"en"}, "do": {"remove"}}); got.to() != at+"?said=stored" {
+		t.Fatalf("a language is removed: %d\n%s", got.status, got.body)
+	}
+	now = posthouse.Template{}
+	h.api("GET", "/v1/templates/duty", "", &now)
+	if len(now.Texts) != 0 || now.Text != "今晚值班：${name}" || now.ExternalID != "tpl-7" {
+		t.Errorf("without the language it is %+v", now)
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/form"
 	"github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/web"
 )
@@ -36,6 +37,8 @@ type visit struct {
 	undecided bool
 	// spoken is the page that answers a form with a secret, nil for none.
 	spoken *answerPage
+	// filled is the form that was refused, nil for none: errors call its fields as it does.
+	filled *form.Form
 }
 
 // door is a line of the table of what stands outside of tenants.

@@ -3,6 +3,7 @@
 package form
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,6 +126,29 @@ func (f *Form) Refill(sent Sent) {
 			list[i].refill(sent)
 		}
 	}
+}
+
+// called is what an error of the API calls a field by, or something in quotes, which is a value.
+var called = regexp.MustCompile(`"[^"]*"|[a-z][a-z_.]*[a-z]`)
+
+// Labelled is a Chinese text of an error in which the fields that it names are called as the form calls them.
+func (f *Form) Labelled(text string) string {
+	return called.ReplaceAllStringFunc(text, func(name string) string {
+		if label := f.Label(name); label != "" {
+			return "“" + label + "”"
+		}
+		return name
+	})
+}
+
+// Label is the Chinese label of the field whose problems have a path, empty where there is none.
+func (f *Form) Label(path string) string {
+	for _, list := range [][]Field{f.Fields, f.Settings} {
+		if i := slices.IndexFunc(list, func(one Field) bool { return one.Name == path }); i >= 0 {
+			return list[i].LabelZH
+		}
+	}
+	return ""
 }
 
 // Compare notes beside each field what is stored, where the form says something else. yes and no are of a checkbox.

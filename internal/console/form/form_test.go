@@ -226,3 +226,19 @@ func TestWhatIsAnAccountsIsNotTheChannels(t *testing.T) {
 		t.Errorf("with a secret for all, the fields are %v", got)
 	}
 }
+
+// An error calls fields as the form labels them, and leaves what stands in quotes, which is a value.
+func TestErrorsCallFieldsByTheirLabels(t *testing.T) {
+	t.Parallel()
+	f := OfChannel(wire.Driver{}, posthouse.Channel{Name: "out", Driver: "discard"})
+	for text, want := range map[string]string{
+		"没有多个账号时请用 max_inflight":    "没有多个账号时请用 “" + f.Label("max_inflight") + "”",
+		"只有设了 pull 的渠道才有，为 \"pull\"": "只有设了 “" + f.Label("pull") + "” 的渠道才有，为 \"pull\"",
+		"应为 09:00 这样的时间":            "应为 09:00 这样的时间",
+		"egress.hosts 第 1 项":         "“" + f.Label("egress.hosts") + "” 第 1 项",
+	} {
+		if got := f.Labelled(text); got != want || strings.Contains(want, "“”") {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

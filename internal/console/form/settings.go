@@ -87,7 +87,7 @@ func ofTries() []setting {
 		duration(named("probe_after", channel.KindDuration, bilingual{"First probe of a refused account", "被拒后多久试探"}, bilingual{"It doubles with each probe. Without it 5m.", "每试探一次加倍。不填为 5m。"}), func(c *posthouse.Channel) *posthouse.Duration { return &c.ProbeAfter }),
 		duration(named("probe_max", channel.KindDuration, bilingual{"Longest wait for a probe", "试探最长间隔"}, bilingual{"Without it 1h.", "不填为 1h。"}), func(c *posthouse.Channel) *posthouse.Duration { return &c.ProbeMax }),
 		over(named("codes", channel.KindMap, bilingual{"What the provider's codes mean", "平台错误码的含义"}, bilingual{"A class of each, such as 500: transient or E02: recipient.", "每个码对应一个类别，例如 500: transient、E02: recipient。"}),
-			func(c *posthouse.Channel) *map[string]posthouse.Class { return &c.Codes }, pairsText[posthouse.Class], readPairs[posthouse.Class]),
+			func(c *posthouse.Channel) *map[string]posthouse.Class { return &c.Codes }, PairsText[posthouse.Class], ReadPairs[posthouse.Class]),
 		over(named("rules", channel.KindText, bilingual{"Rules", "规则"}, bilingual{"One a line: duty roster=night recipients=head_office,branch tells these types of recipients only while they are on duty.", "每行一条：duty roster=night recipients=head_office,branch 表示这些类型的收件人只在当班时通知。"}),
 			func(c *posthouse.Channel) *[]posthouse.RuleSettings { return &c.Rules }, rulesText, (*Reader).rules),
 	}
@@ -224,7 +224,7 @@ func ofAgents() []setting {
 	return []setting{
 		flag(named("pull", channel.KindBool, bilingual{"Agents fetch what is to be sent", "由发送端领取"}, bilingual{}), func(c *posthouse.Channel) *bool { return &c.Pull }),
 		over(named("needs", channel.KindMap, bilingual{"Capabilities an agent must have", "对发送端的要求"}, bilingual{"Such as operator: cmcc.", "例如 operator: cmcc。"}),
-			func(c *posthouse.Channel) *map[string]string { return &c.Needs }, pairsText[string], readPairs[string]),
+			func(c *posthouse.Channel) *map[string]string { return &c.Needs }, PairsText[string], ReadPairs[string]),
 		duration(named("fair_after", channel.KindDuration, bilingual{"A due retry goes before new ones after", "重试等多久后优先于新消息"}, bilingual{"Without it 10m.", "不填为 10m。"}), func(c *posthouse.Channel) *posthouse.Duration { return &c.FairAfter }),
 	}
 }

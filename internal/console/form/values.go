@@ -132,7 +132,8 @@ func unlessNone(v float64) string {
 	return text(v)
 }
 
-func pairsText[V ~string](m map[string]V) string {
+// PairsText is a map as a field shows it, a name and a value a line.
+func PairsText[V ~string](m map[string]V) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		lines = append(lines, pairLine(name, string(m[name])))
@@ -140,7 +141,8 @@ func pairsText[V ~string](m map[string]V) string {
 	return strings.Join(lines, "\n")
 }
 
-func readPairs[V ~string](r *Reader, name string) map[string]V {
+// ReadPairs is the map that was sent.
+func ReadPairs[V ~string](r *Reader, name string) map[string]V {
 	var out map[string]V
 	for _, line := range r.Lines(name) {
 		key, value := pairOf(line)

@@ -60,7 +60,7 @@ func showAll(v *host.Visit) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 1 && v.Query("all") == "" { // who has one roster comes for it
+	if len(list) == 1 && v.Query("all")+v.Query("said") == "" { // who has one roster comes for it
 		return v.GoTo(v.At("rosters", list[0].Name))
 	}
 	all, users := watches{List: make([]watch, len(list))}, []string{}
