@@ -176,6 +176,7 @@ var floors = map[string]floor{
 	"internal/console/notifications": {layer: 3, beside: []string{"internal/console/difference", "internal/console/host", "internal/console/words"}, never: []string{"internal/store"}}, // whether somebody was told
 	"internal/console/quiet":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of when people are left alone
 	"internal/console/rosters":       {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of who is on duty
+	"internal/console/suppressions":  {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // pages of addresses to which nothing is sent
 	"internal/console/users":         {layer: 3, beside: []string{"internal/console/host", "internal/console/words"}, never: []string{"internal/store"}},                                // the page of a user of the directory
 	"simulator":                      {layer: 3, never: []string{"internal/store", "internal/engine"}},
 

@@ -28,7 +28,7 @@ var languages = map[string]struct{ signIn, nowhere string }{
 // pages are those of a tenant.
 var pages = []string{
 	"", "?wall=1", "goto", "goto?q=li", "?span=day", "?span=week", "?span=quarter", "start", "search", "compose", "attention", "attention?state=failed", "channels", "drivers", "drivers/httpapi", "drivers/webhook", "campaigns", "new-campaign", "templates",
-	"presets", "rosters", "directory", "directory?lacks=*", "phones", "tasks", "reminders", "decisions", "search?account=a1&since=24h", "outbox", "audit", "keys", "people", "people/admin", "system", "settings", "doctor", "new-template", "subscriptions", "tenants", "tenants/default", "new-tenant", "routes", "notifications", "digests", "quiet", "fronts", "new-schedule", "presets/dingtalk_robot",
+	"presets", "rosters", "directory", "directory?lacks=*", "phones", "tasks", "reminders", "decisions", "search?account=a1&since=24h", "outbox", "audit", "keys", "people", "people/admin", "system", "settings", "doctor", "new-template", "subscriptions", "tenants", "tenants/default", "new-tenant", "routes", "notifications", "digests", "suppressions", "suppressions/gone@example.com", "quiet", "fronts", "new-schedule", "presets/dingtalk_robot",
 	"../../me", "../../me/totp", // outside of tenants
 }
 

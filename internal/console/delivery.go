@@ -1,11 +1,14 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/console/suppressions"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -24,6 +27,18 @@ type life struct {
 	// Recipients are how many the message has, and Unsent to how many of them nothing was sent yet: what is decided about the message
 	// is decided for all of them.
 	Recipients, Unsent int
+	// Barred is what keeps messages from the recipient now, of a delivery that was not sent for such a reason.
+	Barred barred
+}
+
+// barred is what keeps messages from a recipient: the address is suppressed, or the user has said so.
+type barred struct {
+	Entry  *posthouse.Suppression
+	Origin string // the word for how the entry came into the list
+	// Over says that the address is not suppressed any more.
+	Over bool
+	// Choice is the user of the directory who has chosen, empty for none.
+	Choice string
 }
 
 // Fleeting reports whether the page has what is hidden otherwise.
@@ -85,8 +100,31 @@ func (v *visit) lifeOf(id string) (l life, err error) {
 		}
 		l.Recipients, l.Unsent = m.Recipients, m.Counts[posthouse.Pending]
 	}
+	if l.Barred, err = v.barredBy(l.Delivery); err != nil {
+		return l, err
+	}
 	l.Why, err = v.call().Deliveries.Explain(v.ctx(), id)
 	return l, err
+}
+
+// barredBy finds what keeps messages from the recipient of a delivery that was not sent.
+func (v *visit) barredBy(d posthouse.Delivery) (b barred, err error) {
+	address := cmp.Or(d.Address, d.User)
+	switch {
+	case d.State != posthouse.Suppressed:
+	case d.Reason == state.ReasonPreference || d.Reason == state.ReasonUnwanted:
+		b.Choice = d.User
+	case d.Reason == state.ReasonSuppressed && address != "":
+		page, err := v.call().Suppressions.List(v.ctx(), "", address, client.Filter{})
+		if err != nil {
+			return b, hiddenFrom(err)
+		}
+		at := slices.IndexFunc(page.Items, func(s posthouse.Suppression) bool { return s.Channel == "" || s.Channel == d.Channel })
+		if b.Over = at < 0; !b.Over {
+			b.Entry, b.Origin = &page.Items[at], suppressions.Origin(page.Items[at])
+		}
+	}
+	return b, nil
 }
 
 // revealContent shows the hidden content on the page that answers, which nobody can send on: it has no address.

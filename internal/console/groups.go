@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"io"
 	"maps"
 
 	"github.com/posthouse/posthouse/internal/console/digests"
@@ -13,12 +14,13 @@ import (
 	"github.com/posthouse/posthouse/internal/console/quiet"
 	"github.com/posthouse/posthouse/internal/console/removal"
 	"github.com/posthouse/posthouse/internal/console/rosters"
+	"github.com/posthouse/posthouse/internal/console/suppressions"
 	"github.com/posthouse/posthouse/internal/console/users"
 )
 
 // groups are the groups of pages that are packages of their own.
 func groups() []host.Pages {
-	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages(), users.Pages(), removal.Pages()}
+	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages(), users.Pages(), suppressions.Pages(), removal.Pages()}
 }
 
 // Removal is the form that deletes a thing of a list, nil for who may not.
@@ -50,7 +52,7 @@ func groupWords() map[string]word {
 
 // hosted is a visit as groups of pages see it.
 func (v *visit) hosted() *host.Visit {
-	return &host.Visit{Frame: surroundings{v}, W: v.w, R: v.r, API: v.api, Zone: v.o.Zone}
+	return &host.Visit{Frame: surroundings{v}, W: v.w, R: v.r, API: v.api, Zone: v.o.Zone, Local: zoneFor(v)}
 }
 
 // surroundings are a host.Frame.
@@ -66,4 +68,9 @@ func (s surroundings) GoTo(address string) error { return s.v.goTo(address) }
 
 func (s surroundings) Draw(status int, name, title string, data any) error {
 	return s.v.draw(status, name, title, data)
+}
+
+func (s surroundings) Save(name string, write func(io.Writer) error) error {
+	w := downloadOf(s.v, name)
+	return w.end(write(w))
 }

@@ -100,6 +100,8 @@ func (f frame) entry() string {
 		return "digests"
 	case "route":
 		return "routes"
+	case "suppression":
+		return "suppressions"
 	case "new_campaign":
 		return "campaigns"
 	case "account", "new_account", newForm, editForm:

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/console/removal"
+	"github.com/posthouse/posthouse/internal/console/suppressions"
 	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -149,7 +150,7 @@ func (v *visit) write(status int, page []byte) {
 
 // saids are the words of what was just done.
 func saids() []string {
-	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "recalled_said", "replayed", "resolved", "paused_said", "resumed_said", "account_paused_said", "account_resumed_said", "account_deleted_said", "changed_said", "stored", "handed_in", "people_said", "people_content_said", "again_said", "ended_said", "reminder_paused_said", "reminder_resumed_said", "front_deleted_said", "key_revoked_said", "route_deleted_said", "digest_deleted", "signed_out_said", "sub_replayed_said", removal.Done}
+	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "recalled_said", "replayed", "resolved", "paused_said", "resumed_said", "account_paused_said", "account_resumed_said", "account_deleted_said", "changed_said", "stored", "handed_in", "people_said", "people_content_said", "again_said", "ended_said", "reminder_paused_said", "reminder_resumed_said", "front_deleted_said", "key_revoked_said", "route_deleted_said", "digest_deleted", "signed_out_said", "sub_replayed_said", removal.Done, suppressions.Done}
 }
 
 // show draws a page of status 200.

@@ -174,7 +174,7 @@ type group struct {
 func menu() []group {
 	return []group{
 		{"menu_watch", entries("overview", "attention", "search", "notifications", "channels", "tasks", "reminders", "outbox")},
-		{"menu_send", entries("compose", "campaigns", "templates", "routes", "digests", "phones")},
+		{"menu_send", entries("compose", "campaigns", "templates", "routes", "digests", "suppressions", "phones")},
 		{"menu_duty", entries("rosters", "directory", "quiet")},
 		{"menu_set", entries("presets", "fronts", "subscriptions", "tenants", "keys", "people", "audit", "system")},
 	}

@@ -47,7 +47,7 @@ func TestWhoReachesWhat(t *testing.T) {
 	var key wire.NewKey
 	h.api("POST", "/v1/keys", `{"name":"crm","scope":"send"}`, &key)
 	fill := func(path string) string {
-		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "keys": key.ID, "tenants": "default", "subscriptions": told.ID, "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "directory": "u1", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
+		thing := map[string]string{"deliveries": id, "messages": posthouse.MessageID(id), "channels": "later", "people": "viewer", "keys": key.ID, "tenants": "default", "subscriptions": told.ID, "campaigns": "spring", "drivers": "discard", "presets": "telegram", "rosters": "night", "directory": "u1", "fronts": "alerts", "templates": "duty", "phones": "phone-1", "tasks": "1001", "reminders": reminder.ID, "routes": "way", "digests": "evening", "suppressions": "gone@example.com", "collections": member.Collection, "notifications": posthouse.DeliveryID(routed.ID, 1), "decisions": decision.ID}[strings.Split(path, "/")[0]]
 		if strings.Contains(path, "account") {
 			thing = "fleet"
 		}

@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"net/http"
 	"time"
@@ -48,8 +49,8 @@ type Visit struct {
 	W   http.ResponseWriter
 	R   *http.Request
 	API *client.Client
-	// Zone is the server's.
-	Zone *time.Location
+	// Zone is the server's, and Local the visitor's.
+	Zone, Local *time.Location
 }
 
 // Show draws a page of status 200.
@@ -73,4 +74,6 @@ type Frame interface {
 	Draw(status int, name, title string, data any) error
 	// GoTo leads on after a form was taken.
 	GoTo(address string) error
+	// Save answers with a CSV that goes out as it is written.
+	Save(name string, write func(io.Writer) error) error
 }

@@ -1,0 +1,141 @@
+package suppressions
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/console/host"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// form is a suppression as it was typed.
+type form struct {
+	By       string // user, or empty for an address
+	Address  string // or the id of a user
+	Channel  string
+	Until    string
+	Reason   string
+	Note     string
+	Seen     string // which suppressions it is to replace
+	There    []posthouse.Suppression
+	Open     bool
+	Problems []posthouse.Problem
+}
+
+// add suppresses an address, or those of a user of the directory. What somebody else has stored there is shown before it is replaced.
+func add(v *host.Visit) error {
+	f := form{By: v.Form("by"), Address: v.Form("address"), Channel: v.Form("channel"), Until: v.Form("until"), Reason: v.Form("reason"), Note: v.Form("note"), Seen: v.Form("seen"), Open: true}
+	in := wire.SuppressionDraft{Channel: f.Channel, Reason: f.Reason}
+	var err error
+	if in.Until, err = untilOf(v, f.Until); err != nil {
+		f.Problems = append(f.Problems, posthouse.Problem{Path: "until", Message: err.Error()})
+	}
+	addresses, wrong, err := f.addresses(v)
+	if err != nil {
+		return err
+	}
+	if f.Problems = append(f.Problems, wrong...); len(f.Problems) > 0 {
+		return f.again(v, http.StatusUnprocessableEntity)
+	}
+	if err := f.there(v, addresses); err != nil {
+		return f.refused(v, err)
+	}
+	if seen := seenOf(f.There); seen != "" && seen != f.Seen {
+		f.Seen = seen
+		return f.again(v, http.StatusConflict)
+	}
+	for _, in.Address = range addresses {
+		if _, err := v.API.Suppressions.Add(v.Noted(), in); err != nil {
+			return f.refused(v, err)
+		}
+	}
+	if f.By != "" {
+		return v.GoTo(v.At("suppressions") + filters{Words: f.Address}.Query() + "&said=stored")
+	}
+	return v.GoTo(v.At("suppressions", f.Address) + "?said=stored")
+}
+
+// addresses are those that the form is of.
+func (f *form) addresses(v *host.Visit) ([]string, []posthouse.Problem, error) {
+	if f.By == "" {
+		return []string{f.Address}, nil, nil
+	}
+	if f.Address == "" {
+		return nil, []posthouse.Problem{{Path: "address", Message: v.Say("supp_no_user")}}, nil
+	}
+	u, err := v.API.Users.Get(v.Ctx(), f.Address)
+	switch {
+	case posthouse.CodeOf(err) == posthouse.CodeNotFound || posthouse.CodeOf(err) == posthouse.CodeInvalid:
+		return nil, []posthouse.Problem{{Path: "address", Message: v.Say("supp_no_user")}}, nil
+	case err != nil:
+		return nil, nil, err
+	case f.Channel != "" && u.Addresses[f.Channel] != "":
+		return []string{u.Addresses[f.Channel]}, nil, nil
+	case f.Channel != "":
+		return []string{u.ID}, nil, nil // by which a channel reaches who has no address there
+	}
+	all := append(reached(u), u.ID)
+	slices.Sort(all)
+	return slices.Compact(all), nil, nil
+}
+
+// there finds what the form would replace.
+func (f *form) there(v *host.Visit, addresses []string) error {
+	for _, address := range addresses {
+		if address == "" {
+			continue // the API says that it is required
+		}
+		list, err := at(v, address, f.Channel)
+		if err != nil {
+			return err
+		}
+		f.There = append(f.There, list...)
+	}
+	return nil
+}
+
+// seenOf tells what is stored from what is stored later.
+func seenOf(list []posthouse.Suppression) string {
+	var keys []string
+	for _, s := range list {
+		keys = append(keys, keyOf(s))
+	}
+	return strings.Join(keys, " ")
+}
+
+// refused shows the form with what is wrong with it.
+func (f *form) refused(v *host.Visit, err error) error {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+		return err
+	}
+	f.Problems = slices.Clone(coded.Problems)
+	for i := range f.Problems {
+		f.Problems[i].Path = strings.TrimPrefix(f.Problems[i].Path, "query.")
+	}
+	return f.again(v, http.StatusUnprocessableEntity)
+}
+
+func (f *form) again(v *host.Visit, status int) error {
+	if status != http.StatusConflict {
+		f.There = nil
+	}
+	return draw(v, status, list{New: *f})
+}
+
+// untilOf reads a time of a form in the visitor's zone; none for never.
+func untilOf(v *host.Visit, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, v.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New(v.Say("supp_until_wrong"))
+}
