@@ -37,12 +37,28 @@ func (c Suppressions) Delete(ctx context.Context, channel, address string) error
 // Import sends a file of addresses as body is read, one time: after an error the same file may be sent again, and stores the
 // same. Of the part, what says how the file is read counts; of the draft, all but the address, for records that do not say it.
 func (c Suppressions) Import(ctx context.Context, p Part, draft wire.SuppressionDraft, body io.Reader) (wire.SuppressionImport, error) {
+	return c.take(ctx, importOf(p, draft), body)
+}
+
+// TryImport says what Import would store and refuse of a file, and stores nothing.
+func (c Suppressions) TryImport(ctx context.Context, p Part, draft wire.SuppressionDraft, body io.Reader) (wire.SuppressionImport, error) {
+	q := importOf(p, draft)
+	q.Set("dry_run", "true")
+	return c.take(ctx, q, body)
+}
+
+func (c Suppressions) take(ctx context.Context, q url.Values, body io.Reader) (wire.SuppressionImport, error) {
+	return uploaded[wire.SuppressionImport](ctx, c.api, request{method: http.MethodPost, path: path("suppressions", "import"), query: q, kind: "application/octet-stream"}, body)
+}
+
+// importOf says how a file is read, and what its records do not say.
+func importOf(p Part, draft wire.SuppressionDraft) url.Values {
 	q := Part{Format: p.Format, Delimiter: p.Delimiter, Columns: p.Columns, Address: p.Address, Encoding: p.Encoding}.query()
 	setGiven(q, map[string]string{"channel": draft.Channel, "reason": draft.Reason})
 	if !draft.Until.IsZero() {
 		q.Set("until", draft.Until.Format(time.RFC3339Nano))
 	}
-	return uploaded[wire.SuppressionImport](ctx, c.api, request{method: http.MethodPost, path: path("suppressions", "import"), query: q, kind: "application/octet-stream"}, body)
+	return q
 }
 
 func setGiven(q url.Values, given map[string]string) {

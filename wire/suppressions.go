@@ -24,6 +24,10 @@ type SuppressionImport struct {
 	Stored  int64           `json:"stored" doc:"How many records are stored, also those that were before."`
 	Refused int64           `json:"refused" doc:"How many could not be read."`
 	First   []RefusedRecord `json:"first_refused" doc:"The first hundred of these."`
+	// DryRun and what follows are of a trial.
+	DryRun   bool                    `json:"dry_run,omitempty" doc:"Nothing was stored: stored counts what would be."`
+	Replaced int64                   `json:"replaced,omitempty" doc:"With dry_run: how many of them name an address that is suppressed there already. What they say takes its place."`
+	Would    []posthouse.Suppression `json:"first_stored,omitempty" doc:"With dry_run: the first five as they would be stored."`
 }
 
 // RefusedRecord is a record of a file that could not be read.

@@ -260,6 +260,7 @@ func printedList() []Sentence {
 		{"for good", "永久"},
 		{"is sent to again", "恢复发送"},
 		{"stored %d, refused %d", "已保存 {1}，被拒 {2}"},
+		{"would store %d, of which %d take the place of others, refuse %d", "将保存 {1}，其中覆盖已有的 {2}，将拒绝 {3}"},
 		{"down to %s", "倒计时至 {1}"},
 		{"from %s before", "提前 {1} 开始"},
 		{"from %s", "从 {1} 起"},

@@ -13,7 +13,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/cell"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -21,12 +23,22 @@ import (
 const (
 	importBatch = 1000
 	mostShown   = 100
+	mostWould   = 5 // of a trial
 )
 
 // Import stores the suppressions of a file: a record each, with an address and, where it has them, a channel, a reason and an
 // until. What it does not say is that of the draft. Records that cannot be read stop nothing. What is stored stays when the
 // file ends early: the same file again stores the same.
 func (l *List) Import(ctx context.Context, tenant string, f audience.Format, given wire.SuppressionDraft, body io.Reader) (out wire.SuppressionImport, err error) {
+	return l.take(ctx, tenant, f, given, body, false)
+}
+
+// TryImport says what Import would store and refuse of a file, and stores nothing.
+func (l *List) TryImport(ctx context.Context, tenant string, f audience.Format, given wire.SuppressionDraft, body io.Reader) (out wire.SuppressionImport, err error) {
+	return l.take(ctx, tenant, f, given, body, true)
+}
+
+func (l *List) take(ctx context.Context, tenant string, f audience.Format, given wire.SuppressionDraft, body io.Reader, trial bool) (out wire.SuppressionImport, err error) {
 	p := &draft.Problems{}
 	l.check(tenant, given.Channel, given.Reason, given.Until, p)
 	for i := range p.List {
@@ -43,7 +55,7 @@ func (l *List) Import(ctx context.Context, tenant string, f audience.Format, giv
 	in := bufio.NewReaderSize(file, audience.HeadBytes)
 	head, err := in.Peek(audience.HeadBytes)
 	f = audience.Guess(head, errors.Is(err, io.EOF), f, Plain)
-	t := &taking{list: l, tenant: tenant, given: given, out: wire.SuppressionImport{First: []wire.RefusedRecord{}}, batch: map[key]posthouse.Suppression{}}
+	t := &taking{list: l, tenant: tenant, given: given, out: wire.SuppressionImport{First: []wire.RefusedRecord{}, DryRun: trial}, batch: map[key]posthouse.Suppression{}}
 	err = t.run(ctx, audience.NewReader(in, f, audience.Position{}, true, Plain))
 	return t.out, err
 }
@@ -55,6 +67,8 @@ type taking struct {
 	given  wire.SuppressionDraft
 	out    wire.SuppressionImport
 	batch  map[key]posthouse.Suppression
+	// records are of a trial: what each record of the batch would be stored as.
+	records [][]key
 }
 
 type key struct{ address, channel string }
@@ -76,7 +90,7 @@ func (t *taking) run(ctx context.Context, from *audience.Reader) error {
 			t.refuse(&audience.Refused{Line: row.Line, Column: 1, Reason: err.Error(), Text: row.Address})
 			continue
 		}
-		if len(t.batch) >= importBatch {
+		if len(t.batch) >= importBatch || len(t.records) >= importBatch {
 			if err := t.store(ctx); err != nil {
 				return err
 			}
@@ -111,7 +125,7 @@ func (t *taking) take(row audience.Row) error {
 		}
 	}
 	one := posthouse.Suppression{
-		Tenant: t.tenant, Channel: cmp.Or(said.Channel, t.given.Channel), Reason: cmp.Or(said.Reason, t.given.Reason), Source: posthouse.SuppressedByImport, Until: t.given.Until,
+		Tenant: t.tenant, Channel: cmp.Or(said.Channel, t.given.Channel), Reason: cmp.Or(cell.Bare(said.Reason), t.given.Reason), Source: posthouse.SuppressedByImport, Until: t.given.Until,
 	}
 	p := &draft.Problems{}
 	if said.Until != nil {
@@ -120,12 +134,20 @@ func (t *taking) take(row audience.Row) error {
 		}
 	}
 	t.list.check(t.tenant, one.Channel, one.Reason, one.Until, p)
-	forms := t.list.forms(t.tenant, one.Channel, row.Address, p)
+	forms := t.list.forms(t.tenant, one.Channel, cell.Bare(row.Address), p) // as an export has it, for spreadsheets
 	if len(p.List) > 0 {
 		return errors.New(p.List[0].Path + " " + p.List[0].Message)
 	}
+	var keys []key
 	for _, s := range each(one, forms) {
 		t.batch[key{s.Address, s.Channel}] = s
+		keys = append(keys, key{s.Address, s.Channel})
+		if t.out.DryRun && len(t.out.Would) < mostWould {
+			t.out.Would = append(t.out.Would, s)
+		}
+	}
+	if t.out.DryRun {
+		t.records = append(t.records, keys)
 	}
 	t.out.Stored++
 	return nil
@@ -135,6 +157,9 @@ func (t *taking) take(row audience.Row) error {
 func (t *taking) store(ctx context.Context) error {
 	if len(t.batch) == 0 {
 		return nil
+	}
+	if t.out.DryRun {
+		return t.compare(ctx)
 	}
 	list := make([]posthouse.Suppression, 0, len(t.batch))
 	for _, s := range t.batch {
@@ -146,6 +171,37 @@ func (t *taking) store(ctx context.Context) error {
 	})
 	clear(t.batch)
 	return t.list.store.Suppress(ctx, time.Now(), list)
+}
+
+// compare counts the records of which something is stored already.
+func (t *taking) compare(ctx context.Context) error {
+	var of work.SuppressionsOf
+	for k := range t.batch {
+		of.Addresses = append(of.Addresses, k.address)
+	}
+	slices.Sort(of.Addresses)
+	of.Addresses = slices.Compact(of.Addresses)
+	there := map[key]bool{}
+	for cursor := ""; ; {
+		list, next, err := t.list.store.Suppressions(ctx, t.tenant, of, cursor, importBatch)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			there[key{s.Address, s.Channel}] = true
+		}
+		if cursor = next; next == "" {
+			break
+		}
+	}
+	for _, keys := range t.records {
+		if slices.ContainsFunc(keys, func(k key) bool { return there[k] }) {
+			t.out.Replaced++
+		}
+	}
+	clear(t.batch)
+	t.records = t.records[:0]
+	return nil
 }
 
 // faultOf tells what is wrong with a file from what went wrong on the way.

@@ -283,3 +283,34 @@ func TestATimeThatHasPassedIsNoTimeForEver(t *testing.T) {
 		}
 	}
 }
+
+// A trial of a file says what an import of it stores and refuses, how many of its records stand there already, and stores nothing. What an
+// export has guarded from spreadsheets is read as it was.
+func TestATrialOfAFileStoresNothing(t *testing.T) {
+	t.Parallel()
+	l, b := newList()
+	if _, err := l.Add(t.Context(), "t1", wire.SuppressionDraft{Channel: "sms", Address: "+8613812345678"}); err != nil {
+		t.Fatal(err)
+	}
+	file := "phone,reason\n'+8613812345678,'=left\n13912345678,\n13912345678,again\nx,\n"
+	before := b.keys()
+	would, err := l.TryImport(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "sms"}, strings.NewReader(file))
+	if err != nil || would.Stored != 3 || would.Refused != 1 || would.Replaced != 1 || !would.DryRun || len(would.Would) != 3 || b.keys() != before || len(b.writes) != 1 {
+		t.Errorf("the trial: %+v, %v, stored %q", would, err, b.keys())
+	}
+	if first := would.Would[0]; first.Address != "13812345678" || first.Reason != "=left" || first.Channel != "sms" {
+		t.Errorf("the first as it would be stored: %+v", first)
+	}
+	done, err := l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "sms"}, strings.NewReader(file))
+	if err != nil || done.Stored != would.Stored || done.Refused != would.Refused || b.keys() != "13812345678@sms 13912345678@sms" {
+		t.Errorf("the import: %+v, %v, stored %q", done, err, b.keys())
+	}
+	var long strings.Builder
+	long.WriteString("phone\n")
+	for i := range 3 * importBatch {
+		fmt.Fprintf(&long, "1%010d\n", i)
+	}
+	if would, err = l.TryImport(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "sms"}, strings.NewReader(long.String())); err != nil || would.Stored != 3*importBatch || would.Replaced != 0 || len(would.Would) != mostWould {
+		t.Errorf("of many: stored %d, replaced %d, shown %d, %v", would.Stored, would.Replaced, len(would.Would), err)
+	}
+}

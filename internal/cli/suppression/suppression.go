@@ -116,6 +116,7 @@ func deletion(sh *shell.Shell) *cobra.Command {
 func importFile(sh *shell.Shell) *cobra.Command {
 	var d draft
 	var p client.Part
+	var trial bool
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Import addresses to which nothing is sent from a file", Args: shell.Takes("FILE"),
 		Long: `Import addresses to which nothing is sent: CSV, the first sheet of a workbook (.xlsx), or lines of JSON, plain or
@@ -135,7 +136,11 @@ hold for their record, and the flags for records that do not say them. The same 
 				in = file
 			}
 			defer in.Close()
-			done, err := c.Suppressions.Import(ctx, p, d.SuppressionDraft, in)
+			take := c.Suppressions.Import
+			if trial {
+				take = c.Suppressions.TryImport
+			}
+			done, err := take(ctx, p, d.SuppressionDraft, in)
 			if err != nil {
 				return err
 			}
@@ -144,6 +149,7 @@ hold for their record, and the flags for records that do not say them. The same 
 	}
 	d.describe(cmd)
 	flags := cmd.Flags()
+	flags.BoolVar(&trial, "dry-run", false, "say what would be stored, and store nothing")
 	flags.StringVar(&p.Format, "format", "", "the `FORM` of the file: csv or ndjson (default: what the first byte tells)")
 	flags.StringVar(&p.Delimiter, "delimiter", "", "the `CHARACTER` between the fields of a CSV (default: what most lines agree on)")
 	flags.StringSliceVar(&p.Columns, "columns", nil, "the `NAMES` of a CSV's columns, with commas, where its first line has none; an empty one leaves a column out")
@@ -153,7 +159,11 @@ hold for their record, and the flags for records that do not say them. The same 
 }
 
 func printImport(sh *shell.Shell, done wire.SuppressionImport) {
-	sh.Printf("stored %d, refused %d\n", done.Stored, done.Refused)
+	if done.DryRun {
+		sh.Printf("would store %d, of which %d take the place of others, refuse %d\n", done.Stored, done.Replaced, done.Refused)
+	} else {
+		sh.Printf("stored %d, refused %d\n", done.Stored, done.Refused)
+	}
 	var rows [][]string
 	for _, r := range done.First {
 		rows = append(rows, []string{strconv.FormatInt(r.Line, 10), strconv.FormatInt(r.Column, 10), r.Reason, r.Text})

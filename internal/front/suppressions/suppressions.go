@@ -17,6 +17,7 @@ type List interface {
 	Remove(ctx context.Context, tenant, channel, address string) error
 	Find(ctx context.Context, tenant, channel, address, cursor string, limit int) (list []posthouse.Suppression, next string, err error)
 	Import(ctx context.Context, tenant string, f audience.Format, in wire.SuppressionDraft, body io.Reader) (wire.SuppressionImport, error)
+	TryImport(ctx context.Context, tenant string, f audience.Format, in wire.SuppressionDraft, body io.Reader) (wire.SuppressionImport, error)
 }
 
 // suppressions is the resource.
@@ -30,7 +31,7 @@ func Routes(of List) []web.Route {
 		web.Get("/v1/suppressions", reads, "List the addresses to which nothing is sent, or look one up.", s.list).Query("channel", "address").Paged(),
 		web.Post("/v1/suppressions", sends, "Send nothing more to an address. Nothing starts for it once this is answered.", web.BodyOf[wire.SuppressionDraft](), s.add).Audited(),
 		web.Act("/v1/suppressions/import", sends, "Import a file of addresses to which nothing is sent. The same file again stores the same.", s.take).
-			Query("format", "delimiter", "columns", "address", "encoding", "channel", "reason", "until").TakesFile().Audited(),
+			Query("format", "delimiter", "columns", "address", "encoding", "channel", "reason", "until", "dry_run").TakesFile().Audited(),
 		web.Delete("/v1/suppressions", sends, "Send to an address again.", s.remove).Query("channel", "address").Audited(),
 	)
 }
@@ -58,8 +59,13 @@ func (s suppressions) take(c *web.Call) (wire.SuppressionImport, error) {
 	format, problems := audience.FormatOf(c.Query)
 	c.Add(problems)
 	in := wire.SuppressionDraft{Channel: c.Query.Get("channel"), Reason: c.Query.Get("reason"), Until: c.Moment("until")}
+	trial := c.Truth("dry_run")
 	if err := c.Wrong(); err != nil {
 		return wire.SuppressionImport{}, err
+	}
+	if trial {
+		c.Unchanged()
+		return s.TryImport(c.Context(), c.Tenant(), format, in, c.File())
 	}
 	out, err := s.Import(c.Context(), c.Tenant(), format, in, c.File())
 	c.Asked(in, int(out.Stored))
