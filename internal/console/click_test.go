@@ -79,6 +79,8 @@ func TestAFormThatDecidedNothingComesAgain(t *testing.T) {
 		{at + "templates/shift/preview", url.Values{"payload": {"{}"}}, "shift"},
 		{at + "routes/way/preview", url.Values{"to": {"u1"}, "text": {"x"}}, "sent"},
 		{at + "directory", url.Values{"csv": {"id,name\nu1,A\n"}}, "u1"},
+		{at + "suppressions/import", url.Values{"csv": {"address\nu1\n"}}, "u1"},
+		{at + "suppressions", url.Values{"address": {""}}, "supp"},
 		{at + "attention", url.Values{"state": {"expired"}, "outcome": {"replay"}, "id": {posthouse.DeliveryID(posthouse.NewID(), 1)}}, "sure"},
 		{at + "channels/fleet/accounts", url.Values{"csv": {"name\na\n"}}, "fleet"},
 		{at + "rosters/night", url.Values{"do": {"week"}, "day1": {"u2"}}, "night"},

@@ -53,7 +53,7 @@ var least = map[string]posthouse.Role{
 	"GET phones": posthouse.RoleViewer, "POST phones": posthouse.RoleAdmin, "POST phones/{id}": posthouse.RoleAdmin, "POST phones/{id}/key": posthouse.RoleAdmin, "GET phones/{id}": posthouse.RoleViewer,
 	"POST phones/{id}/pause": posthouse.RoleOperator, "POST phones/{id}/drain": posthouse.RoleOperator, "POST phones/{id}/resume": posthouse.RoleOperator, "POST phones/{id}/reassign": posthouse.RoleOperator,
 	"GET directory": posthouse.RoleViewer, "POST directory": posthouse.RoleAdmin, "GET directory/{id}": posthouse.RoleViewer, "POST directory/{id}": posthouse.RoleAdmin, "POST directory/{id}/preferences": posthouse.RoleAdmin,
-	"GET suppressions": posthouse.RoleViewer, "GET suppressions.csv": posthouse.RoleViewer, "GET suppressions/{name}": posthouse.RoleViewer, "POST suppressions": posthouse.RoleAdmin, "POST suppressions/remove": posthouse.RoleAdmin,
+	"GET suppressions": posthouse.RoleViewer, "GET suppressions.csv": posthouse.RoleViewer, "GET suppressions/{name}": posthouse.RoleViewer, "POST suppressions": posthouse.RoleAdmin, "POST suppressions/import": posthouse.RoleAdmin, "POST suppressions/remove": posthouse.RoleAdmin,
 	"GET counts": posthouse.RoleViewer,
 	"GET start":  posthouse.RoleAdmin, "POST start": posthouse.RoleAdmin,
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,

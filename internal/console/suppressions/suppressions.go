@@ -36,6 +36,7 @@ func Pages() host.Pages {
 			host.Looks("suppressions.csv", "suppressions.read", save),
 			host.Looks("suppressions/{name}", "suppressions.read", showOne),
 			sends("suppressions", "suppressions.create", add),
+			sends("suppressions/import", "suppressions.import", take),
 			sends("suppressions/remove", "suppressions.delete", remove),
 		},
 	}
@@ -129,12 +130,16 @@ type list struct {
 	Next     string // the query of the next page
 	Picked   bool
 	New      form
+	File     intake
 	Chosen   []posthouse.Suppression // that would be removed
 	Gone     int                     // of those that were chosen
 	Moved    bool                    // those that are left were stored anew meanwhile
 	Note     string
 	Problems []posthouse.Problem
 }
+
+// Looks reports whether the page shows what a form would do.
+func (l list) Looks() bool { return len(l.Chosen) > 0 || l.File.Look != nil }
 
 // Undecided says that a page which answers a form has changed nothing: what has leads on.
 func (list) Undecided() bool { return true }
@@ -159,7 +164,7 @@ func draw(v *host.Visit, status int, l list) error {
 	}
 	l.Sources, l.Endings = posthouse.SuppressionSources(), []string{endsNever, endsOnce, endsSoon}
 	l.Picked = v.Query("picked") != ""
-	if len(l.Chosen) == 0 {
+	if !l.Looks() {
 		if err := l.read(v); err != nil {
 			return err
 		}

@@ -1,0 +1,119 @@
+package suppressions
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/audience"
+	"github.com/posthouse/posthouse/internal/console/host"
+	"github.com/posthouse/posthouse/wire"
+)
+
+// intake is a file of suppressions on its way: it is looked at first, and stored when that is confirmed.
+type intake struct {
+	Text                   string // of the file, in UTF-8
+	Channel, Until, Reason string // of records that do not say it
+	Note                   string
+	Open                   bool
+	Look                   *wire.SuppressionImport
+	Problems               []posthouse.Problem
+}
+
+// mostText bounds the text of a file, in bytes: what is shown must fit into the form that confirms it.
+const mostText = 900 << 10
+
+// take looks at a file, and stores it when that was seen.
+func take(v *host.Visit) error {
+	var long *http.MaxBytesError
+	err := v.R.ParseMultipartForm(mostText)
+	if errors.As(err, &long) {
+		f := intake{Open: true, Problems: []posthouse.Problem{{Path: "file", Message: v.Say("supp_file_long")}}}
+		return draw(v, http.StatusUnprocessableEntity, list{File: f})
+	}
+	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return err
+	}
+	f := intake{Text: v.Form("csv"), Channel: v.Form("channel"), Until: v.Form("until"), Reason: v.Form("reason"), Note: v.Form("note"), Open: true}
+	in := wire.SuppressionDraft{Channel: f.Channel, Reason: f.Reason}
+	if in.Until, err = untilOf(v, f.Until); err != nil {
+		f.Problems = append(f.Problems, posthouse.Problem{Path: "until", Message: err.Error()})
+	}
+	if err := f.read(v); err != nil {
+		f.Problems = append(f.Problems, posthouse.Problem{Path: "file", Message: err.Error()})
+	}
+	if len(f.Problems) > 0 {
+		return draw(v, http.StatusUnprocessableEntity, list{File: f})
+	}
+	would, err := v.API.Suppressions.TryImport(v.Ctx(), client.Part{}, in, strings.NewReader(f.Text))
+	if err != nil {
+		return f.refused(v, err)
+	}
+	if v.Form("sure") == "" {
+		f.Look = &would
+		return draw(v, http.StatusOK, list{File: f})
+	}
+	if _, err := v.API.Suppressions.Import(v.Noted(), client.Part{}, in, strings.NewReader(f.Text)); err != nil {
+		return f.refused(v, err)
+	}
+	return v.GoTo(v.At("suppressions") + "?said=stored&source=" + string(posthouse.SuppressedByImport))
+}
+
+// read takes the text of the file that was chosen, whatever its encoding, or else what was pasted.
+func (f *intake) read(v *host.Visit) error {
+	file, _, err := v.R.FormFile("file")
+	if err == nil {
+		defer file.Close()
+		if err := f.open(v, file); err != nil {
+			return err
+		}
+	}
+	switch {
+	case strings.TrimSpace(f.Text) == "":
+		return errors.New(v.Say("supp_no_file"))
+	case len(f.Text) > mostText:
+		f.Text = ""
+		return errors.New(v.Say("supp_file_long"))
+	}
+	return nil
+}
+
+// open reads a file; an empty one, which a browser sends where none was chosen, is none.
+func (f *intake) open(v *host.Visit, file io.Reader) error {
+	text, err := audience.Open(file)
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	whole, err := io.ReadAll(io.LimitReader(text, mostText+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the file cannot be read: %w", err)
+	case len(whole) > mostText:
+		return errors.New(v.Say("supp_file_long"))
+	case len(whole) > 0:
+		f.Text = string(audience.Text(whole))
+	}
+	return nil
+}
+
+// refused shows the form with what is wrong with the file, or with what holds for all of it.
+func (f *intake) refused(v *host.Visit, err error) error {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+		return err
+	}
+	f.Problems = slices.Clone(coded.Problems)
+	for i := range f.Problems {
+		f.Problems[i].Path = strings.TrimPrefix(f.Problems[i].Path, "query.")
+	}
+	if len(f.Problems) == 0 {
+		f.Problems = []posthouse.Problem{{Path: "file", Message: coded.Message}}
+	}
+	return draw(v, http.StatusUnprocessableEntity, list{File: *f})
+}
