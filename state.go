@@ -89,7 +89,7 @@ const (
 	ClassRate      Class = "rate"      // too fast; parks the account for the provider's wait, burns nothing
 	ClassAuth      Class = "auth"      // credentials refused; refreshed once, then as account; burns nothing
 	ClassAccount   Class = "account"   // quota, balance, permission: parks the account and probes it; burns nothing
-	ClassBlocked   Class = "blocked"   // our own rules do not let us call the address: nothing left; as account, burns nothing
+	ClassBlocked   Class = "blocked"   // our own rules do not let it go: nothing left; as account, burns nothing
 	ClassLocal     Class = "local"     // our own machine could not: parks the channel in this process for a moment; burns nothing
 	ClassRecipient Class = "recipient" // this recipient cannot be reached: final
 	ClassContent   Class = "content"   // this content is refused: final

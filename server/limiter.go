@@ -2,8 +2,12 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/limit"
 )
 
@@ -37,4 +41,23 @@ func (s *Server) lease(inner limit.Limiter) {
 	leased := &limit.Leased{Inner: inner, Rows: s.store.Limits, Log: s.o.Log}
 	s.closing.add(leased.Close)
 	s.limiter = leased
+}
+
+// tokenPermits count the calls for access tokens that may be refused, over all processes.
+type tokenPermits struct{ s *Server }
+
+// Take is channel.TokenPermits'.
+func (p tokenPermits) Take(ctx context.Context, group string, most int, within time.Duration) (func(context.Context), time.Duration, error) {
+	sum := sha256.Sum256([]byte(group)) // a key of the limiter is short
+	g, err := p.s.limiter.Take(ctx, []limit.Bound{{
+		Key: "token_calls/" + hex.EncodeToString(sum[:16]), Windows: []posthouse.Limit{{Max: most, Per: posthouse.Duration(within)}},
+	}}, 1)
+	if err != nil || g.N == 0 {
+		return nil, max(g.Wait, time.Second), err
+	}
+	return func(ctx context.Context) {
+		if err := p.s.limiter.Refund(ctx, g, 1); err != nil {
+			p.s.o.Log.Warn("a permit for an access token could not be given back: it is free in a minute", "error", err)
+		}
+	}, 0, nil
 }

@@ -214,7 +214,7 @@ func (s *Server) openChannels(context.Context) (err error) {
 	}
 	opener, err := channels.NewOpener(channels.OpenerOptions{
 		Types: s.o.Drivers, Keyring: s.keyring, Network: s.network, Log: s.o.Log, Output: s.o.Output,
-		Tokens: &channels.Tokens{Rows: s.store.Tokens, Keyring: s.keyring}, Files: s.media.Of,
+		Tokens: &channels.Tokens{Rows: s.store.Tokens, Keyring: s.keyring}, TokenPermits: tokenPermits{s}, Files: s.media.Of,
 	})
 	if err != nil {
 		return err

@@ -131,6 +131,8 @@ var unsaid = retry.Schedule{Base: 100 * time.Millisecond, Factor: 2, Max: 10 * t
 // closes is for how long a gate closes after so many refusals in a row. The provider's own word on a rate limit is exact.
 func (c *Channel) closes(account string, refusals int, res channel.Result, jitter float64) time.Duration {
 	switch {
+	case res.Class == posthouse.ClassBlocked && res.After > 0: // our own rule, which says when it ends
+		return res.After
 	case res.Class != posthouse.ClassRate:
 	case res.After > 0:
 		return res.After

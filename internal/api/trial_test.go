@@ -101,7 +101,7 @@ func TestAnAddressInsideIsSaidToBeOurs(t *testing.T) {
 		}
 	}
 	shown := soon("/v1/channels/inside", "parked")
-	if !strings.Contains(shown, "this server may not call the address of the account: blocked ADDRESS_BLOCKED") || strings.Contains(shown, "provider refuses") {
+	if !strings.Contains(shown, "this server does not let the account send: blocked ADDRESS_BLOCKED") || strings.Contains(shown, "provider refuses") {
 		t.Errorf("the channel is shown as %s", shown)
 	}
 	explained := soon("/v1/deliveries/"+ids[0]+"/explain", `"cause":"blocked"`)

@@ -3,7 +3,7 @@ package catalog
 // refusals are those of accounts that say the class of the result and the provider's code, as lists of channels do.
 func refusals() (list []Sentence) {
 	for _, of := range []Sentence{
-		{"the provider refuses %s: ", "平台拒绝{1!}："}, {"this server may not call the address of %s: ", "本服务不允许访问{1!}的地址："}, {"this process sends nothing for the moment for %s: ", "本进程暂时不用{1!}发送："},
+		{"the provider refuses %s: ", "平台拒绝{1!}："}, {"this server does not let %s send: ", "本服务不允许用{1!}发送："}, {"this process sends nothing for the moment for %s: ", "本进程暂时不用{1!}发送："},
 	} {
 		for _, class := range classes() {
 			list = append(list, Sentence{of.English + class.English + " %s", of.Chinese + class.Chinese + " {2}"})
@@ -68,13 +68,13 @@ func waits() []Sentence {
 		{"%s a second of priority %s may begin, and %s that are due stand before it", "优先级 {2!} 每秒可开始 {1} 条，前面还有 {3!} 条到期的"},
 		{"%s or more", "至少 {1}"},
 		{"this process sends nothing for the moment (%s): %s", "本进程暂时无法发送（{1}）：{2!}"},
-		{"this server may not call the address of %s (%s %s): %s", "本服务不允许访问{1!}的地址（{2!} {3}）：{4!}"},
+		{"this server does not let %s send (%s %s): %s", "本服务不允许用{1!}发送（{2!} {3}）：{4!}"},
 		{"this process sends nothing for the moment for %s (%s %s): %s", "本进程暂时不用{1!}发送（{2!} {3}）：{4!}"},
 		{"the provider refuses %s (%s %s): %s", "平台拒绝{1!}（{2!} {3}）：{4!}"},
-		{"this server may not call the address of %s", "本服务不允许访问{1!}的地址"},
+		{"this server does not let %s send", "本服务不允许用{1!}发送"},
 		{"this process sends nothing for the moment for %s", "本进程暂时不用{1!}发送"},
 		{"the provider refuses %s", "平台拒绝{1!}"},
-		{"this server may not call the address of %s: %s", "本服务不允许访问{1!}的地址：{2!}"},
+		{"this server does not let %s send: %s", "本服务不允许用{1!}发送：{2!}"},
 		{"this process sends nothing for the moment for %s: %s", "本进程暂时不用{1!}发送：{2!}"},
 		{"the provider refuses %s: %s", "平台拒绝{1!}：{2!}"},
 		{"url: %s is an address that this server does not call: nothing goes there until it runs with --allow-networks %s (the setting allow_networks)", "地址：本服务不允许访问 {1}，以 --allow-networks {2}（设置 allow_networks）启动后才会推送"},

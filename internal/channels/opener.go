@@ -29,6 +29,8 @@ type OpenerOptions struct {
 	Keyring Keyring
 	// Tokens keeps the access tokens of drivers. Defaults to one driver's memory.
 	Tokens channel.Tokens
+	// TokenPermits count wrong secrets over all processes. Defaults to a count of this process.
+	TokenPermits channel.TokenPermits
 	// Files are those of a tenant that contents name by upload. Defaults to none.
 	Files func(tenant string) channel.Files
 	// Network decides which addresses may be dialled. Defaults to public ones.
@@ -44,7 +46,7 @@ func NewOpener(o OpenerOptions) (*Opener, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	p := &Opener{o: o, types: map[string]channel.Type{}}
+	p := &Opener{o: o, types: map[string]channel.Type{}, tokenCalls: channel.TokenCalls{Permits: o.TokenPermits}}
 	for _, t := range o.Types {
 		if _, twice := p.types[t.Name]; twice {
 			return nil, fmt.Errorf("the driver %q is listed twice", t.Name)

@@ -170,7 +170,7 @@ func classWords() map[posthouse.Class]word {
 	return map[posthouse.Class]word{
 		posthouse.ClassOK: {"accepted", "已接收"}, posthouse.ClassTransient: {"refused for now", "暂时拒绝"}, posthouse.ClassRate: {"too fast", "超过频率"},
 		posthouse.ClassAuth: {"credentials refused", "凭证被拒"}, posthouse.ClassAccount: {"account refused", "账号被拒"}, posthouse.ClassLocal: {"our machine could not", "本机故障"},
-		posthouse.ClassBlocked:   {"address not allowed here", "本服务不允许访问该地址"},
+		posthouse.ClassBlocked:   {"not allowed by this server", "本服务不允许"},
 		posthouse.ClassRecipient: {"recipient cannot be reached", "收件人无法送达"}, posthouse.ClassContent: {"content refused", "内容被拒"},
 		posthouse.ClassRequest: {"our request is malformed", "请求有误"}, posthouse.ClassUnknown: {"nobody knows", "结果未知"},
 	}

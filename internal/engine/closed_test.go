@@ -13,7 +13,7 @@ import (
 func TestWhatStopsAChannelHereIsNotTheProviders(t *testing.T) {
 	for class, want := range map[posthouse.Class]string{
 		posthouse.ClassLocal:   "this process sends nothing for the moment for the account: TOO_MANY_WRONG_SECRETS",
-		posthouse.ClassBlocked: "this server may not call the address of the account: TOO_MANY_WRONG_SECRETS",
+		posthouse.ClassBlocked: "this server does not let the account send: TOO_MANY_WRONG_SECRETS",
 	} {
 		t.Run(string(class), func(t *testing.T) {
 			virtual(t, func(r *rig) {

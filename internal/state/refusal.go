@@ -9,7 +9,7 @@ import (
 func Refusal(class posthouse.Class, account string) string {
 	switch class {
 	case posthouse.ClassBlocked:
-		return "this server may not call the address of " + account
+		return "this server does not let " + account + " send"
 	case posthouse.ClassLocal:
 		return "this process sends nothing for the moment for " + account
 	}

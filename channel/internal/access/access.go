@@ -63,7 +63,7 @@ func (a *Access) bounded(ctx context.Context, fetch func(context.Context) (strin
 	case err != nil:
 		return "", 0, err
 	case wait > 0:
-		return "", 0, &Failed{channel.Result{Class: posthouse.ClassLocal, Code: CodeTooManyWrong, After: wait,
+		return "", 0, &Failed{channel.Result{Class: posthouse.ClassBlocked, Code: CodeTooManyWrong, After: wait,
 			Error: "no access token was asked for: the provider refused several secrets within a minute, and would block this address for more: correct the secrets of the accounts that are parked; the rest are tried a few a minute"}}
 	}
 	wrong := true // also where it panics

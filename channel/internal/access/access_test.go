@@ -80,7 +80,7 @@ func TestWrongSecretsAreShownAFewAtATime(t *testing.T) {
 				if !errors.As(err, &failed) {
 					t.Fatalf("a wrong secret gave %v", err)
 				}
-				if r := failed.Result; r.Code == access.CodeTooManyWrong && r.Class == posthouse.ClassLocal && r.After > 0 {
+				if r := failed.Result; r.Code == access.CodeTooManyWrong && r.Class == posthouse.ClassBlocked && r.After > 0 {
 					held++
 				}
 			}

@@ -171,7 +171,7 @@ func printTest(sh *shell.Shell, r wire.ChannelTested) error {
 	})
 	if err == nil && !r.OK {
 		err = fmt.Errorf("the test did not succeed: %s", r.Class)
-		if r.Class == posthouse.ClassBlocked || r.Code == channel.CodeBlocked {
+		if r.Code == channel.CodeBlocked {
 			err = shell.Hint(err, "the server's setting allow_networks lets channels reach addresses inside: posthouse serve --allow-networks 10.0.0.0/8")
 		}
 	}
