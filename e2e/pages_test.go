@@ -205,9 +205,18 @@ func (h *house) ways() []string {
 	must(err)
 	key, err := h.api.Keys.Create(h.Context(), wire.Key{Name: strings.Repeat("calendar", 8), Scope: posthouse.ScopeRead})
 	must(err)
+	for i, s := range []wire.SuppressionDraft{
+		{Address: "left@example.com", Reason: strings.Repeat("来电要求不再接收，", 9), Until: time.Now().AddDate(0, 1, 0)}, {Address: strings.Repeat("long", 30) + "@example.com", Channel: "desk"}, {Address: "li.na", Reason: "unsubscribed"},
+	} {
+		if i == 2 { // of somebody in the directory
+			s.Channel = "calm"
+		}
+		_, err = h.api.Suppressions.Add(h.Context(), s)
+		must(err)
+	}
 	notices, err := h.api.Notifications.List(h.Context(), "", client.Filter{})
 	must(err)
-	list := []string{"routes/night", "routes/night/preview", "messages/" + told.Accepted[0].ID, "digests", "digests?state=waiting", "digests/evening", "collections/" + d.Collection, "fronts/grafana", "subscriptions/" + sub.ID, "keys/" + key.ID, "channels/desk/quiet", "templates/duty", "notifications"}
+	list := []string{"routes/night", "routes/night/preview", "messages/" + told.Accepted[0].ID, "digests", "digests?state=waiting", "digests/evening", "collections/" + d.Collection, "fronts/grafana", "subscriptions/" + sub.ID, "keys/" + key.ID, "channels/desk/quiet", "templates/duty", "notifications", "suppressions", "suppressions?source=api&reason=%E6%9D%A5&ends=once", "suppressions?q=li.na", "suppressions?new=a%40example.com", "suppressions/left@example.com"}
 	for _, n := range notices.Items {
 		list = append(list, "notifications/"+n.ID)
 	}

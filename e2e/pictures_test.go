@@ -24,7 +24,7 @@ var pictures = flag.String("pictures", "", "write a picture of the main pages, i
 // mainPages are those that an operator sees most. A person looks at their pictures.
 var mainPages = []string{
 	"", "search", "search?q=li.na", "attention", "channels", "channels/desk", "channels/desk/edit", "channels/fleet", "compose", "campaigns", "campaigns/summer", "campaigns/summer/plan",
-	"templates", "rosters", "rosters/night", "rosters/night?view=week", "rosters/workdays", "directory", "directory/li.na", "phones", "reminders", "decisions", "routes", "routes/night", "digests",
+	"templates", "rosters", "rosters/night", "rosters/night?view=week", "rosters/workdays", "directory", "directory/li.na", "phones", "reminders", "decisions", "routes", "routes/night", "digests", "suppressions", "suppressions/left@example.com",
 	"notifications", "fronts", "subscriptions", "audit", "keys", "people", "system", "settings", "doctor", "presets", "start", "../../me/totp",
 }
 

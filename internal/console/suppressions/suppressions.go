@@ -153,7 +153,7 @@ const (
 )
 
 func showAll(v *host.Visit) error {
-	return draw(v, http.StatusOK, list{filters: filtersOf(v.Query), New: form{Address: v.Query("new"), Open: v.Query("new") != ""}})
+	return draw(v, http.StatusOK, list{filters: filtersOf(v.Query), New: form{Address: v.Query("new"), Open: v.R.URL.Query().Has("new")}})
 }
 
 // draw shows the list with what l has already of it.

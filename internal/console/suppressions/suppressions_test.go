@@ -130,6 +130,8 @@ func TestAUserIsSuppressedByTheirAddresses(t *testing.T) {
 	}
 	page := h.Page("viewer", at+"?q=li.na")
 	h.Shows(page, "13800138000", "li.na@example.com", `href="/console/t/default/directory/li.na">李娜`)
+	h.Shows(h.Page("viewer", "/console/t/default/directory/li.na"), `href="`+at+`?q=li.na">Suppressions</a>`)
+	h.Shows(h.Page("admin", at+"?new="), `id="add" open`)
 	h.Shows(h.Page("viewer", at+"/LI.NA@example.com"), `href="/console/t/default/directory/li.na"`, "李娜")
 }
 

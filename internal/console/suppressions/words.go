@@ -77,6 +77,7 @@ func texts() map[string]words.Word {
 		"supp_not_sent":         {"Messages that were not sent to it", "被拦截的消息"},
 		"supp_entry":            {"Its entry in the suppressions", "禁发名单中的记录"},
 		"supp_entry_gone":       {"The address is not suppressed any more: new messages are sent.", "该地址已不在禁发名单中，新消息会照常发送。"},
+		"supp_of_user":          {"Suppressions", "禁发记录"},
 		"supp_choice":           {"What the recipient wants", "收件人的接收设置"},
 		Done:                    {"They are sent to again.", "已移出禁发名单。"},
 	}
