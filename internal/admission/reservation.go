@@ -188,11 +188,12 @@ func (g Given) And(more Given) Given {
 // how many of them one call may take at most.
 type Brought struct {
 	Messages, Calls, Most int
+	Carried               int // messages that found a call
 	Accounts              int // by which it is sent
 }
 
 func (b Brought) and(more Brought) Brought {
-	return Brought{b.Messages + more.Messages, b.Calls + more.Calls, max(b.Most, more.Most), b.Accounts + more.Accounts}
+	return Brought{b.Messages + more.Messages, b.Calls + more.Calls, max(b.Most, more.Most), b.Carried + more.Carried, b.Accounts + more.Accounts}
 }
 
 // Claim is what may be claimed of a lane, how much that is, and whether all of it may hold a part of a message.

@@ -303,7 +303,7 @@ func play(r *rand.Rand, res *Reservation, now time.Time) (seats []*Seat) {
 				size, brought := 1, Brought{}
 				if res.c.Whole() {
 					size = 1 + r.IntN(min(left, res.c.Settings.Batch))
-					brought = Brought{Messages: 1 + r.IntN(size), Calls: 1, Most: 50, Accounts: 1}
+					brought = Brought{Messages: 1 + r.IntN(size), Calls: 1, Most: 50, Carried: 1}
 				}
 				left -= size
 				f.Given[k] = f.Given[k].And(Given{N: size, Calls: 1, Brought: brought})

@@ -107,6 +107,9 @@ func (ds *deliveries) begin(ctx context.Context, w wish, items []work.Item) clai
 			}
 			units, over, given.Full = units[:p.Calls], append(over, units[p.Calls:]...), true
 		}
+		if len(own) > 0 {
+			given.Brought.Carried = brought.Messages * given.N / len(own)
+		}
 		for _, g := range units {
 			found.units = append(found.units, g)
 		}
