@@ -134,7 +134,7 @@ func EverybodyByWord(out Outgoing, words []string) (field string) {
 
 // standsIn reports whether a word stands in a text by itself.
 func standsIn(text, word string) bool {
-	part := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+	part := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) } // Mattermost takes underscores off a word before it looks
 	for word != "" {
 		before, after, found := strings.Cut(text, word)
 		if !found {

@@ -94,6 +94,33 @@ func TestSuppressionsHoldFromTheirAnswerOn(t *testing.T) {
 	})
 }
 
+// What is suppressed in all channels is so in those that are made later too, however they write an address, and is one line of the list.
+func TestSuppressionsOfAllChannelsHoldInThoseThatComeLater(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		for _, address := range []string{"U90", "13800138009"} {
+			_, err := h.api.Suppressions.Add(h.Context(), wire.SuppressionDraft{Address: address})
+			h.must(err)
+		}
+		h.wecom()
+		h.put(posthouse.Channel{Name: "plain", Driver: "discard"})
+		h.put(posthouse.Channel{Name: "sms", Driver: "sms", Config: map[string]any{
+			"provider": "aliyun", "url": h.sim.URL() + "/sms/aliyun", "access_key": "k", "secret": "s", "sign": "驿站", "template_id": "SMS_1",
+		}})
+		for channel, address := range map[string]string{"wecom": "u90", "plain": "13800138009", "sms": "+8613800138009"} {
+			sent := h.hand(posthouse.Draft{Channel: channel, To: []posthouse.Recipient{{Address: address}}, Content: &posthouse.Content{Text: "hello"}, Payload: []byte(`{"code":"1"}`)})
+			h.eventually(address+" of "+channel+" is suppressed", func() bool { return h.delivery(sent.Deliveries[0].ID).State == posthouse.Suppressed })
+		}
+		if got := h.suppressed(""); len(got) != 2 {
+			h.Errorf("the list has %+v, want a line for each", got)
+		}
+		h.must(h.api.Suppressions.Delete(h.Context(), "", "u90"))
+		h.must(h.api.Suppressions.Delete(h.Context(), "", "138 0013 8009"))
+		if got := h.suppressed(""); len(got) != 0 {
+			h.Errorf("after both were removed the list has %+v", got)
+		}
+	})
+}
+
 // A person who comes back, as the provider tells it, is sent to again; what a person has stored stays.
 func TestAnOptInEndsAnOptOutAndNothingElse(t *testing.T) {
 	h := open(t, dbtest.SQLite(t))

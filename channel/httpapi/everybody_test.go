@@ -21,7 +21,7 @@ func validated(t *testing.T, config map[string]any) channel.Config {
 func TestWordsThatCallEverybody(t *testing.T) {
 	words, none := validated(t, map[string]any{"everybody": []any{"@all", "@channel"}}), validated(t, map[string]any{})
 	for text, want := range map[string]bool{
-		"@all server down": true, "down: @Channel.": true, "（＠ａｌｌ）": true, "@al\u200bl": true, "x@all.example.com is full": false, "@allies": false, "@all_hands": false, "all": false,
+		"@all server down": true, "down: @Channel.": true, "（＠ａｌｌ）": true, "@al\u200bl": true, "x@all.example.com is full": false, "@allies": false, "@all_hands": true, "_@all_ please": true, "@all_": true, "@allhands": false, "all": false,
 	} {
 		if got := Type().Everybody(words, channel.Outgoing{Content: posthouse.Content{Text: text}}); (got == "content.text") != want {
 			t.Errorf("%q: %q", text, got)

@@ -41,8 +41,7 @@ func New(s Store, c Channels) *List { return &List{s, c} }
 // MaxReason bounds a reason, in characters.
 const MaxReason = 255
 
-// Add stores a suppression of one address. Every problem of it is named at once. An address that the tenant's channels keep
-// in several forms is stored in each.
+// Add stores a suppression of one address. Every problem of it is named at once.
 func (l *List) Add(ctx context.Context, tenant string, in wire.SuppressionDraft) ([]posthouse.Suppression, error) {
 	p := &draft.Problems{}
 	l.check(tenant, in.Channel, in.Reason, in.Until, p)
@@ -80,9 +79,20 @@ func (l *List) check(tenant, channel, reason string, until time.Time, p *draft.P
 	}
 }
 
-// forms are those under which an address is suppressed: as its channels write it, folded.
+// forms are those under which an address is suppressed: as its channel writes it, folded. For all channels it is the form in which each of
+// them is asked for, and those of channels that write it in a way of their own.
 func (l *List) forms(tenant, channel, address string, p *draft.Problems) []string {
 	list := l.written(tenant, channel, address, p)
+	if channel == "" && len(list) > 0 {
+		plain, _ := Plain(address)
+		all := everywhere(plain)
+		for _, form := range list {
+			if form = Everywhere(form); !slices.Contains(all, form) {
+				all = append(all, form)
+			}
+		}
+		return all
+	}
 	for i := range list {
 		list[i] = Fold(list[i])
 	}
@@ -153,7 +163,7 @@ func (l *List) lookedFor(tenant, channel, address string, p *draft.Problems) []s
 	}
 	list := append(l.written(tenant, channel, address, &draft.Problems{}), plain)
 	for _, form := range list[:len(list):len(list)] {
-		list = append(list, Fold(form))
+		list = append(append(list, Fold(form)), everywhere(form)...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -132,14 +132,15 @@ func newList() (*List, *book) {
 	return New(b, shops{"sms": {Opened: state.Opened{Address: digits}}, "mail": {Opened: state.Opened{Address: small}}}), b
 }
 
-// An address is stored in each form in which a channel keeps it, and found and removed by any of them.
+// An address is stored in the form in which its channel keeps it, or in one for all channels, and found and removed by any.
 func TestAddressesAreKeptAsTheirChannelsKeepThem(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ channel, address, want string }{
 		"by one channel":              {"sms", " +8613812345678 ", "13812345678@sms"},
 		"by the one that takes it":    {"", "Ann@Example.com", "ann@example.com@"},
 		"by none":                     {"", "openid-1", "openid-1@"},
-		"the same form twice is once": {"", "13812345678", "13812345678@"},
+		"by none, in capitals":        {"", "U90", "u90@"},
+		"the same form twice is once": {"", "13812345678", "+8613812345678@"},
 	} {
 		l, b := newList()
 		if _, err := l.Add(t.Context(), "t1", wire.SuppressionDraft{Channel: c.channel, Address: c.address}); err != nil || b.keys() != c.want {
@@ -158,9 +159,14 @@ func TestAddressesAreKeptAsTheirChannelsKeepThem(t *testing.T) {
 	l, _ := newList()
 	shop := l.channels.(shops)
 	shop["any"] = &state.Channel{}
-	if got := l.forms("t1", "", "+8613812345678", &draft.Problems{}); !slices.Equal(got, []string{"+8613812345678", "13812345678"}) {
+	if got := l.forms("t1", "", "+8613812345678", &draft.Problems{}); !slices.Equal(got, []string{"+8613812345678"}) {
 		t.Errorf("kept by two channels in two ways: %q", got)
 	}
+	shop["bare"] = &state.Channel{Opened: state.Opened{Address: func(text string) (string, error) { return "00" + strings.TrimPrefix(text, "+"), nil }}}
+	if got := l.forms("t1", "", "+8613812345678", &draft.Problems{}); !slices.Equal(got, []string{"+8613812345678", "008613812345678"}) {
+		t.Errorf("kept by a channel in a way of its own: %q", got)
+	}
+	delete(shop, "bare")
 	// What was stored while its channel was open can be removed when it is not.
 	delete(shop, "sms")
 	if _, err := l.Add(t.Context(), "t1", wire.SuppressionDraft{Channel: "sms", Address: "1"}); err == nil {

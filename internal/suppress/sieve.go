@@ -157,8 +157,10 @@ func (s *Sieve) items(ctx context.Context, ch *state.Channel, items iter.Seq[*wo
 func (s *Sieve) Addresses(ctx context.Context, ch *state.Channel, addresses []string) (map[int]string, error) {
 	asked := slices.Clone(addresses)
 	for _, a := range addresses { // one that was stored before addresses were folded is kept as it was written
-		if folded := Fold(a); folded != a {
-			asked = append(asked, folded)
+		for _, form := range []string{Fold(a), Everywhere(a)} {
+			if form != a {
+				asked = append(asked, form)
+			}
 		}
 	}
 	slices.Sort(asked)
@@ -173,8 +175,10 @@ func (s *Sieve) Addresses(ctx context.Context, ch *state.Channel, addresses []st
 	found := map[int]string{}
 	for i, a := range addresses {
 		reason, is := reasons[a]
-		if !is {
-			reason, is = reasons[Fold(a)]
+		for _, form := range []string{Fold(a), Everywhere(a)} {
+			if !is {
+				reason, is = reasons[form]
+			}
 		}
 		if is && a != "" {
 			found[i] = cmp.Or(reason, why)

@@ -54,7 +54,7 @@ func suppressedIn(ctx context.Context, s *store.Store, channels []posthouse.Chan
 		if slices.Contains(exempt[whose{tenant: tenant, channel: channel}], kind) {
 			return b, false
 		}
-		for _, at := range []whose{{tenant, channel, address}, {tenant, channel, suppress.Fold(address)}, {tenant, "", address}, {tenant, "", suppress.Fold(address)}} {
+		for _, at := range []whose{{tenant, channel, address}, {tenant, channel, suppress.Fold(address)}, {tenant, "", address}, {tenant, "", suppress.Fold(address)}, {tenant, "", suppress.Everywhere(address)}} {
 			if b, is = all[at]; is {
 				break
 			}
