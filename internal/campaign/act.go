@@ -210,7 +210,7 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, at time.Time, for
 		return nil
 	}
 	var against []string
-	if takes := Takes(a.Members, ch); !c.Deadline.IsZero() && at.Add(takes).After(c.Deadline) {
+	if takes := Takes(a.Members, ch, c.Template); !c.Deadline.IsZero() && at.Add(takes).After(c.Deadline) {
 		against = append(against, "sending takes at least "+takes.String()+" under the limits, and the deadline comes before")
 	}
 	if end := at.Add(c.Spread.Std()); !c.Deadline.IsZero() && end.After(c.Deadline) {

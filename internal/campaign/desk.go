@@ -379,7 +379,10 @@ func (d *Desk) show(ctx context.Context, c work.Campaign) (wire.Campaign, error)
 	if out.Progress.Waits, out.Progress.Until = waits(&c, &p, d.o.Closed, now); out.Progress.Waits != "" {
 		out.Progress.Left = 0
 	}
-	return out, nil
+	if c.State == posthouse.CampaignRunning && out.Progress.Unsent > 0 {
+		err = d.full(ctx, &c, &out.Progress, now)
+	}
+	return out, err
 }
 
 // outside is where members stand who are in no segment.

@@ -19,9 +19,9 @@ func forecastSteps() []time.Duration {
 
 // Forecast says how many of n messages leave when, at most: as the limits of the channel and its accounts let them, spread evenly over a
 // time where one is given. It is empty where nothing bounds them, and where it takes years.
-func Forecast(n int64, ch *state.Channel, spread time.Duration, from time.Time) (posthouse.Duration, []wire.CampaignForecast) {
+func Forecast(n int64, ch *state.Channel, template string, spread time.Duration, from time.Time) (posthouse.Duration, []wire.CampaignForecast) {
 	list := []wire.CampaignForecast{}
-	takes := max(Takes(n, ch), spread)
+	takes := max(Takes(n, ch, template), spread)
 	if n == 0 || takes == 0 {
 		return 0, list
 	}

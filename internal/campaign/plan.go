@@ -59,8 +59,8 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 		if out.Windows, err = d.quotas(ctx, &c); err != nil {
 			return out, err
 		}
-		out.Step, out.Forecast = Forecast(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch, c.Spread.Std(), cmp.Or(c.StartAt, time.Now()))
-		out.Duration = posthouse.Duration(max(Takes(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch), c.Spread.Std()))
+		out.Step, out.Forecast = Forecast(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch, c.Template, c.Spread.Std(), cmp.Or(c.StartAt, time.Now()))
+		out.Duration = posthouse.Duration(max(Takes(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch, c.Template), c.Spread.Std()))
 		if !c.Deadline.IsZero() && time.Now().Add(out.Duration.Std()).After(c.Deadline) {
 			flaw("deadline", "sending takes at least "+out.Duration.String()+" under the channel's limits and the campaign's spread: it ends before everybody is reached")
 		}
@@ -332,10 +332,10 @@ func mapping(t *posthouse.Template, k kept, ch *state.Channel) []wire.CampaignPa
 	return list
 }
 
-// Takes is how long a channel needs for so many messages, at least: as long as the slowest of its limits, or of one of its
-// accounts', has windows to wait for.
-func Takes(n int64, ch *state.Channel) time.Duration {
-	longest := wait(n, ch.Settings.Limits)
+// Takes is how long a channel needs for so many messages of a template, at least: as long as the slowest of its limits, of the template's, or
+// of one of its accounts', has windows to wait for.
+func Takes(n int64, ch *state.Channel, template string) time.Duration {
+	longest := max(wait(n, ch.Settings.Limits), wait(n, ch.Settings.Tiers.OfTemplate(template)))
 	accounts := int64(max(len(ch.Opened.Accounts), 1))
 	for _, a := range ch.Opened.Accounts {
 		longest = max(longest, wait((n+accounts-1)/accounts, a.Limits))

@@ -1,6 +1,8 @@
 package campaign
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -58,7 +60,7 @@ func leastLeft(c *work.Campaign, unsent int64, ch *state.Channel, now time.Time)
 	if unsent == 0 {
 		return 0
 	}
-	return max(Takes(unsent, ch), c.StartedAt.Add(c.Spread.Std()).Sub(now).Round(time.Second), 0)
+	return max(Takes(unsent, ch, c.Template), c.StartedAt.Add(c.Spread.Std()).Sub(now).Round(time.Second), 0)
 }
 
 // fastest is how many members a second the limits of a channel and its accounts let through within a minute, at most; +Inf where none of them is as
@@ -82,6 +84,60 @@ func fastest(ch *state.Channel) float64 {
 		all += of(a.Limits)
 	}
 	return min(own, all)
+}
+
+// leastFull is for how long a window must be full to be a reason why nothing moves: shorter ones only make it slower.
+const leastFull = 10 * time.Second
+
+// full says that nobody is sent to since a window of the channel is full, or one of each of its accounts, and until when.
+func (d *Desk) full(ctx context.Context, c *work.Campaign, p *wire.CampaignProgress, now time.Time) error {
+	ch := d.o.Channel(c.Tenant, c.Channel)
+	if d.o.Windows == nil || ch == nil {
+		return nil
+	}
+	list, err := d.o.Windows(ctx, c.Tenant, c.Channel)
+	if err != nil {
+		return err
+	}
+	var of *wire.Window             // that holds all of the channel
+	by := map[string]*wire.Window{} // that holds an account
+	for i := range list {
+		w := &list[i]
+		if w.Left > 0 || w.OpensAt.IsZero() {
+			continue
+		}
+		if w.Account == "" && (of == nil || w.OpensAt.After(of.OpensAt)) {
+			of = w
+		} else if held := by[w.Account]; w.Account != "" && (held == nil || w.OpensAt.After(held.OpensAt)) {
+			by[w.Account] = w
+		}
+	}
+	var first *wire.Window // of the accounts that all wait
+	for i, a := range ch.Opened.Accounts {
+		w := by[a.Name]
+		if w == nil {
+			first = nil
+			break
+		}
+		if i == 0 || w.OpensAt.Before(first.OpensAt) {
+			first = w
+		}
+	}
+	if first != nil && (of == nil || first.OpensAt.After(of.OpensAt)) {
+		of = first
+	}
+	switch {
+	case of == nil || of.OpensAt.Sub(now) < leastFull:
+	case p.Waits == "":
+		name := "channel"
+		if of.Account != "" {
+			name = "account " + of.Account
+		}
+		p.Waits, p.Until = fmt.Sprintf("the window of %d in %s of its %s is full", of.Max, of.Per, name), of.OpensAt
+	case of.OpensAt.After(p.Until) && !p.Until.IsZero(): // it was known until when it is asked again, and no more
+		p.Until = of.OpensAt
+	}
+	return nil
 }
 
 func reasonShown(r work.SegmentReason) wire.CampaignReason {

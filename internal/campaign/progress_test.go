@@ -1,12 +1,15 @@
 package campaign
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/work"
+	"github.com/posthouse/posthouse/wire"
 )
 
 // A window that was filled at once is no rate: what is shown of a campaign is no more than its channel's limits let through in a minute, whichever
@@ -34,6 +37,57 @@ func TestACampaignIsNoFasterThanItsLimits(t *testing.T) {
 		ch := &state.Channel{Settings: state.Settings{Limits: c.own}, Opened: state.Opened{Accounts: c.accounts}}
 		if got := fastest(ch); got != c.want {
 			t.Errorf("%s: %g a second, want %g", name, got, c.want)
+		}
+	}
+}
+
+// Where a long window is full, of the channel or of each of its accounts, a campaign says so and until when; one that opens in a moment makes it
+// slower and no more.
+func TestACampaignSaysThatAWindowIsFull(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	window := func(account string, left int, opens time.Duration) wire.Window {
+		return wire.Window{Account: account, Max: 100, Per: posthouse.Duration(time.Hour), Left: left, OpensAt: now.Add(opens)}
+	}
+	two := []*state.Account{{Account: posthouse.Account{Name: "a"}}, {Account: posthouse.Account{Name: "b"}}}
+	for name, c := range map[string]struct {
+		windows  []wire.Window
+		accounts []*state.Account
+		known    string
+		why      string
+		until    time.Duration
+	}{
+		"none":                  {nil, nil, "", "", 0},
+		"open":                  {[]wire.Window{window("", 5, time.Hour)}, nil, "", "", 0},
+		"a moment":              {[]wire.Window{window("", 0, time.Second)}, nil, "", "", 0},
+		"the channel's":         {[]wire.Window{window("", 0, time.Minute), window("", 0, time.Hour)}, nil, "", "the window of 100 in 1h of its channel is full", time.Hour},
+		"of one account of two": {[]wire.Window{window("a", 0, time.Hour)}, two, "", "", 0},
+		"of each account":       {[]wire.Window{window("a", 0, time.Hour), window("b", 0, 30*time.Minute)}, two, "", "the window of 100 in 1h of its account b is full", 30 * time.Minute},
+		"a look that was known": {[]wire.Window{window("a", 0, time.Hour), window("b", 0, 30*time.Minute)}, two, "none may send", "none may send", 30 * time.Minute},
+	} {
+		d := &Desk{o: Options{
+			Channel: func(string, string) *state.Channel { return &state.Channel{Opened: state.Opened{Accounts: c.accounts}} },
+			Windows: func(context.Context, string, string) ([]wire.Window, error) { return c.windows, nil },
+		}}
+		p := wire.CampaignProgress{Waits: c.known}
+		if c.known != "" {
+			p.Until = now.Add(time.Second)
+		}
+		err := d.full(t.Context(), &work.Campaign{}, &p, now)
+		if p.Waits != c.why || c.why != "" && !p.Until.Equal(now.Add(c.until)) || err != nil {
+			t.Errorf("%s: %q until %s, %v; want %q in %s", name, p.Waits, p.Until, err, c.why, c.until)
+		}
+	}
+}
+
+// A template's own windows count for how long a campaign takes.
+func TestATemplatesWindowsBoundItsCampaigns(t *testing.T) {
+	t.Parallel()
+	hourly := []posthouse.Limit{{Max: 50, Per: posthouse.Duration(time.Hour)}}
+	ch := &state.Channel{Settings: state.Settings{Tiers: state.Tiers{Template: map[string][]posthouse.Limit{state.AnyTemplate: hourly, "free": nil}}}}
+	for template, want := range map[string]time.Duration{"spring": 39 * time.Hour, "free": 0, "": 0} {
+		if got := Takes(1951, ch, template); got != want {
+			t.Errorf("%q takes %s, want %s", template, got, want)
 		}
 	}
 }

@@ -48,7 +48,8 @@ type Steward struct {
 	// Gauges show where the members of live campaigns stand. Defaults to none.
 	Gauges Gauges
 
-	shown map[string]work.Campaign // of Gauges, by id
+	shown   map[string]work.Campaign // of Gauges, by id
+	shownAt map[string]time.Time     // when they were shown last
 }
 
 // Bounds of what one step of a steward writes.
@@ -84,7 +85,7 @@ func (s *Steward) Round(ctx context.Context, now time.Time) (live int, more bool
 	return live, more && len(wrong) == 0, errors.Join(wrong...)
 }
 
-// look notes how far the campaigns are that run, now and then.
+// look notes how far the campaigns are that run or are paused, now and then.
 func (s *Steward) look(ctx context.Context, list []work.Campaign) error {
 	if s.Paces == nil {
 		return nil
@@ -92,18 +93,25 @@ func (s *Steward) look(ctx context.Context, list []work.Campaign) error {
 	live, now := map[string]bool{}, time.Now()
 	for i := range list {
 		c := &list[i]
-		if c.State != posthouse.CampaignRunning {
-			continue // a pause is no part of a rate
-		}
-		live[c.ID] = true
-		if !s.Paces.due(c.ID, now) {
+		switch c.State {
+		case posthouse.CampaignRunning:
+			if live[c.ID] = true; !s.Paces.due(c.ID, now) {
+				continue
+			}
+		case posthouse.CampaignPaused: // a pause is no part of a rate, but what is under way ends in it
+			if now.Sub(s.shownAt[c.ID]) < paceEvery {
+				continue
+			}
+		default:
 			continue
 		}
 		p, err := s.Counts.Progress(ctx, c.ID)
 		if err != nil {
 			return fmt.Errorf("look how far the campaign %s is: %w", c.Name, err)
 		}
-		s.Paces.saw(c.ID, settledOf(&p), now)
+		if live[c.ID] {
+			s.Paces.saw(c.ID, settledOf(&p), now)
+		}
 		if err := s.show(ctx, c, p); err != nil {
 			return err
 		}
@@ -128,9 +136,9 @@ func (s *Steward) show(ctx context.Context, c *work.Campaign, p work.Progress) e
 		Unknown.String(): n.Unknown, Expired.String(): n.Expired, Suppressed.String(): n.Suppressed, Cancelled.String(): n.Cancelled, HandedOver.String(): n.HandedOver,
 	})
 	if s.shown == nil {
-		s.shown = map[string]work.Campaign{}
+		s.shown, s.shownAt = map[string]work.Campaign{}, map[string]time.Time{}
 	}
-	s.shown[c.ID] = *c
+	s.shown[c.ID], s.shownAt[c.ID] = *c, time.Now()
 	return nil
 }
 
@@ -140,6 +148,7 @@ func (s *Steward) forget(live []work.Campaign) {
 		if !slices.ContainsFunc(live, func(l work.Campaign) bool { return l.ID == id && !l.State.Final() }) {
 			s.Gauges.Forget(c.Tenant, c.Name)
 			delete(s.shown, id)
+			delete(s.shownAt, id)
 		}
 	}
 }

@@ -338,6 +338,13 @@ func TestGaugesShowLiveCampaigns(t *testing.T) {
 		if got := gauges["t1/spring"]; got["unsent"] != members || got["sent"] != 0 || len(got) != 11 {
 			t.Errorf("the gauges show %v, want %d unsent", gauges, members)
 		}
+		h.act(d, campaign.Pause)
+		restarted, again := h.steward(), seen{}
+		restarted.Paces, restarted.Gauges = campaign.NewPaces(), again
+		h.round(restarted, time.Now())
+		if got := again["t1/spring"]; got["unsent"] != members {
+			t.Errorf("of a paused one, after a restart, the gauges show %v", again)
+		}
 		h.act(d, campaign.Cancel)
 		h.round(steward, time.Now())
 		if len(gauges) != 0 {

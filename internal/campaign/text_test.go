@@ -143,7 +143,7 @@ func TestAForecastFollowsTheLimits(t *testing.T) {
 		"years":                 {limits(posthouse.Limit{Max: 1, Per: 24 * hour}), 1 << 40, 0, 0, nil},
 		"a limit that is wider": {limits(posthouse.Limit{Max: 1 << 30, Per: hour}), 10, time.Minute, time.Minute, []int64{10}},
 	} {
-		step, got := campaign.Forecast(c.n, c.ch, c.spread, from)
+		step, got := campaign.Forecast(c.n, c.ch, "", c.spread, from)
 		var sum int64
 		var each []int64
 		for _, one := range got {

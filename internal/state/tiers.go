@@ -184,13 +184,18 @@ func (t *Tiers) Of(k Key, account string, item *work.Item) []Tier {
 	if m := item.Message; m != nil {
 		kind := m.Content.Kind()
 		add(TierType, ReasonLimitType, k.LimitKey()+":type:"+account+":"+string(kind), t.Type[kind])
-		if windows, named := t.Template[m.Template]; named {
-			add(TierTemplate, ReasonLimitTemplate, k.LimitKey()+":template:"+m.Template, windows)
-		} else if m.Template != "" {
-			add(TierTemplate, ReasonLimitTemplate, k.LimitKey()+":template:"+m.Template, t.Template[AnyTemplate])
-		}
+		add(TierTemplate, ReasonLimitTemplate, k.LimitKey()+":template:"+m.Template, t.OfTemplate(m.Template))
 	}
 	return append(list, t.OfRecipient(k, &item.Delivery)...)
+}
+
+// OfTemplate are the windows of a template, none for a content without one.
+func (t *Tiers) OfTemplate(name string) []posthouse.Limit {
+	windows, named := t.Template[name]
+	if !named && name != "" {
+		windows = t.Template[AnyTemplate]
+	}
+	return windows
 }
 
 // OfRecipient are the windows of a delivery's recipient.

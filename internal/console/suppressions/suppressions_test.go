@@ -125,7 +125,7 @@ func TestAUserIsSuppressedByTheirAddresses(t *testing.T) {
 		t.Errorf("in channels: %s", got)
 	}
 	suppress("")
-	if got := fmt.Sprint(stored(h)); got != "map[13800138000@: li.na@: li.na@app: li.na@example.com@: li.na@example.com@mail:]" {
+	if got := fmt.Sprint(stored(h)); got != "map[+8613800138000@: li.na@: li.na@app: li.na@example.com@: li.na@example.com@mail:]" {
 		t.Errorf("in all: %s", got)
 	}
 	page := h.Page("viewer", at+"?q=li.na")
