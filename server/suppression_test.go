@@ -60,9 +60,23 @@ func TestSuppressionsHoldFromTheirAnswerOn(t *testing.T) {
 		}
 		h.must(h.api.Suppressions.Delete(h.Context(), "mp", "o3"))
 		file := "openid,reason,until,channel\no4,left,,mp\no5,,2040-01-01T00:00:00Z,\no6,,yesterday,\no7,,,nowhere\n,,,\no4,again,,mp\n"
+		tried := func(replaced int64) {
+			h.Helper()
+			before := h.suppressed("")
+			would, err := h.api.Suppressions.TryImport(h.Context(), client.Part{}, wire.SuppressionDraft{Reason: "by file"}, strings.NewReader(file))
+			h.must(err)
+			if !would.DryRun || would.Stored != 3 || would.Refused != 3 || would.Replaced != replaced || len(would.Would) != 3 || would.Would[1].Reason != "by file" {
+				h.Errorf("the trial: %+v", would)
+			}
+			if diff := cmp.Diff(before, h.suppressed("")); diff != "" {
+				h.Errorf("the trial has stored something (-before +after):\n%s", diff)
+			}
+		}
+		tried(0)
 		done, err := h.api.Suppressions.Import(h.Context(), client.Part{}, wire.SuppressionDraft{Reason: "by file"}, strings.NewReader(file))
 		h.must(err)
-		if done.Stored != 3 || done.Refused != 3 || done.First[0].Line != 4 || !strings.Contains(done.First[0].Reason, "until is") || !strings.Contains(done.First[1].Reason, `no channel "nowhere"`) {
+		tried(3)
+		if done.Stored != 3 || done.Refused != 3 || done.First[0].Line != 4 || !strings.Contains(done.First[0].Reason, "until: is") || !strings.Contains(done.First[1].Reason, `no channel "nowhere"`) {
 			h.Errorf("the import: %+v", done)
 		}
 		want := []posthouse.Suppression{

@@ -27,6 +27,8 @@ func TestAPageSaysErrorsInItsLanguage(t *testing.T) {
 		{"drivers/webhook", url.Values{"name": {"hook"}, "config.url": {"ftp://x"}}, "不能填 &#34;ftp://x&#34;，请填写http 或 https 地址", "is not allowed; give"},
 		{"compose", url.Values{"channel": {"out"}, "text": {"x"}, "step": {"look"}}, "必填：1 至 1000 个收件人", "is required: 1 to 1000 recipients"},
 		{"new-schedule", url.Values{"id": {"r"}, "via": {"out"}, "to": {"u1"}, "text": {"x"}, "cron": {"0 9 31 4 *"}, "time_zone": {"UTC"}, "step": {"look"}}, "永远不会到来", "which never comes"},
+		{"suppressions", url.Values{"address": {"a@example.com"}, "channel": {"none"}}, "没有渠道 &#34;none&#34;", "there is no channel"},
+		{"suppressions/import", url.Values{"csv": {"address,until\na@example.com,2001-01-01T00:00:00Z\n"}}, "已经过去", "which has passed"},
 		{"attention", url.Values{"state": {"expired"}, "outcome": {"replay"}, "all": {"1"}}, "不能一次重发全部投递", "is not meant by accident"},
 		{"system", nil, "已暂停：平台维护", "paused: 平台维护"},
 	} {

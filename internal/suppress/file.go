@@ -119,7 +119,10 @@ func (t *taking) take(row audience.Row) error {
 		for name, into := range map[string]any{"channel": &said.Channel, "reason": &said.Reason, "until": &said.Until} {
 			if text, is := fields[name]; is && string(text) != `""` {
 				if err := json.Unmarshal(text, into); err != nil {
-					return fmt.Errorf("%s is %.60s: want a text, and a time such as 2030-01-01T00:00:00Z for until", name, text)
+					if name == "until" {
+						return fmt.Errorf("until: is %.60s: want a time such as 2030-01-01T00:00:00Z", text)
+					}
+					return fmt.Errorf("%s: is %.60s: want a text", name, text)
 				}
 			}
 		}
@@ -136,7 +139,7 @@ func (t *taking) take(row audience.Row) error {
 	t.list.check(t.tenant, one.Channel, one.Reason, one.Until, p)
 	forms := t.list.forms(t.tenant, one.Channel, cell.Bare(row.Address), p) // as an export has it, for spreadsheets
 	if len(p.List) > 0 {
-		return errors.New(p.List[0].Path + " " + p.List[0].Message)
+		return errors.New(p.List[0].Path + ": " + p.List[0].Message)
 	}
 	var keys []key
 	for _, s := range each(one, forms) {

@@ -284,7 +284,7 @@ func TestATimeThatHasPassedIsNoTimeForEver(t *testing.T) {
 		t.Errorf("%+v, %v, stored %q; want 3 and 4", done, err, b.keys())
 	}
 	for _, r := range done.First {
-		if !strings.HasPrefix(r.Reason, "until ") || !strings.Contains(r.Reason, "has passed") {
+		if !strings.HasPrefix(r.Reason, "until: ") || !strings.Contains(r.Reason, "has passed") {
 			t.Errorf("line %d is refused since %q", r.Line, r.Reason)
 		}
 	}

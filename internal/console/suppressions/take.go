@@ -117,3 +117,15 @@ func (f *intake) refused(v *host.Visit, err error) error {
 	}
 	return draw(v, http.StatusUnprocessableEntity, list{File: *f})
 }
+
+// told is what is wrong with a line of a file: the word of the column, empty for the whole line, and what is said of that.
+type told struct{ Word, Said string }
+
+// Told tells the column from what is said of it.
+func (intake) Told(r wire.RefusedRecord) told {
+	column, said, _ := strings.Cut(r.Reason, ": ")
+	if word := map[string]string{"address": "supp_address", "channel": "supp_where", "reason": "reason", "until": "supp_until"}[column]; word != "" {
+		return told{word, said}
+	}
+	return told{Said: r.Reason}
+}

@@ -154,6 +154,11 @@ func TestAFileThatCannotBeImportedSaysSo(t *testing.T) {
 			}
 		}
 	}
+	h.API("PUT", "/v1/channels/sms", `{"driver":"discard"}`, nil)
+	odd := "address,channel,until\na,none,\nb,,2001-01-01T00:00:00Z\nc,,soon\nd,5,\n"
+	zh := upload(h, "admin", odd, nil, chinese).Body
+	h.Shows(zh, "生效渠道：没有渠道 &#34;none&#34;", "有效期至：为 2001-01-01T00:00:00Z，已经过去", "有效期至：为 &#34;soon&#34;，应为时间", "1")
+	h.Shows(upload(h, "admin", odd, nil).Body, "Holds for: there is no channel", "Until: is 2001-01-01T00:00:00Z, which has passed", "Until: is &#34;soon&#34;: want a time such as")
 	look := upload(h, "admin", "address\n\"\"\n", nil)
 	if strings.Contains(look.Body, `<button>Confirm`) {
 		t.Error("what stores nothing is offered to be stored")
