@@ -69,7 +69,7 @@ func moments(sh *shell.Shell, s wire.Story) []storyLine {
 		out = append(out, storyLine{l.At, sh.Text("request"), cmp.Or(l.SourceIP, l.UserAgent), sh.Text("answered %d", l.Status)})
 	}
 	for _, e := range s.Events {
-		out = append(out, storyLine{e.At, string(e.Type), agentOf(e.Owner), eventDetail(e)})
+		out = append(out, storyLine{e.At, sh.Event(e.Type), agentOf(e.Owner), eventDetail(e)})
 	}
 	for _, l := range s.HandedOut {
 		out = append(out, storyLine{l.At, sh.Text("handed out"), l.Agent, sh.Text("token %d", l.Token)})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
 )
 
@@ -81,6 +82,14 @@ func (sh *Shell) Either(english, chinese string) string {
 
 // Tells is a sentence about what happens in the person's language, with its times in the person's zone.
 func (sh *Shell) Tells(text string) string { return catalog.WithTimes(sh.Says(text), sh.At) }
+
+// Event is what an event of a delivery is called in the person's language.
+func (sh *Shell) Event(of posthouse.EventType) string {
+	if !sh.chinese() {
+		return string(of)
+	}
+	return catalog.Event(string(of))
+}
 
 // Lasts is a length of time, to the second or the minute.
 func (sh *Shell) Lasts(d time.Duration) string { return catalog.Lasting(d, sh.chinese()) }
