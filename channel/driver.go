@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -128,8 +130,18 @@ type Recaller interface {
 	Recall(ctx context.Context, ref string, sent time.Time) (Recalled, Result)
 }
 
-// CodeShared is the Code of a Result of class ok where one call has told deliveries of several messages, which have its Ref in common.
+// CodeShared begins the Code of a Result of class ok where one call has told deliveries of several messages, which have its Ref in common.
 const CodeShared = "SHARED_CALL"
+
+// SharedCode is the Code of such a call that has told so many deliveries.
+func SharedCode(deliveries int) string { return CodeShared + "_OF_" + strconv.Itoa(deliveries) }
+
+// SharedBy reports whether a Code is that of a shared call, and how many deliveries that has told; 0 where the Code does not say it.
+func SharedBy(code string) (deliveries int, shared bool) {
+	rest, shared := strings.CutPrefix(code, CodeShared)
+	deliveries, _ = strconv.Atoi(strings.TrimPrefix(rest, "_OF_"))
+	return deliveries, shared
+}
 
 // ProviderTemplate is a template that a provider keeps.
 type ProviderTemplate struct {

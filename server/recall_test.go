@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -144,4 +145,33 @@ func TestARecallTakesBackNothingElse(t *testing.T) {
 	if out.Failed != want || out.Recalled != 1-want {
 		h.Errorf("with %d calls: got %+v", len(refs), out)
 	}
+}
+
+// A route has a message for each of its people, which share a call: all of it is taken back.
+func TestARecallTakesBackACallOfARoute(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		h.apps()
+		h.way("all", posthouse.Route{Steps: []posthouse.RouteStep{{Channels: []string{"wecom"}}}})
+		_, err := h.api.Channels.Pause(h.Context(), "wecom", "so that they share a call")
+		h.must(err)
+		var to []posthouse.Recipient
+		for _, u := range []string{"zhang.san", "li.si", "wang.wu"} {
+			to = append(to, posthouse.Recipient{User: u, Address: u})
+		}
+		sent := h.hand(posthouse.Draft{Route: "all", To: to, Content: &posthouse.Content{Text: "The exercise at nine is off."}})
+		deliveries := func(in posthouse.State) []posthouse.Delivery {
+			page, err := h.api.Deliveries.List(h.Context(), client.Filter{Channel: "wecom", States: []posthouse.State{in}, Limit: 10})
+			h.must(err)
+			return page.Items
+		}
+		h.eventually("all three wait", func() bool { return len(deliveries(posthouse.Pending)) == 3 })
+		_, err = h.api.Channels.Resume(h.Context(), "wecom")
+		h.must(err)
+		h.eventually("all three are sent", func() bool { return len(deliveries(posthouse.Sent)) == 3 })
+		recalled, err := h.api.Messages.Recall(h.Context(), sent.ID)
+		h.must(err)
+		if got := outcomes(recalled); len(got) != 3 || got["li.si"] != "recalled" || got["wang.wu"] != "recalled" {
+			h.Errorf("the recall: %v", got)
+		}
+	})
 }

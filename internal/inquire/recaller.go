@@ -195,10 +195,16 @@ func (r *Recaller) take(ctx context.Context, group []posthouse.Delivery) (reason
 	case err != nil:
 		r.Log.Warn("the history of a delivery that is to be recalled cannot be read", "delivery", d.ID, "error", err)
 		return failed("its history cannot be read right now")
-	case sent.Code == channel.CodeShared:
+	case !whole(group, sent.Code):
 		return failed("the provider was told it in one call with other messages, and would take these back too")
 	}
 	return r.ask(ch, recaller, d, sent.At)
+}
+
+// whole reports whether deliveries are all that the call has told by which they were sent.
+func whole(group []posthouse.Delivery, code string) bool {
+	n, shared := channel.SharedBy(code)
+	return !shared || n > 0 && len(group) >= n
 }
 
 // unable says that what a driver has sent cannot be taken back, and of a delivery of a digest in which text it went.

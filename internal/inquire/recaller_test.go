@@ -34,3 +34,15 @@ func TestWhatIsRecalledIsAsOldAsTheCallThatSentIt(t *testing.T) {
 		t.Errorf("it was sent at %s with the code %q, %v; want %s and %q", sent.At, sent.Code, err, began, channel.CodeShared)
 	}
 }
+
+// One call that has told several messages is taken back where all that it has told is to be: the people of a route have a message each.
+func TestAWholeSharedCallIsTakenBack(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]bool{
+		"0": true, channel.SharedCode(3): true, channel.SharedCode(4): false, channel.CodeShared: false, // the last is of a program of before
+	} {
+		if got := whole(make([]posthouse.Delivery, 3), code); got != want {
+			t.Errorf("three deliveries of a call with the code %q: %v, want %v", code, got, want)
+		}
+	}
+}

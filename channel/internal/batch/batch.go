@@ -54,7 +54,7 @@ func Shared(outs []channel.Outgoing, results []channel.Result) []channel.Result 
 	}
 	for i := range results {
 		if results[i].Class == posthouse.ClassOK {
-			results[i].Code = channel.CodeShared
+			results[i].Code = channel.SharedCode(len(outs))
 		}
 	}
 	return results
