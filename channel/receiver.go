@@ -110,6 +110,8 @@ type Event struct {
 	// Over is answered in place of Heard.Answer where what was pressed counts, and what the card tells of is over, such as an alert that was
 	// resolved. Defaults to Heard.Answer.
 	Over string
+	// Void is answered in place of Heard.Answer where what was pressed counts for nothing any more: its key was revoked, or is too old.
+	Void string
 	posthouse.CallbackEvent
 }
 

@@ -114,6 +114,20 @@ func TestTheLinkOfWhatIsResolvedSaysSo(t *testing.T) {
 		t.Errorf("the button: %d %s", status, page)
 	}
 	h.turns(n.ID, posthouse.NotificationAcknowledged)
+	h.hand(posthouse.Draft{Route: "night", To: []posthouse.Recipient{{User: "u1"}}, Content: &posthouse.Content{Text: "see ${ack_url}"}})
+	h.eventually("another one arrives", func() bool {
+		i := slices.IndexFunc(p.texts("a"), func(text string) bool { return strings.HasPrefix(text, "see ") })
+		if i >= 0 {
+			text = p.texts("a")[i]
+		}
+		return i >= 0
+	})
+	ended, err := h.api.Notifications.End(t.Context(), h.lastNotices()[0].ID)
+	h.must(err)
+	since = ended.UpdatedAt.In(time.FixedZone("the server's", 8*60*60)).Format("2006-01-02 15:04:05")
+	if status, page := h.knock("GET", text[strings.LastIndex(text, "/ack/"):], "", "Accept-Language", "zh"); status != http.StatusOK || !strings.Contains(page, "结束时间") || !strings.Contains(page, since) || !strings.Contains(page, "<form") {
+		t.Errorf("of one that a person has ended: %d without %s: %s", status, since, page)
+	}
 }
 
 // A group is one notification for as long as it goes on: that a part of it is resolved begins no route again, and neither does what is said once more.

@@ -137,7 +137,10 @@ func (d *driver) decrypt(text string) ([]byte, error) {
 const refusal = `{"toast":{"type":"warning","content":"This card was sent to somebody else: your press does not count.","i18n":{"zh_cn":"这张卡片是发给别人的，您的操作不算数。","en_us":"This card was sent to somebody else: your press does not count."}}}`
 
 // over is shown to a person who has pressed a card of what is over.
-const over = `{"toast":{"type":"info","content":"This is over: whoever sent it has said so. That you have taken note is kept.","i18n":{"zh_cn":"已恢复，无需再处理。您的确认已记录。","en_us":"This is over: whoever sent it has said so. That you have taken note is kept."}}}`
+const over = `{"toast":{"type":"info","content":"This is over: nobody else is told of it. That you have taken note is kept.","i18n":{"zh_cn":"此事已结束，不再通知其他人。您的确认已记录。","en_us":"This is over: nobody else is told of it. That you have taken note is kept."}}}`
+
+// void is shown to a person who has pressed a button that acknowledges nothing any more.
+const void = `{"toast":{"type":"warning","content":"This button is no longer valid: your press does not count.","i18n":{"zh_cn":"此按钮已失效，您的操作不算数。","en_us":"This button is no longer valid: your press does not count."}}}`
 
 // presser is channel.Type's. Feishu has three names of a person, and tells those that the application may see; mail addresses it never tells.
 func presser(address string, e *posthouse.CallbackEvent) channel.Presser {
@@ -167,7 +170,7 @@ func (t *told) press() (channel.Event, error) {
 	if err := json.Unmarshal(t.Event, &in); err != nil {
 		return channel.Event{}, forged("its event cannot be read")
 	}
-	e := channel.Event{Once: t.Header.ID, Refusal: refusal, Over: over, CallbackEvent: posthouse.CallbackEvent{
+	e := channel.Event{Once: t.Header.ID, Refusal: refusal, Over: over, Void: void, CallbackEvent: posthouse.CallbackEvent{
 		Event: t.Header.Event, Address: in.Operator.Open, Key: in.Action.Name, CardType: in.Action.Tag, Fields: map[string]string{},
 	}}
 	if at, err := strconv.ParseInt(string(t.Header.At), 10, 64); err == nil && at > 0 {

@@ -87,7 +87,7 @@ type Options struct {
 	Feed     Feed
 	Messages Messages
 	// Pressed is told of each event before the feed is. over says that the press counts, and that what was pressed is over; an error of code
-	// forbidden that it counts for nothing. The person is told so where the driver can. Any other error has the provider tell it again. Defaults
+	// forbidden that it counts for nothing, and one of code not_found that it does no more. The person is told so where the driver can. Any other error has the provider tell it again. Defaults
 	// to none.
 	Pressed func(ctx context.Context, tenant string, e *posthouse.FeedEvent) (over bool, err error)
 	// Answered is told what recipients sent back on a channel. An error has the provider tell it again. Defaults to none.

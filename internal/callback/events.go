@@ -42,8 +42,11 @@ func (d *Desk) tell(ctx context.Context, whose work.CallbackAddress, events []ch
 		if over {
 			answer = e.Over
 		}
-		if posthouse.CodeOf(err) == posthouse.CodeForbidden {
+		switch posthouse.CodeOf(err) {
+		case posthouse.CodeForbidden:
 			answer, err = e.Refusal, nil
+		case posthouse.CodeNotFound:
+			answer, err = e.Void, nil
 		}
 		if err != nil {
 			return "", err

@@ -17,6 +17,7 @@ func refused() []Sentence {
 		{"%s calls everybody whom the channel reaches: the key needs the grant %s, or the scope admin", "{1} 会@渠道里的所有人：密钥需要授权 {2}，或权限 admin"},
 		{"%s is sent in quiet hours and beyond caps: the key needs the grant %s, or the scope admin", "{1} 不受免打扰和数量上限约束：密钥需要授权 {2}，或权限 admin"},
 		{"the card was sent to somebody else", "该卡片发给的是其他人"},
+		{"the button acknowledges nothing any more", "此按钮已失效"},
 		{"the links of the user were revoked", "该用户的链接已吊销"},
 
 		{"the identity provider does not answer as it should: the log says more", "身份提供方的应答不正确，详见日志"},

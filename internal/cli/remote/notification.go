@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -285,6 +286,10 @@ func notificationRevoke(sh *shell.Shell) *cobra.Command {
 			n, err := c.Notifications.RevokeLinks(ctx, args[0])
 			if err != nil {
 				return err
+			}
+			waits := slices.IndexFunc(n.Deliveries, func(d posthouse.NotificationDelivery) bool { return d.State == posthouse.Pending })
+			if waits >= 0 && n.State == posthouse.NotificationWaiting {
+				sh.Notef("what waits to be sent of this step has a link that is void too; the next step has a new one\n")
 			}
 			return sh.Done(n.ID, "its links are revoked")
 		}),

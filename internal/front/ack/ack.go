@@ -131,6 +131,7 @@ type shown struct {
 	From  string // which system or tenant has sent it
 	Sent  string // when, and by which channel
 	Over  string // since when it is over, empty for not
+	Ended string // since when nobody is told any more, of one that is over by itself or was cancelled
 	Token string
 }
 
@@ -181,6 +182,8 @@ func (l *Links) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.tells(r.Context(), &s, &c, &n, zone)
 	if !n.ResolvedAt.IsZero() {
 		s.Over = at(n.ResolvedAt, zone)
+	} else if n.State == posthouse.NotificationNotTold && !n.UpdatedAt.Equal(n.LinksRevokedAt) {
+		s.Ended = at(n.UpdatedAt, zone)
 	}
 	switch {
 	case n.Ack != nil:
@@ -299,14 +302,14 @@ var texts = map[string]map[string]string{
 	"zh": {
 		"title": "确认收到", "ask": "请确认您已收到并知晓这条通知。", "button": "我已知晓", "done": "已确认。", "ended": "这条通知已经取消。如果您已收到并知晓，仍可确认。",
 		"late": "各步骤均已结束，不会再通知其他人。如果您已收到并知晓，仍可确认。",
-		"over": "已恢复，无需再处理。如果您已收到并知晓，仍可确认。", "since": "恢复时间",
+		"over": "已恢复，无需再处理。如果您已收到并知晓，仍可确认。", "since": "恢复时间", "ended_at": "结束时间",
 		"bad": "链接无效或已过期。请联系给您发通知的人。", "broken": "暂时无法确认，请稍后再试。", "by": "确认人", "at": "时间", "about": "事由", "subject": "标题", "for": "收件人", "words": "内容", "from": "来源", "sent": "发送",
 	},
 	"en": {
 		"title": "Acknowledge", "ask": "Please confirm that you have received this notification and taken note of it.", "button": "I have taken note", "done": "Acknowledged.",
 		"ended": "This notification was cancelled. If you have received it and taken note of it, you can still say so.", "bad": "The link is not valid, or its time is over. Ask whoever notified you.",
 		"late": "All steps have passed: nobody else is notified any more. If you have received the notification and taken note of it, you can still say so.",
-		"over": "This is over: whoever sent it has said so. If you have received the notification and taken note of it, you can still say so.", "since": "Over since",
+		"over": "This is over: whoever sent it has said so. If you have received the notification and taken note of it, you can still say so.", "since": "Over since", "ended_at": "Over since",
 		"broken": "This cannot be acknowledged now. Try again in a moment.", "by": "Acknowledged by", "at": "At", "about": "About", "subject": "Subject", "for": "For", "words": "Text", "from": "From", "sent": "Sent",
 	},
 }

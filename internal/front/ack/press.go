@@ -26,6 +26,8 @@ func (l *Links) Key(tenant, notification, user string) (string, error) {
 	return keyMark + token, err
 }
 
+var errVoid = posthouse.Errorf(posthouse.CodeNotFound, "the button acknowledges nothing any more")
+
 // Directory knows users, also by how a provider names them.
 type Directory interface {
 	// UsersAt are users who have one of some names as an address on any channel, or nearly so: the caller compares.
@@ -34,8 +36,8 @@ type Directory interface {
 	User(ctx context.Context, tenant, id string) (posthouse.User, error)
 }
 
-// Pressed acknowledges a notification where an event of a verified callback has the key of its button. It passes over a key that is old, and
-// one that is none.
+// Pressed acknowledges a notification where an event of a verified callback has the key of its button. One that has no such key is
+// passed over; a key that is void is an error of code not_found.
 //
 // By whom is the person whom the provider names, as a user of the directory where that is known. What was sent to one person's own address is
 // acknowledged by that person alone: the press of another one is refused with an error of code forbidden. What is for any of several, or was
@@ -56,18 +58,15 @@ func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEve
 	var c claim
 	if !secret.OpenToken(l.Sealer, asKey, token, &c) || c.Tenant != tenant || time.Now().Unix() > c.Until {
 		log.Warn("a button was pressed whose key acknowledges nothing, or no more")
-		return false, nil
+		return false, errVoid
 	}
 	n, err := l.Book.Get(ctx, work.Viewer{Tenant: tenant, Sight: work.SeeAll()}, c.Notification)
-	if posthouse.CodeOf(err) == posthouse.CodeNotFound { // it was pruned
-		return false, nil
-	}
-	if err != nil {
+	if err != nil { // not_found where it was pruned
 		return false, err
 	}
 	if c.revoked(&n) {
 		log.Warn("a button was pressed whose key was revoked: it acknowledges nothing", "notification", n.ID)
-		return false, nil
+		return false, errVoid
 	}
 	by, stands, err := l.presser(ctx, &n, c.User, e)
 	if err != nil {
@@ -81,7 +80,7 @@ func (l *Links) Pressed(ctx context.Context, tenant string, e *posthouse.FeedEve
 	if by != c.User {
 		evidence["sent_to"] = c.User
 	}
-	return !n.ResolvedAt.IsZero(), l.acknowledge(ctx, c.Tenant, c.Notification, by, posthouse.AckCard, evidence)
+	return !n.ResolvedAt.IsZero() || n.State == posthouse.NotificationNotTold, l.acknowledge(ctx, c.Tenant, c.Notification, by, posthouse.AckCard, evidence)
 }
 
 // presser is who pressed a card that was sent to a person or a group, and how the presser stands to the one it was sent to.
