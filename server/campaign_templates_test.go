@@ -91,9 +91,14 @@ func TestAPlanKnowsTheProvidersTemplate(t *testing.T) {
 				h.Errorf("the samples are %+v", p.Samples)
 			}
 		}
-		kept := []wire.CampaignParameter{{Name: "thing1", Text: "${name}", Takes: "at most 20 characters"}, {Name: "amount2", Text: "${sum}"}, {Name: "time3"}}
+		kept := []wire.CampaignParameter{{Name: "thing1", Text: "${name}", Takes: "at most 20 characters"}, {Name: "amount2", Text: "${sum}", Takes: "such as ¥36.5, or 36.5元"}, {Name: "time3", Takes: "such as 15:01, or 2026年10月1日 15:01"}}
 		if p, err := h.api.Campaigns.Plan(h.Context(), "coupon"); err != nil || p.ProviderTemplate != "OPENTM-1" || cmp.Diff(kept, p.Mapping) != "" {
 			h.Errorf("the provider's template is %q with %+v, %v", p.ProviderTemplate, p.Mapping, err)
+		}
+		for name, want := range map[string]string{"coupon": "nothing fills time3", "none": "the provider keeps no template OPENTM-2"} {
+			if _, err := h.api.Campaigns.Start(h.Context(), name, false); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), want) {
+				h.Errorf("%s starts: %v, want %q", name, err, want)
+			}
 		}
 	})
 }

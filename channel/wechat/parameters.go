@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,6 +22,9 @@ type bound struct {
 	most int // characters
 	of   string
 	only func(r rune) bool // nil for any character
+	// fits is whether a whole text is one, such as said by like. Nil where its characters decide.
+	fits func(text string) bool
+	like string
 }
 
 func digitOrSign(r rune) bool { return r < utf8.RuneSelf && !unicode.IsLetter(r) }
@@ -43,7 +47,41 @@ func bounds() map[string]bound {
 		"phrase":           {most: 5, of: "Chinese characters", only: han},
 		"name":             {most: 20, of: "characters"},
 		"const":            {most: 20, of: "characters"},
+		"time":             {most: longestTime, of: "characters", fits: timely, like: "15:01, or 2026年10月1日 15:01"},
+		"date":             {most: longestTime, of: "characters", fits: dated, like: "2026年10月1日, or 2026-10-01 15:01"},
+		"amount":           {most: 16, of: "characters", fits: amount.MatchString, like: "¥36.5, or 36.5元"},
 	}
+}
+
+// longestTime is a span of two days with their times.
+const longestTime = 64
+
+var (
+	day    = regexp.MustCompile(`(\d{4})(?:年|-|/|\.)(\d{1,2})(?:月|-|/|\.)(\d{1,2})日?`)
+	clock  = regexp.MustCompile(`(\d{1,2})[:：](\d{2})`)
+	amount = regexp.MustCompile(`^\p{Sc}?\d{1,10}(?:\.\d{1,10})?元?$`)
+)
+
+// dated reports whether a text has days of the calendar, and timely whether it has such or times of a day, all of them possible.
+func dated(text string) bool { return possible(text) && day.MatchString(text) }
+
+func timely(text string) bool {
+	return possible(text) && (clock.MatchString(text) || day.MatchString(text))
+}
+
+// possible reports whether there are the days and the times of a day that a text has.
+func possible(text string) bool {
+	for _, m := range day.FindAllStringSubmatch(text, -1) {
+		if _, err := time.Parse("2006-1-2", m[1]+"-"+m[2]+"-"+m[3]); err != nil {
+			return false
+		}
+	}
+	for _, m := range clock.FindAllStringSubmatch(text, -1) {
+		if _, err := time.Parse("15:04", fmt.Sprintf("%02s:%s", m[1], m[2])); err != nil && m[1] != "24" {
+			return false
+		}
+	}
+	return true
 }
 
 // mostChineseName bounds a name that has Chinese characters.
@@ -56,6 +94,8 @@ func takes(name string) string {
 	switch {
 	case !is || kind == name:
 		return ""
+	case s.fits != nil:
+		return "such as " + s.like
 	case kind == "name":
 		return fmt.Sprintf("at most %d Chinese characters or %d letters", mostChineseName, s.most)
 	}
@@ -87,6 +127,8 @@ func parameters(payload json.RawMessage) (list []posthouse.Problem) {
 			wrong("is empty, which WeChat refuses")
 		case n > most:
 			wrong("has %d characters: WeChat takes at most %d %s as a %s", n, most, s.of, kind)
+		case s.fits != nil && !s.fits(text):
+			wrong("is %.40q: as a parameter %s WeChat takes a text such as %s", text, kind, s.like)
 		case s.only != nil && strings.ContainsFunc(text, func(r rune) bool { return !s.only(r) }):
 			wrong("is %.40q: WeChat takes %s only as a %s", text, s.of, kind)
 		}

@@ -239,8 +239,13 @@ func TestParametersAreHeldAgainstTheirNames(t *testing.T) {
 		`{"thing2":" "}`: "payload.thing2 is empty, which WeChat refuses",
 		`{"name1":"` + strings.Repeat("张", 11) + `"}`: "payload.name1 has 11 characters: WeChat takes at most 10 characters as a name",
 		`{"number1":"twelve"}`:                        `payload.number1 is "twelve": WeChat takes digits only as a number`,
-		`{"phrase1":"done"}`:                          `payload.phrase1 is "done": WeChat takes Chinese characters only as a phrase`,
-		`{"character_string9":"订单1"}`:                 `payload.character_string9 is "订单1": WeChat takes digits, letters and symbols of ASCII only as a character_string`,
+		`{"time1":"15:01","time2":"2026年10月1日 15:01~16:30","date3":"2026-10-01 08:00","date4":"2026年2月28日","amount5":"¥36.50","amount6":"100元"}`: "",
+		`{"time1":"notatime"}`:        `payload.time1 is "notatime": as a parameter time WeChat takes a text such as 15:01, or 2026年10月1日 15:01`,
+		`{"time1":"25:01"}`:           `payload.time1 is "25:01": as a parameter time WeChat takes a text such as 15:01, or 2026年10月1日 15:01`,
+		`{"date1":"2026-13-45"}`:      `payload.date1 is "2026-13-45": as a parameter date WeChat takes a text such as 2026年10月1日, or 2026-10-01 15:01`,
+		`{"amount1":"abc"}`:           `payload.amount1 is "abc": as a parameter amount WeChat takes a text such as ¥36.5, or 36.5元`,
+		`{"phrase1":"done"}`:          `payload.phrase1 is "done": WeChat takes Chinese characters only as a phrase`,
+		`{"character_string9":"订单1"}`: `payload.character_string9 is "订单1": WeChat takes digits, letters and symbols of ASCII only as a character_string`,
 	} {
 		var got []string
 		for _, p := range wechat.Template().Parameters(json.RawMessage(payload)) {

@@ -222,7 +222,11 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, at time.Time, for
 			against = append(against, fmt.Sprintf("%d records have no %s", lacking[name], name))
 		}
 	}
-	if len(against) > 0 {
+	unfilled, err := d.unfilled(ctx, c, &a, t, ch)
+	if err != nil {
+		return err
+	}
+	if against = append(against, unfilled...); len(against) > 0 {
 		return posthouse.Errorf(posthouse.CodeConflict, "%s does not start: %s. Start it with force all the same", c.Name, strings.Join(against, "; "))
 	}
 	return nil

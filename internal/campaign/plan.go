@@ -80,14 +80,14 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	if t = filledBy(&c, t); t != nil {
 		out.Missing = missing(t, c.Payload, &a)
 	}
-	first, err := d.try(ctx, &c, &a, t, ch, mostTried)
+	own := keptAt(ctx, t, ch)
+	first, err := d.try(ctx, &c, &a, t, ch, mostTried, own.id != "")
 	if out.Samples = first.samples; err != nil {
 		return out, err
 	}
 	if first.bad > 0 {
 		flaw("people", fmt.Sprintf("%d of the first %d cannot be sent to; %s: %s %s", first.bad, first.members, first.first, first.why.Path, first.why.Message))
 	}
-	own := keptAt(ctx, t, ch)
 	out.ProviderTemplate, out.Mapping = own.id, mapping(t, own, ch)
 	if len(first.samples) > 0 {
 		for _, text := range own.unfilled(first.leaves) {
@@ -155,8 +155,8 @@ type tried struct {
 	why     posthouse.Problem
 }
 
-// try makes what the first members would get, at most so many.
-func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel, most int64) (tried, error) {
+// try makes what the first members would get, at most so many. filled says that a template of the provider's is filled, which gets no text.
+func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel, most int64, filled bool) (tried, error) {
 	out, letter := tried{samples: []wire.CampaignSample{}}, NewLetter(c, t)
 	open := letter // which leaves a placeholder open that nothing fills, where letter refuses
 	if t != nil {
@@ -198,7 +198,7 @@ func (d *Desk) try(ctx context.Context, c *work.Campaign, a *work.Audience, t *p
 				made, leaves, _ = open.For(m, language, also)
 			}
 			s := wire.CampaignSample{Seq: m.Seq, Address: m.Address, Content: made, Problems: []wire.Flaw{}}
-			if t != nil && (t.ExternalID != "" || len(t.Parameters) > 0) {
+			if filled || t != nil && (t.ExternalID != "" || len(t.Parameters) > 0) {
 				s.Payload = leaves
 			}
 			for _, p := range problems {
@@ -299,6 +299,20 @@ func (k *kept) unfilled(sample json.RawMessage) (list []string) {
 		}
 	}
 	return list
+}
+
+// unfilled says what is wrong with the provider's own template for the first member of a campaign, and with nothing else.
+func (d *Desk) unfilled(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) ([]string, error) {
+	t = filledBy(c, t)
+	own := keptAt(ctx, t, ch)
+	if own.id == "" {
+		return nil, nil
+	}
+	first, err := d.try(ctx, c, a, t, ch, 1, true)
+	if err != nil || len(first.samples) == 0 {
+		return nil, err
+	}
+	return own.unfilled(first.leaves), nil
 }
 
 // mapping is what fills each parameter of the provider's template: those that it lists, and those that are written down besides.

@@ -114,9 +114,9 @@ func (d *Desk) Samples(ctx context.Context, tenant string, by work.Caller, name 
 	if t = filledBy(&c, t); t != nil && a.Last > 0 {
 		out.Missing = missing(t, c.Payload, &a)
 	}
-	first, err := d.try(ctx, &c, &a, t, ch, mostShown)
-	out.Samples, out.Members, out.Bad = first.samples, first.members, first.bad
 	own := keptAt(ctx, t, ch)
+	first, err := d.try(ctx, &c, &a, t, ch, mostShown, own.id != "")
+	out.Samples, out.Members, out.Bad = first.samples, first.members, first.bad
 	out.ProviderTemplate, out.Title, out.Mapping = own.id, own.is.Title, mapping(t, own, ch)
 	return out, err
 }

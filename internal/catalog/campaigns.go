@@ -19,6 +19,7 @@ func campaigns() []Sentence {
 		{"has %.60q: want some of %s", "含有 {1}，应为以下之一或多个：{2}"},
 		{"has %d characters: WeChat takes at most %d %s as a %s", "有 {1} 个字符：微信的 {4} 参数最多 {2} {3!}"},
 		{"has a placeholder, which is filled in the texts of a template only: give the campaign or its template a parameter %.80q with this text", "含有变量占位符，只有模板的文字才会替换：请给群发任务或模板设参数 {1}，内容为这段文字"},
+		{"is %.40q: as a parameter %s WeChat takes a text such as %s", "为 {1}：微信的 {2} 参数应类似 {3!}"},
 		{"is %.40q: WeChat takes %s only as a %s", "为 {1}：微信的 {3} 参数只能是{2!}"},
 		{"is %.60q: want deadline, spread, canary, brake, not_told_within, parameters or payload", "为 {1}，可填 deadline、spread、canary、brake、not_told_within、parameters、payload"},
 		{"is %q: want hold or retry", "为 {1}，可填 hold 或 retry"},
@@ -51,6 +52,8 @@ func campaigns() []Sentence {
 		{"nothing fills %s of the provider's template %s (%s): campaign change --parameter '%s=${…}', or template set with the same, says which column does", "平台模板 {2}（{3}）的参数 {1} 没有取值：请在“写内容”一步选择对应的列"},
 		{"the provider keeps no template %s", "平台没有模板 {1}"},
 		{"at most %d %s", "最多 {1} {2!}"},
+		{"such as %s", "例如 {1!}"},
+		{"15:01, or 2026年10月1日 15:01", "15:01、2026年10月1日 15:01"}, {"2026年10月1日, or 2026-10-01 15:01", "2026年10月1日、2026-10-01 15:01"}, {"¥36.5, or 36.5元", "¥36.5、36.5元"},
 		{"at most %d Chinese characters or %d letters", "最多 {1} 个汉字或 {2} 个字母"},
 	}
 }
