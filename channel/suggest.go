@@ -19,6 +19,25 @@ func UnknownName(what, name string, known []string) string {
 	return fmt.Sprintf("there is no %s of this name; known are %s", what, strings.Join(all, ", "))
 }
 
+// OneOf says which names are allowed of a few, such as "the channels are desk, oa"; of more it asks for the nearest three, and where none is near
+// it names the first twenty.
+func OneOf(what, name string, known []string) string {
+	all := slices.Sorted(slices.Values(known))
+	near := Nearest(name, all)
+	switch {
+	case len(all) == 0:
+		return "no " + what + " are configured yet"
+	case len(all) > few && len(near) > 0:
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	case len(all) > mostListed:
+		all = append(all[:mostListed:mostListed], "…")
+	}
+	return "the " + what + " are " + strings.Join(all, ", ")
+}
+
+// few are names that are read at a glance, and mostListed those that are listed at most.
+const few, mostListed = 3, 20
+
 // Nearest are the names at most a third of their letters away, closest first, three at most.
 func Nearest(name string, known []string) []string {
 	type candidate struct {

@@ -84,7 +84,7 @@ var wrongMessages = []wrong{
 var wrongSettings = []wrong{
 	{"channel without a driver", "PUT", "/v1/channels/c", `{}`, 422, refused, []string{"driver", "is required, or a preset: one of apns, console, dingtalk, dingtalk_robot, dingtalk_work, discard, email, fcm, feishu, httpapi, huawei, pull, sms, test, webhook, wechat, wechat_subscribe, wecom, wecom_robot"}},
 	{"channel of another driver", "PUT", "/v1/channels/c", `{"driver":"carrier-pigeon"}`, 422, "the channel cannot be stored", []string{
-		"driver", `is "carrier-pigeon", which is not a driver: want one of apns, console, dingtalk, dingtalk_robot, dingtalk_work, discard, email, fcm, feishu, httpapi, huawei, pull, sms, test, webhook, wechat, wechat_subscribe, wecom, wecom_robot`,
+		"driver", `is "carrier-pigeon", which is not a driver; the drivers are apns, console, dingtalk, dingtalk_robot, dingtalk_work, discard, email, fcm, feishu, httpapi, huawei, pull, sms, test, webhook, wechat, wechat_subscribe, wecom, wecom_robot`,
 	}},
 	{"channel with wrong settings", "PUT", "/v1/channels/C%20d", `{"driver":"test","tries":-1,"timeout":"1h","time_zone":"Mars","limits":[{"max":0,"per":"1s"}],"config":{"size":10,"tokn":"x"}}`, 422,
 		"the channel cannot be stored", []string{

@@ -91,7 +91,8 @@ func channels() []Sentence {
 		{"is %g: want 0 to %d messages a second", "为 {1}，应为每秒 0 至 {2} 条"},
 		{"is %q, as at %s: each account stands once", "为 {1}，与 {2} 重复，每个账号只能出现一次"},
 		{"is %q, which is everybody: want the addresses of those who expect tests", "为 {1}，即所有人；请填写接收测试消息的地址"},
-		{"is %q, which is not a driver: want one of %s", "为 {1}，没有这个驱动，可选 {2}"},
+		{"the %s are %s", "可用的有 {2}"}, {"no %s are configured yet", "目前还没有配置"},
+		{"is %q, which is not a driver; %s", "为 {1}，没有这个驱动；{2!}"}, {"did you mean %s?", "是否指 {1}？"},
 		{"is one line of at most %d characters, such as 柜台短信", "应为一行，最多 {1} 个字符，例如 柜台短信"},
 		{"is %q, which is not an IANA time zone such as Asia/Shanghai", "为 {1}，不是 IANA 时区；例如 Asia/Shanghai"},
 		{"is %q: want 1 to 63 of a-z, 0-9, '-', '_' and '.', the first a letter or digit", "名称不能是 {1}；应为 1 至 63 个字符，可用 a-z、0-9、-、_ 和 .，以字母或数字开头"},
@@ -124,7 +125,7 @@ func channels() []Sentence {
 		{"the secret %s cannot be decrypted: the keyring has no such key, or the channel sends elsewhere since it was given (%s); put the account anew", "无法解密 {1}：密钥环中没有对应的密钥，或渠道在填写之后改了目标（{2}），请重新保存账号"},
 		{"the test cannot be sent", "无法发送测试"},
 		{"the test needs a recipient", "测试需要收件人"},
-		{"there is no driver %q; the drivers are %s", "没有驱动 {1}，可用的有 {2}"},
+		{"there is no driver %q; %s", "没有驱动 {1}；{2!}"}, {"the drivers are %s", "可用的驱动有 {1}"},
 		{"to is %.80q: whoever may not send messages tests with the addresses that the channel's test_to lists, %s", "收件人为 {1}：没有发送权限的人，只能测试渠道 test_to 中列出的地址：{2!}"},
 		{"which is empty", "当前为空"},
 	}

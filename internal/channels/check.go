@@ -37,7 +37,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 	}
 	t, ok := p.types[ch.Driver]
 	if !ok {
-		f.add("driver", "is %q, which is not a driver: want one of %s", ch.Driver, p.names())
+		f.add("driver", "is %q, which is not a driver; %s", ch.Driver, channel.OneOf("drivers", ch.Driver, slices.Collect(maps.Keys(p.types))))
 	}
 	pulled := t.Pulled(ch.ChannelSettings)
 	f.ranges(ch.ChannelSettings, pulled)

@@ -244,9 +244,7 @@ func (p *Opener) Keys(ch posthouse.Channel) []string { return KeysOf(p.types[ch.
 func (p *Opener) typeOf(ch posthouse.Channel) (channel.Type, error) {
 	t, ok := p.types[ch.Driver]
 	if !ok {
-		return t, fmt.Errorf("there is no driver %q; the drivers are %s", ch.Driver, p.names())
+		return t, fmt.Errorf("there is no driver %q; %s", ch.Driver, channel.OneOf("drivers", ch.Driver, slices.Collect(maps.Keys(p.types))))
 	}
 	return t, nil
 }
-
-func (p *Opener) names() string { return strings.Join(slices.Sorted(maps.Keys(p.types)), ", ") }

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/life"
 	"github.com/posthouse/posthouse/internal/state"
@@ -296,7 +297,7 @@ func (in *Intake) prepare(ctx context.Context, by work.Caller, tenant, id string
 		case in.broken(tenant, d.Channel):
 			p.Add("channel", "%q cannot be opened now; /readyz says why", d.Channel)
 		case d.Channel != "":
-			p.Add("channel", "there is no channel %q; %s", d.Channel, oneOf("channels", in.o.Channels.Names(tenant)))
+			p.Add("channel", "there is no channel %q; %s", d.Channel, channel.OneOf("channels", d.Channel, in.o.Channels.Names(tenant)))
 		}
 		return work.Entry{}, nil
 	}
@@ -468,16 +469,4 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// oneOf says which names are allowed.
-func oneOf(what string, names []string) string {
-	if len(names) == 0 {
-		return "no " + what + " are configured yet"
-	}
-	slices.Sort(names)
-	if len(names) > 20 {
-		names = append(names[:20:20], "…")
-	}
-	return "the " + what + " are " + strings.Join(names, ", ")
 }

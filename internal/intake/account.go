@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
@@ -23,7 +24,7 @@ func checkAccount(r *state.Channel, d *posthouse.Draft, p *draft.Problems) {
 	case d.Account != "" && r.Opened.Account(d.Account) == nil:
 		p.Add("account", "is %.80q, which the channel %q does not have: GET /v1/channels/%s/accounts lists those it has", d.Account, r.Key.Channel, r.Key.Channel)
 	case d.Pool != "" && !r.Opened.HasPool(d.Pool):
-		p.Add("pool", "is %.80q, in which no account of the channel %q is; %s", d.Pool, r.Key.Channel, oneOf("pools", r.Opened.Pools()))
+		p.Add("pool", "is %.80q, in which no account of the channel %q is; %s", d.Pool, r.Key.Channel, channel.OneOf("pools", d.Pool, r.Opened.Pools()))
 	}
 }
 

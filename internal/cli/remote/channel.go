@@ -202,7 +202,7 @@ func channelDrivers(sh *shell.Shell) *cobra.Command {
 				}
 				names = append(names, d.Name)
 			}
-			return fmt.Errorf("there is no driver %q; the drivers are %s", args[0], shell.Words(names))
+			return fmt.Errorf("there is no driver %q; %s", args[0], channel.OneOf("drivers", args[0], names))
 		}),
 	}
 }
