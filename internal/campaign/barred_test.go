@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,37 @@ func TestAPlanCountsWhoDoesNotWantIt(t *testing.T) {
 		plan, err := d.Plan(t.Context(), "t1", made.Name)
 		if err != nil || plan.Suppressed != 5 {
 			t.Errorf("%d are suppressed, %v; want o1, o2, o3, o9 and zhang.san, who is o2999", plan.Suppressed, err)
+		}
+	})
+}
+
+// A plan says that its channel may not send, and until when; how long it takes is counted from then.
+func TestAPlanKnowsThatItsChannelIsPaused(t *testing.T) {
+	eachDB(t, func(t *testing.T, h *hall) {
+		_, made := h.spring(people(60), 20)
+		until := time.Now().Add(3 * time.Hour).Truncate(time.Second)
+		for want, closed := range map[string]campaign.Closed{
+			"the channel c is paused": func(string, string) (string, time.Time) { return "the channel c is paused", time.Time{} },
+			"nothing is sent before " + until.Format(time.RFC3339) + ": the channel c is paused": func(string, string) (string, time.Time) {
+				return "the channel c is paused", until
+			},
+			"": func(string, string) (string, time.Time) { return "the account is refused", time.Now().Add(time.Second) },
+		} {
+			ch := &state.Channel{Settings: state.Settings{Limits: []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Minute)}}}}
+			d := campaign.NewDesk(campaign.Options{
+				Campaigns: h.store.Campaigns, History: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
+				Channel: func(string, string) *state.Channel { return ch }, Closed: closed,
+			})
+			plan, err := d.Plan(t.Context(), "t1", made.Name)
+			got := ""
+			for _, p := range plan.Problems {
+				if p.Path == "channel" {
+					got = p.Message
+				}
+			}
+			if err != nil || got != want || len(plan.Forecast) == 0 || strings.Contains(want, "before") && plan.Forecast[0].At.Before(until.Add(-time.Hour)) {
+				t.Errorf("it says %q and begins with %+v, %v; want %q", got, plan.Forecast, err, want)
+			}
 		}
 	})
 }

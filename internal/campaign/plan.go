@@ -59,9 +59,18 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 		if out.Windows, err = d.quotas(ctx, &c); err != nil {
 			return out, err
 		}
-		out.Step, out.Forecast = Forecast(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch, c.Template, c.Spread.Std(), cmp.Or(c.StartAt, time.Now()))
+		begins := cmp.Or(c.StartAt, time.Now())
+		switch why, until := d.o.Closed(c.Tenant, c.Channel); {
+		case why == "":
+		case until.IsZero():
+			flaw("channel", why)
+		case until.Sub(begins) >= time.Minute: // what passes in a moment changes no plan
+			flaw("channel", fmt.Sprintf("nothing is sent before %s: %s", until.Format(time.RFC3339), why))
+			begins = until
+		}
+		out.Step, out.Forecast = Forecast(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch, c.Template, c.Spread.Std(), begins)
 		out.Duration = posthouse.Duration(max(Takes(max(a.Members-out.Suppressed-out.ToldRecently, 0), ch, c.Template), c.Spread.Std()))
-		if !c.Deadline.IsZero() && time.Now().Add(out.Duration.Std()).After(c.Deadline) {
+		if !c.Deadline.IsZero() && begins.Add(out.Duration.Std()).After(c.Deadline) {
 			flaw("deadline", "sending takes at least "+out.Duration.String()+" under the channel's limits and the campaign's spread: it ends before everybody is reached")
 		}
 	}

@@ -53,6 +53,7 @@ func campaigns() []Sentence {
 		{"the provider keeps no template %s", "平台没有模板 {1}"},
 		{"at most %d %s", "最多 {1} {2!}"},
 		{"such as %s", "例如 {1!}"},
+		{"nothing is sent before %s: %s", "{1} 之前不会发送：{2!}"},
 		{"15:01, or 2026年10月1日 15:01", "15:01、2026年10月1日 15:01"}, {"2026年10月1日, or 2026-10-01 15:01", "2026年10月1日、2026-10-01 15:01"}, {"¥36.5, or 36.5元", "¥36.5、36.5元"},
 		{"at most %d Chinese characters or %d letters", "最多 {1} 个汉字或 {2} 个字母"},
 	}
