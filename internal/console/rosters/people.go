@@ -165,8 +165,11 @@ func (c calendar) here(name, value string) string {
 
 // Takes reports whether a user's duty of a date may be taken for the one that is given.
 func (c calendar) Takes(date, user string) bool {
-	return c.Give.User != "" && c.Give.Date != date && c.Give.User != user
+	return c.Give.User != "" && c.Give.Date != date && c.Give.User != user && !c.Past(date)
 }
+
+// Past reports whether the duty of a date is over: nobody takes it any more.
+func (c calendar) Past(date string) bool { return date < c.Now.Date }
 
 // giveOf reads which duty is given.
 func giveOf(text string) (t rule.Turn) {

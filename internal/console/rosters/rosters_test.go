@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/consoletest"
@@ -87,6 +88,12 @@ func TestASwapBeginsOnTheListOfRosters(t *testing.T) {
 		_, link, _ := strings.Cut(table, `<a href="`+list+"/"+roster)
 		link, _, _ = strings.Cut(link, `"`)
 		h.Shows(h.Page("operator", list+"/"+roster+html.UnescapeString(strings.TrimSuffix(link, "#calendar"))), `aria-current="true">`, "To be swapped:", `name="do" value="swap"`)
+	}
+	h.API("PUT", "/v1/rosters/all", `{"days":{"1":["a"],"2":["b"],"3":["a"],"4":["b"],"5":["a"],"6":["b"],"7":["a"]}}`, nil)
+	now := time.Now()
+	give := url.Values{"view": {"month"}, "date": {now.AddDate(0, 0, -40).Format(time.DateOnly)}, "give": {now.AddDate(0, 0, 3).Format(time.DateOnly) + " a"}}
+	if past := h.Page("operator", list+"/all?"+give.Encode()); strings.Contains(past, `name="with_date" value="`+now.AddDate(0, 0, -38).Format(time.DateOnly)) || !strings.Contains(past, "To be swapped:") {
+		t.Error("a duty that is over is offered for a swap")
 	}
 	if strings.Contains(h.Page("viewer", list), "give=") {
 		t.Error("somebody who may not swap is led to it")
