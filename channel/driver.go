@@ -119,7 +119,8 @@ const (
 	RecallDone    Recalled = "recalled" // the provider shows it no more; also where it was taken back before
 	RecallLate    Recalled = "too_late" // the provider takes nothing back that is so old
 	RecallRefused Recalled = "failed"
-	RecallUnknown Recalled = "unknown" // the provider may have taken it back: the same call may be made again
+	RecallUnable  Recalled = "not_supported" // what was sent is of a kind that the provider never takes back
+	RecallUnknown Recalled = "unknown"       // the provider may have taken it back: the same call may be made again
 )
 
 // Recaller is a driver whose provider takes back what it has told.

@@ -17,7 +17,7 @@ const recallWithin = 24 * time.Hour
 // Recall takes back a work notification by its task_id.
 func (w *work) Recall(ctx context.Context, ref string, sent time.Time) (channel.Recalled, channel.Result) {
 	if _, err := strconv.ParseInt(ref, 10, 64); err != nil {
-		return channel.RecallRefused, channel.Result{Class: posthouse.ClassRequest, Error: "the reference is not a task_id of DingTalk's, which is a number; an interactive card is not taken back"}
+		return channel.RecallUnable, channel.Result{Class: posthouse.ClassRequest, Error: "DingTalk takes no interactive card back: its reference is no task_id, which is a number"}
 	}
 	if time.Since(sent) >= recallWithin {
 		return channel.RecallLate, channel.Result{Class: posthouse.ClassRequest, Error: "DingTalk takes a work notification back within 24 hours of its send"}

@@ -23,7 +23,7 @@ func TestAWorkNotificationIsTakenBackByItsTask(t *testing.T) {
 	}{
 		{"taken back", "256271667526", `{"errcode":0,"errmsg":"ok"}`, 23 * time.Hour, channel.RecallDone, posthouse.ClassOK, 1},
 		{"too old", "256271667526", `{"errcode":0,"errmsg":"ok"}`, 24 * time.Hour, channel.RecallLate, posthouse.ClassRequest, 0},
-		{"a card", "4v+AzUEDuC0dKuO", `{"errcode":0,"errmsg":"ok"}`, time.Hour, channel.RecallRefused, posthouse.ClassRequest, 0},
+		{"a card", "4v+AzUEDuC0dKuO", `{"errcode":0,"errmsg":"ok"}`, time.Hour, channel.RecallUnable, posthouse.ClassRequest, 0},
 		{"too old by DingTalk's clock", "256271667526", `{"errcode":40035,"errmsg":"invalid"}`, 24*time.Hour - 20*time.Second, channel.RecallLate, posthouse.ClassRequest, 1},
 		{"too fast", "256271667526", `{"errcode":90018,"errmsg":"too many calls"}`, time.Hour, channel.RecallRefused, posthouse.ClassRate, 1},
 		{"half an answer", "256271667526", `{"errcode":`, time.Hour, channel.RecallUnknown, posthouse.ClassUnknown, 1},

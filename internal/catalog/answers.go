@@ -98,7 +98,7 @@ func answers() []Sentence {
 		{"the provider refused it with code %s", "平台拒绝，错误码 {1}"},
 		{"the channel's regular expressions take too long on an answer of %d bytes, so it may have accepted: make them simpler, or use JSON paths", "渠道的正则表达式处理 {1} 字节的应答用时过长，可能已接收：请简化正则表达式，或改用 JSON 路径"},
 		{"DingTalk's answer names no task_id, so it may have accepted", "钉钉的应答没有 task_id，可能已接收"},
-		{"the reference is not a task_id of DingTalk's, which is a number; an interactive card is not taken back", "平台编号不是钉钉的 task_id（应为数字）；互动卡片不能撤回"},
+		{"DingTalk takes no interactive card back: its reference is no task_id, which is a number", "钉钉不支持撤回互动卡片：其编号不是 task_id（数字）"},
 		{"agents fetch what this channel sends: it is never sent from here", "该渠道由发送端拉取，不从这里发送"},
 		{"the output cannot be written", "无法写出"},
 		{"the output was written in part", "只写出了一部分"},

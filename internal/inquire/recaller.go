@@ -44,7 +44,7 @@ type Withdrawn struct {
 
 // The outcomes beside those of package channel.
 const (
-	RecallUnable  = "not_supported"
+	RecallUnable  = string(channel.RecallUnable)
 	RecallNotSent = "not_sent"
 )
 

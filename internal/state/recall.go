@@ -26,6 +26,8 @@ func RecallReason(r channel.Recalled) string {
 		return ReasonRecallLate
 	case channel.RecallRefused:
 		return ReasonRecallFailed
+	case channel.RecallUnable:
+		return ReasonRecallUnable
 	}
 	return ReasonRecallDoubt
 }
