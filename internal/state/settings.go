@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +58,24 @@ const (
 	DefaultHold        = 5 * time.Minute // what an agent was handed
 	DefaultFairAfter   = 10 * time.Minute
 )
+
+// WithoutPreset is what a channel says besides what its profile fills in: another profile fills in its own.
+func WithoutPreset(ch posthouse.ChannelSettings) posthouse.ChannelSettings {
+	own := Preset(posthouse.Channel{ChannelSettings: posthouse.ChannelSettings{Profile: ch.Profile}})
+	if ch.OnUnknown == own.OnUnknown {
+		ch.OnUnknown = ""
+	}
+	if own.Every != nil && ch.Every != nil && *ch.Every == *own.Every {
+		ch.Every = nil
+	}
+	if own.KeepAnswers != nil && ch.KeepAnswers != nil && *ch.KeepAnswers == *own.KeepAnswers {
+		ch.KeepAnswers = nil
+	}
+	if own.Rules != nil && reflect.DeepEqual(ch.Rules, own.Rules) {
+		ch.Rules = nil
+	}
+	return ch
+}
 
 // Preset fills in what a channel's profile decides, so that a stored channel says all that differs from the driver's
 // own defaults.

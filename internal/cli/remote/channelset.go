@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/limittext"
 	"github.com/posthouse/posthouse/internal/quiet"
+	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -228,6 +229,9 @@ func (s *setChannel) fromFlags(cmd *cobra.Command, c *client.Client, args []stri
 		if ch.Config, err = recoded(ch.Config, s.codes); err != nil {
 			return ch, err
 		}
+	}
+	if cmd.Flags().Changed("profile") {
+		ch.ChannelSettings = state.WithoutPreset(ch.ChannelSettings) // what the profile of before filled in is no choice of anybody's
 	}
 	if cmd.Flags().Changed("rate") {
 		ch.Rate = nil // it replaces what there was
