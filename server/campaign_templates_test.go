@@ -95,10 +95,8 @@ func TestAPlanKnowsTheProvidersTemplate(t *testing.T) {
 		if p, err := h.api.Campaigns.Plan(h.Context(), "coupon"); err != nil || p.ProviderTemplate != "OPENTM-1" || cmp.Diff(kept, p.Mapping) != "" {
 			h.Errorf("the provider's template is %q with %+v, %v", p.ProviderTemplate, p.Mapping, err)
 		}
-		for name, want := range map[string]string{"coupon": "nothing fills time3", "none": "the provider keeps no template OPENTM-2"} {
-			if _, err := h.api.Campaigns.Start(h.Context(), name, false); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), want) {
-				h.Errorf("%s starts: %v, want %q", name, err, want)
-			}
+		if _, err := h.api.Campaigns.Start(h.Context(), "coupon", false); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "nothing fills time3") {
+			h.Errorf("it starts although nothing fills a parameter: %v", err)
 		}
 	})
 }

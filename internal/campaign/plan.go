@@ -310,11 +310,12 @@ func (k *kept) unfilled(sample json.RawMessage) (list []string) {
 	return list
 }
 
-// unfilled says what is wrong with the provider's own template for the first member of a campaign, and with nothing else.
+// unfilled says which parameters of the provider's own template nothing fills for the first member of a campaign. A template that the provider does
+// not list is the plan's to say: a list may be short of it.
 func (d *Desk) unfilled(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) ([]string, error) {
 	t = filledBy(c, t)
 	own := keptAt(ctx, t, ch)
-	if own.id == "" {
+	if !own.found {
 		return nil, nil
 	}
 	first, err := d.try(ctx, c, a, t, ch, 1, true)
