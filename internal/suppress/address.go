@@ -3,7 +3,6 @@ package suppress
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,17 +20,51 @@ func Fold(address string) string {
 	return address
 }
 
-// Everywhere is an address as it is suppressed in all channels, those that come later too, of which each may write it in its own way: in small
-// letters, and a mobile number of home in E.164. It is asked of each message, so it knows no other numbers.
+// Everywhere is an address as it is suppressed in all channels, those that come later too, of which each may write it in its own way: a number
+// with its country, a mobile number of home with that of home, and all else in small letters. It is asked of each message, so it knows no numbering
+// plan.
 func Everywhere(address string) string {
-	if home.MatchString(address) {
-		return "+86" + address
+	if n := number(address); n != "" {
+		return n
 	}
 	return strings.ToLower(address)
 }
 
-// home is a mobile number as people at home write it.
-var home = regexp.MustCompile(`^1[3-9][0-9]{9}$`)
+// number is a number with its country, empty for what is none or does not say its country and is no mobile number of home.
+func number(text string) string {
+	var digits [24]byte
+	n, plus := 0, strings.HasPrefix(text, "+")
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9' && n < len(digits):
+			digits[n], n = c, n+1
+		case c == ' ', c == '-', c == '.', c == '(', c == ')', c == '+' && i == 0:
+		default:
+			return ""
+		}
+	}
+	all := string(digits[:n])
+	if !plus && strings.HasPrefix(all, "00") {
+		all, plus = all[2:], true
+	}
+	switch {
+	case plus && len(all) >= shortest:
+		return "+" + all
+	case mobile(all):
+		return "+86" + all
+	case strings.HasPrefix(all, "86") && mobile(all[2:]):
+		return "+" + all
+	}
+	return ""
+}
+
+// shortest is the shortest number that has a country.
+const shortest = 7
+
+// mobile reports whether digits are a mobile number as people at home dial it.
+func mobile(digits string) bool {
+	return len(digits) == 11 && digits[0] == '1' && digits[1] >= '3'
+}
 
 // everywhere are the forms in which an address is suppressed in all channels: a number that is written in any other way in two.
 func everywhere(address string) []string {

@@ -190,10 +190,11 @@ func (l *List) Find(ctx context.Context, tenant, channel, address, cursor string
 	of := work.SuppressionsOf{Channel: channel}
 	if address != "" {
 		p := &draft.Problems{}
-		of.Addresses = l.lookedFor(tenant, "", address, p)
+		l.lookedFor(tenant, "", address, p)
 		if err := posthouse.Invalid("nothing can be looked up", p.List); err != nil {
 			return nil, "", err
 		}
+		of.Addresses = l.Forms(tenant, "", address)
 	}
 	return l.store.Suppressions(ctx, tenant, of, cursor, limit)
 }

@@ -162,8 +162,8 @@ func TestAddressesAreKeptAsTheirChannelsKeepThem(t *testing.T) {
 	if got := l.forms("t1", "", "+8613812345678", &draft.Problems{}); !slices.Equal(got, []string{"+8613812345678"}) {
 		t.Errorf("kept by two channels in two ways: %q", got)
 	}
-	shop["bare"] = &state.Channel{Opened: state.Opened{Address: func(text string) (string, error) { return "00" + strings.TrimPrefix(text, "+"), nil }}}
-	if got := l.forms("t1", "", "+8613812345678", &draft.Problems{}); !slices.Equal(got, []string{"+8613812345678", "008613812345678"}) {
+	shop["bare"] = &state.Channel{Opened: state.Opened{Address: func(text string) (string, error) { return "tel:" + text, nil }}}
+	if got := l.forms("t1", "", "+8613812345678", &draft.Problems{}); !slices.Equal(got, []string{"+8613812345678", "tel:+8613812345678"}) {
 		t.Errorf("kept by a channel in a way of its own: %q", got)
 	}
 	delete(shop, "bare")
@@ -318,5 +318,19 @@ func TestATrialOfAFileStoresNothing(t *testing.T) {
 	}
 	if would, err = l.TryImport(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{Channel: "sms"}, strings.NewReader(long.String())); err != nil || would.Stored != 3*importBatch || would.Replaced != 0 || len(would.Would) != mostWould {
 		t.Errorf("of many: stored %d, replaced %d, shown %d, %v", would.Stored, would.Replaced, len(would.Would), err)
+	}
+}
+
+// A number is one address for all channels, however it is written, and what is none keeps its signs.
+func TestANumberIsOneAddressForAllChannels(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"13800138009": "+8613800138009", "8613800138009": "+8613800138009", "+86 138-0013-8009": "+8613800138009", "0086 (138) 0013.8009": "+8613800138009",
+		"86-138-0013-8009": "+8613800138009", "+447911123456": "+447911123456", "00447911123456": "+447911123456",
+		"1000213": "1000213", "010-12345678": "010-12345678", "U90": "u90", "Ann@Example.com": "ann@example.com", "12800138009": "12800138009", "": "", "+86": "+86", "138001380091": "138001380091",
+	} {
+		if got := Everywhere(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }
