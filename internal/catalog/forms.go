@@ -388,6 +388,7 @@ func others() []Sentence {
 		{"%d apps that nobody registered are known already: register this one with a key of its own, or delete others", "已有 {1} 个未登记的应用；请登记此应用并发给密钥，或删除其他的"},
 		{"there are %d callback addresses: delete one that the provider uses no more", "已有 {1} 个回调地址；请删除平台不再使用的"},
 		{"there is no callback address %.80q", "没有回调地址 {1}"},
+		{"the campaign %s sends by the channel %s and has not ended: cancel it, or wait until it is done", "群发任务 {1} 正在使用渠道 {2}，还没有结束：请先取消，或等它完成"},
 		{"channel %q has %d open deliveries: cancel them or wait until they are settled", "渠道 {1} 还有 {2} 条未完成的投递；请取消，或等它们完成"},
 		{"there is no version %d of a digest %q", "汇总 {2} 没有版本 {1}"},
 		{"there is no call %.80q at the front %.80q: the last %d are kept", "接入端 {2} 没有调用 {1}，只保留最近 {3} 次"},

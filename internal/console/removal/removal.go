@@ -72,11 +72,11 @@ func texts() map[string]words.Word {
 	return map[string]words.Word{
 		Done:               {"It is deleted.", "已删除。"},
 		"remove":           {"Delete", "删除"},
-		"remove_channels":  {"What was sent by it stays to be looked up. A channel with open deliveries is not deleted: pause it and cancel them first.", "发送记录仍可查询。还有未结束投递的渠道不能删除：请先暂停并取消这些投递。"},
+		"remove_channels":  {"What was sent by it stays to be looked up. Routes, fronts, digests and reminders that name it find it no more. A channel with open deliveries or a campaign that has begun is not deleted: pause it and cancel them first.", "发送记录仍可查询。引用它的路由、接入端、汇总和提醒将找不到此渠道。还有未结束的投递或群发任务时不能删除：请先暂停并取消。"},
 		"remove_templates": {"All its versions are deleted. Messages that were handed in keep their text. A template that something sends by is not deleted.", "所有版本一并删除；已受理的消息内容不变。正在被使用的模板不能删除。"},
 		"remove_phones":    {"Its keys are revoked at once. A phone that holds tasks is not deleted: drain it first.", "密钥立即吊销。仍持有任务的手机不能删除：请先停止领取并等任务做完。"},
 		"remove_rosters":   {"Rules and routes that name it find nobody any more.", "引用此值班表的规则和路由将找不到值班人。"},
-		"remove_directory": {"Messages to this user find no address any more. What was sent stays to be looked up.", "之后发给此用户的消息将没有地址。发送记录仍可查询。"},
+		"remove_directory": {"Messages to this user find no address any more, also where a roster, a route or a manager names this user. What was sent stays to be looked up.", "之后发给此用户的消息将没有地址，包括值班表、路由中排到此用户，或作为他人上级的情况。发送记录仍可查询。"},
 		"remove_campaigns": {"Its members and what became of them are deleted too. One that runs is not deleted: cancel it first.", "成员名单和发送结果一并删除。正在进行的不能删除：请先取消。"},
 	}
 }

@@ -52,6 +52,18 @@ func TestThingsAreDeletedWithTheirNamesTyped(t *testing.T) {
 	}
 	h.API("PUT", "/v1/templates/used", `{"text":"Duty"}`, nil)
 	h.API("POST", "/v1/reminders", `{"draft":{"channel":"sms","to":[{"user":"wang","address":"13800138000"}],"template":"used"},"repeat":{"every":"1h"}}`, nil)
+	h.API("PUT", "/v1/channels/slow", `{"driver":"discard"}`, nil)
+	h.API("POST", "/v1/channels/slow/pause", `{"reason":"for the test"}`, nil)
+	h.API("POST", "/v1/campaigns", `{"name":"autumn","channel":"slow","template":"used"}`, nil)
+	h.API("POST", "/v1/campaigns/autumn/members?final=true", `{"address":"u1"}`, nil)
+	h.API("POST", "/v1/campaigns/autumn/start", "{}", nil)
+	if got := h.Ask("admin", at+"channels/slow/delete", url.Values{"typed": {"slow"}}); got.Status != http.StatusConflict || !strings.Contains(got.Body, "autumn") {
+		t.Errorf("a channel is deleted by which a campaign sends: %d\n%s", got.Status, got.Body)
+	}
+	h.API("POST", "/v1/campaigns/autumn/cancel", "{}", nil)
+	if got := h.Ask("admin", at+"channels/slow/delete", url.Values{"typed": {"slow"}}); got.Status != http.StatusSeeOther {
+		t.Errorf("once the campaign is cancelled: %d\n%s", got.Status, got.Body)
+	}
 	if got := h.Ask("admin", at+"templates/used/delete", url.Values{"typed": {"used"}}); got.Status != http.StatusConflict {
 		t.Errorf("a template that a reminder sends by is deleted: %d\n%s", got.Status, got.Body)
 	}

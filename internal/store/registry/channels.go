@@ -165,7 +165,7 @@ func (s Channels) ChannelsVersion(ctx context.Context) (int64, error) {
 	return v, s.db.Coded(err, "look at the channels")
 }
 
-// DeleteChannel deletes a channel without open deliveries, its accounts, its gates and its counts.
+// DeleteChannel deletes a channel without open deliveries and without a campaign that has begun and goes on, its accounts, its gates and its counts.
 func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name string) error {
 	return s.db.Change(ctx, now, "delete a channel", func(t *sqldb.Tx) error {
 		open, err := s.open(t, tenant, name)
@@ -174,6 +174,14 @@ func (s Channels) DeleteChannel(ctx context.Context, now time.Time, tenant, name
 		}
 		if open > 0 {
 			return posthouse.Errorf(posthouse.CodeConflict, "channel %q has %d open deliveries: cancel them or wait until they are settled", name, open)
+		}
+		campaign, sends, err := sqldb.First(t.Query, sqldb.Word, "SELECT name FROM posthouse_campaigns WHERE tenant = ? AND channel = ? AND state IN (?, ?, ?) ORDER BY name LIMIT 1",
+			tenant, name, string(posthouse.CampaignScheduled), string(posthouse.CampaignRunning), string(posthouse.CampaignPaused))
+		if err != nil {
+			return err
+		}
+		if sends {
+			return posthouse.Errorf(posthouse.CodeConflict, "the campaign %s sends by the channel %s and has not ended: cancel it, or wait until it is done", campaign, name)
 		}
 		n, err := t.Exec("DELETE FROM posthouse_channels WHERE tenant = ? AND name = ?", tenant, name)
 		if err == nil && n == 0 {
