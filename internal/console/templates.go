@@ -123,13 +123,45 @@ func differing(version int, from, to *posthouse.Template) *texts {
 	return &texts{version, difference.Lines(from.Title, to.Title), difference.Lines(from.Text, to.Text), difference.Lines(special(from), special(to))}
 }
 
-// special is the type of a template's content and what only the provider knows, as text.
+// special is all that a template says besides its title and text, as text.
 func special(t *posthouse.Template) string {
-	text := lines(t.Extra)
-	if t.Type != "" && text != "" {
-		return string(t.Type) + "\n" + text
+	var parts []string
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
 	}
-	return string(t.Type) + text
+	add(string(t.Type))
+	add(lines(t.Extra))
+	kept := posthouse.Template{Language: t.Language, ExternalID: t.ExternalID, Parameters: t.Parameters, Lenient: t.Lenient, Disabled: t.Disabled}
+	for _, line := range settingLines(&kept) {
+		add(line)
+	}
+	for _, tag := range slices.Sorted(maps.Keys(t.Texts)) {
+		in := t.Texts[tag]
+		add(tag + ": " + in.Title)
+		add(in.Text)
+		add(lines(in.Extra))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// settingLines are the settings of a template as the API names them, one a line.
+func settingLines(t *posthouse.Template) (list []string) {
+	for _, one := range [][2]string{{"language", t.Language}, {"external_id", t.ExternalID}, {"parameters", strings.ReplaceAll(form.PairsText(t.Parameters), "\n", ", ")}} {
+		if one[1] != "" {
+			list = append(list, one[0]+": "+one[1])
+		}
+	}
+	for _, one := range []struct {
+		name string
+		on   bool
+	}{{"lenient", t.Lenient}, {"disabled", t.Disabled}} {
+		if one.on {
+			list = append(list, one.name+": true")
+		}
+	}
+	return list
 }
 
 func showTemplate(v *visit) error {
@@ -366,7 +398,21 @@ func (s *sheet) store(v *visit, t posthouse.Template, wrong []posthouse.Problem)
 	if s.Problems = refusalOf(err, "text"); s.Problems == nil {
 		return err
 	}
+	if s.Foreign != nil {
+		s.Problems = ofLanguage(s.Problems, s.Foreign.Language)
+	}
 	return v.draw(http.StatusUnprocessableEntity, "template", "templates", s)
+}
+
+// ofLanguage are the problems of a text in another language at the fields of its form.
+func ofLanguage(problems []posthouse.Problem, tag string) []posthouse.Problem {
+	list := slices.Clone(problems)
+	for i := range list {
+		if of, is := strings.CutPrefix(list[i].Path, "texts."+tag); is {
+			list[i].Path = cmp.Or(strings.TrimPrefix(of, "."), "language")
+		}
+	}
+	return list
 }
 
 // foreignText is a template's text in another language, as a form shows it and was sent.
@@ -375,12 +421,15 @@ type foreignText struct {
 	Newest             int
 	Language           string
 	Stored             bool
+	Open               bool // it was refused
+	Problems           []posthouse.Problem
 	Title, Text, Extra string
 }
 
 // In is the form of the text in a language, of a new one without it.
 func (s *sheet) In(language string) foreignText {
-	if f := s.Foreign; f != nil && (f.Language == language || language == "" && !f.Stored) {
+	if f := s.Foreign; f != nil && (f.Stored && f.Language == language || language == "" && !f.Stored) {
+		f.Open, f.Problems = true, s.Problems
 		return *f
 	}
 	f := foreignText{Template: s.Name, Newest: s.Newest, Language: language}
@@ -397,7 +446,8 @@ func storeText(v *visit) error {
 		return err
 	}
 	tag := v.form("language")
-	_, stored := s.Texts[tag]
+	_, there := s.Texts[tag]
+	stored := v.form("stored") != ""
 	s.Foreign = &foreignText{
 		Template: s.Name, Newest: s.Newest, Language: tag, Stored: stored,
 		Title: v.form("title"), Text: strings.ReplaceAll(v.r.PostFormValue("text"), "\r\n", "\n"), Extra: v.form("extra"),
@@ -415,8 +465,11 @@ func storeText(v *visit) error {
 		text.Extra = json.RawMessage(s.Foreign.Extra)
 	}
 	var wrong []posthouse.Problem
-	if tag == "" {
+	switch {
+	case tag == "":
 		wrong = problemAt("language", say("language_missing", v.zh))
+	case there && !stored, tag == t.Language:
+		wrong = problemAt("language", say("language_there", v.zh))
 	}
 	if len(text.Extra) > 0 && !json.Valid(text.Extra) {
 		wrong = append(wrong, problemAt("extra", say("want_json", v.zh))...)

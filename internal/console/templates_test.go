@@ -160,8 +160,17 @@ func TestATemplatesLanguagesAndSettingsAreStoredByForm(t *testing.T) {
 		t.Fatalf("a language is added: %d\n%s", got.status, got.body)
 	}
 	h.shows(h.page("admin", at), "Change en", "On duty: ${name}", "Remove en")
-	if got := h.ask("admin", at+"/settings", url.Values{"newest": {"1"}, "disabled": {"1"}}); got.status != http.StatusConflict {
-		t.Errorf("settings over a version that was replaced: %d", got.status)
+	late := h.ask("admin", at+"/settings", url.Values{"newest": {"1"}, "external_id": {"mine"}})
+	if late.status != http.StatusConflict {
+		t.Errorf("settings over a version that was replaced: %d", late.status)
+	}
+	h.shows(late.body, "external_id: mine")
+	h.shows(h.page("admin", at+"?version=2&with=1"), "en: ", "On duty: ${name}")
+	for _, there := range []string{"en", "zh"} {
+		again := h.ask("admin", at+"/texts", url.Values{"newest": {"2"}, "language": {there}, "text": {"another"}})
+		if again.status != http.StatusUnprocessableEntity || !strings.Contains(again.body, "is there already") {
+			t.Errorf("a language that is there is added: %d", again.status)
+		}
 	}
 	if got := h.ask("admin", at+"/settings", url.Values{"newest": {"2"}, "language": {"zh"}, "parameters": {"thing1: ${"}}); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("an odd parameter: %d", got.status)
@@ -174,7 +183,7 @@ func TestATemplatesLanguagesAndSettingsAreStoredByForm(t *testing.T) {
 	if now.ExternalID != "tpl-7" || len(now.Parameters) != 2 || !now.Lenient || !now.Disabled || now.Texts["en"].Text != "On duty: ${name}" {
 		t.Errorf("stored is %+v", now)
 	}
-	if got := h.ask("admin", at+"/texts", url.Values{"newest": {"3"}, "language": {"en"}, "do": {"remove"}}); got.to() != at+"?said=stored" {
+	if got := h.ask("admin", at+"/texts", url.Values{"newest": {"3"}, "stored": {"1"}, "language": {"en"}, "do": {"remove"}}); got.to() != at+"?said=stored" {
 		t.Fatalf("a language is removed: %d\n%s", got.status, got.body)
 	}
 	now = posthouse.Template{}

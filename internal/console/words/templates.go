@@ -34,6 +34,7 @@ func templateWords() map[string]Word {
 		"tpl_language":        {"Language", "语言"},
 		"tpl_languages":       {"In other languages", "其他语言"},
 		"tpl_languages_help":  {"A recipient gets the language that the directory has, or else the tenant's, or else the template's own.", "按通讯录中收件人的语言选用，没有则用租户的语言，再没有则用模板默认内容。"},
+		"language_there":      {"is there already: change it above", "已有此语言，请在上方修改"},
 		"language_missing":    {"is missing: such as en or zh", "未填写：例如 en、zh"},
 		"tpl_change_language": {"Change", "修改"},
 		"tpl_add_language":    {"Add a language", "添加语言"},
