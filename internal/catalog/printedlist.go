@@ -156,7 +156,7 @@ func printedList() []Sentence {
 		{"acknowledged, %d in all", "已确认，共 {1} 条"},
 		{"%s: acknowledged by %s, %s", "{1}：{2!} 已确认，{3}"},
 		{"its links are revoked", "其链接已失效"},
-		{"what waits to be sent of this step has a link that is void too; the next step has a new one\n", "这一步还在等待发送的消息，其中的链接也已失效；下一步会有新的链接\n"},
+		{"what waits to be sent of this step has a link that is void too; the next step has a new one", "这一步还在等待发送的消息，其中的链接也已失效；下一步会有新的链接"},
 		{"%d waiting, %d rejected", "等待 {1}，被拒 {2}"},
 		{"held", "已挂起"},
 		{"disabled", "已停用"},

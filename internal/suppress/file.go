@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -116,8 +117,10 @@ func (t *taking) take(row audience.Row) error {
 		if err := json.Unmarshal(row.Variables, &fields); err != nil {
 			return err
 		}
-		for name, into := range map[string]any{"channel": &said.Channel, "reason": &said.Reason, "until": &said.Until} {
-			if text, is := fields[name]; is && string(text) != `""` {
+		into := map[string]any{"channel": &said.Channel, "reason": &said.Reason, "until": &said.Until}
+		for column, text := range fields {
+			name := columnOf(column)
+			if into := into[name]; into != nil && string(text) != `""` {
 				if err := json.Unmarshal(text, into); err != nil {
 					if name == "until" {
 						return fmt.Errorf("until: is %.60s: want a time such as 2030-01-01T00:00:00Z", text)
@@ -154,6 +157,17 @@ func (t *taking) take(row audience.Row) error {
 	}
 	t.out.Stored++
 	return nil
+}
+
+// columnOf is what a column holds by its head, also in Chinese, and in capitals.
+func columnOf(head string) string {
+	head = strings.ToLower(strings.TrimSpace(head))
+	for name, also := range map[string][]string{"channel": {"渠道", "渠道名称"}, "reason": {"原因", "理由", "备注"}, "until": {"截止", "截止时间", "截至", "到期", "到期时间", "有效期至"}} {
+		if slices.Contains(also, head) {
+			return name
+		}
+	}
+	return head
 }
 
 // store writes what was taken.

@@ -334,3 +334,16 @@ func TestANumberIsOneAddressForAllChannels(t *testing.T) {
 		}
 	}
 }
+
+// Columns are known by their heads in Chinese and in capitals too: a time that nobody reads is a suppression for ever.
+func TestColumnsOfAFileAreKnownInChinese(t *testing.T) {
+	t.Parallel()
+	l, b := newList()
+	done, err := l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{}, strings.NewReader("邮箱,原因,截止时间\nann@example.com,退订,2040-01-01T00:00:00Z\nbob@example.com,退订,2020-01-01T00:00:00Z\ncid@example.com,,不是日期\n"))
+	if err != nil || done.Stored != 1 || done.Refused != 2 || b.keys() != "ann@example.com@" {
+		t.Errorf("%+v, %v, stored %s", done, err, b.keys())
+	}
+	if got := b.list[key{"ann@example.com", ""}]; got.Reason != "退订" || got.Until.Year() != 2040 {
+		t.Errorf("stored is %+v", got)
+	}
+}
