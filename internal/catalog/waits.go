@@ -45,7 +45,7 @@ func waits() []Sentence {
 		{"is acknowledged, and nobody can do that by what the steps send. Want ${ack_url} in a template, ${ack_key} in the button of its card, or a channel that takes answers; else the API, the command and the console alone acknowledge", "要求 acknowledged，但各步骤发出的内容都无法用来确认：请在模板里加上 ${ack_url}，或在模板卡片的按钮里填 ${ack_key}，或使用能接收回复的渠道；否则只能通过 API、命令或控制台确认"},
 		{"there is no channel %.80q: nothing is sent by it, as long as that is so", "没有渠道 {1}：在此期间不会通过它发送"},
 		{"%s: the step is taken", "{1!}，照常执行这一步"},
-		{"is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins", "永远不成立：hour 为 0 至 23，weekday 为 1 至 7，例如 hour >= 22 or hour < 7。这一步不会开始"},
+		{"is never true: hour is 0 to 23, weekday 1 to 7 and priority high, normal or low, such as hour >= 22 or hour < 7. The step never begins", "永远不成立：hour 为 0 至 23，weekday 为 1 至 7，priority 为 high、normal 或 low，例如 hour >= 22 or hour < 7。这一步不会开始"},
 		{"is an empty list, which names none: leave it out where all are meant, or name them, such as %s", "是空列表，没有列出任何一个：表示全部时请不要填写，否则请逐一列出，例如 {1}"},
 		{"is an empty list, which names nobody: leave it out for the message's recipients, or say whom, such as [{\"roster\": \"night\"}]", "是空列表，没有收件人：要发给消息的收件人时请不要填写，否则请写明发给谁，例如 [{\"roster\": \"night\"}]"},
 		{"there is no template %.80q: the step sends nothing until there is one", "没有模板 {1}：建好之前这一步什么也发不出"},

@@ -89,7 +89,7 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 		case slices.Index(s.Channels, name) < j:
 			p.Add(at, "%.80q stands there twice", name)
 		case !channel(name):
-			p.Add(at, "there is no channel %.80q", name)
+			p.Add(at, "there is no channel %.80q: posthouse channel list names those there are", name)
 		}
 	}
 	checkTo(s.To, path, p)
@@ -112,7 +112,7 @@ func checkStep(r *posthouse.Route, i int, channel func(string) bool, p *draft.Pr
 		if i := slices.IndexFunc(expression.Names(s.When), func(name string) bool { return !slices.Contains(names, name) }); i >= 0 {
 			p.Add(path+"when", `asks for %.60q, which no message has: want %s, such as priority == "high"`, expression.Names(s.When)[i], strings.Join(names, ", "))
 		} else if _, err := compile(s.When); err != nil {
-			p.Add(path+"when", "%v", err)
+			p.Add(path+"when", "%v: want a condition such as %s", err, exampleOf(s.When))
 		} else {
 			checkComparisons(s.When, path+"when", p)
 		}
@@ -132,6 +132,8 @@ func checkTo(to []posthouse.Recipient, path string, p *draft.Problems) {
 	for j := range to {
 		at := fmt.Sprintf("%sto[%d]", path, j)
 		switch m := to[j]; {
+		case m.Manager == 0 && m.User+m.Address+m.Roster+m.Role == "":
+			p.Add(at, `names nobody: want a user, an address, a roster, a role or a manager, such as {"roster": "duty"}`)
 		case m.Manager == 0:
 			p.Recipient(at, &to[j])
 		case m.Manager < 1 || m.Manager > mostManager:

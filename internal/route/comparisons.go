@@ -54,3 +54,16 @@ func isWord(text string) bool {
 	p.Word("", text, draft.MaxWord)
 	return len(p.List) == 0
 }
+
+// examples are conditions by what they ask for; that of the empty name is for all others.
+var examples = map[string]string{"roles": `"lead" in roles`, "hour": "hour >= 22 or hour < 7", "weekday": "weekday <= 5", "payload": `payload.severity == "critical"`, "": `priority == "high"`}
+
+// exampleOf is a condition by something that another one asks for.
+func exampleOf(when string) string {
+	for _, name := range expression.Names(when) {
+		if example := examples[name]; example != "" {
+			return example
+		}
+	}
+	return examples[""]
+}

@@ -70,3 +70,29 @@ func TestWhatAPersonHasMayBeComparedWith(t *testing.T) {
 		}
 	}
 }
+
+// A condition that cannot be evaluated is refused with one that can, by what it asks for.
+func TestAConditionIsRefusedWithAnExample(t *testing.T) {
+	t.Parallel()
+	for when, want := range map[string]string{
+		`"lead" == roles`: `want a condition such as "lead" in roles`, `priority > 3`: `want a condition such as priority == "high"`, `hour + "x"`: "want a condition such as hour >= 22 or hour < 7",
+	} {
+		r := WithDefaults(posthouse.Route{Name: "night", Steps: []posthouse.RouteStep{{Channels: []string{"a"}, When: when}}})
+		var p draft.Problems
+		Check(&r, func(string) bool { return true }, &p)
+		if len(p.List) != 1 || p.List[0].Path != "steps[0].when" || !strings.Contains(p.List[0].Message, want) {
+			t.Errorf("%s: %+v, want %s", when, p.List, want)
+		}
+		compiled, err := compile(strings.TrimPrefix(want, "want a condition such as "))
+		if compiled == nil || err != nil {
+			t.Errorf("the example of %s is none: %v", when, err)
+		}
+	}
+	for when, want := range map[string]bool{
+		`priority == "high" and priority == "low"`: true, "not workday and workday": true, "hour >= 22 and hour < 7": true, "workday and weekday > 5": false, `priority == "high"`: false, `kind == "x" and kind == "y"`: false,
+	} {
+		if got := never(when); got != want {
+			t.Errorf("%s is never true: %v", when, got)
+		}
+	}
+}

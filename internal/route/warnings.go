@@ -63,7 +63,7 @@ func (r *Router) Warnings(ctx context.Context, way *posthouse.Route, now time.Ti
 			add(path+"until", "is delivered, and no channel of the step is ever told that: the next step begins after within for everybody. Want sent, or a channel with receipts")
 		}
 		if s.When != "" && never(s.When) {
-			add(path+"when", `is never true: hour is 0 to 23 and weekday 1 to 7, such as hour >= 22 or hour < 7. The step never begins`)
+			add(path+"when", `is never true: hour is 0 to 23, weekday 1 to 7 and priority high, normal or low, such as hour >= 22 or hour < 7. The step never begins`)
 		}
 		nothing, err := r.unsaid(ctx, way.Tenant, s, path, add)
 		if err != nil {
@@ -187,7 +187,7 @@ var names = []string{"kind", "ref", "priority", "source", "payload", "user", "ad
 // never reports whether a condition is false at every hour of every day, where it asks for nothing else.
 func never(source string) bool {
 	for _, name := range expression.Names(source) {
-		if name != "hour" && name != "weekday" {
+		if !slices.Contains([]string{"hour", "weekday", "workday", "priority"}, name) {
 			return false
 		}
 	}
@@ -196,9 +196,13 @@ func never(source string) bool {
 		return false
 	}
 	for at := range 7 * 24 {
-		out, err := expression.Run(program, map[string]any{"hour": at % 24, "weekday": at/24 + 1})
-		if yes, _ := out.(bool); yes || err != nil {
-			return false
+		for _, workday := range []bool{true, false} {
+			for _, priority := range []posthouse.Priority{posthouse.High, posthouse.Normal, posthouse.Low} {
+				out, err := expression.Run(program, map[string]any{"hour": at % 24, "weekday": at/24 + 1, "workday": workday, "priority": string(priority)})
+				if yes, _ := out.(bool); yes || err != nil {
+					return false
+				}
+			}
 		}
 	}
 	return true
