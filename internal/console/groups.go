@@ -28,7 +28,7 @@ func (f frame) Removal(list, name string) *removal.Form {
 	if use, ok := removal.Use(list); !ok || !f.v.may(use.Scope, use.Action) {
 		return nil
 	}
-	return &removal.Form{List: list, Name: name}
+	return &removal.Form{List: list, Name: name, Uses: naming(f.v, list, name)}
 }
 
 // groupRoutes are their routes.

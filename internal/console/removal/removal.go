@@ -45,7 +45,14 @@ func Pages() host.Pages {
 }
 
 // Form is the form that stands on the page of a thing.
-type Form struct{ List, Name string }
+type Form struct {
+	List, Name string
+	// Uses are what names the thing, and will not find it any more.
+	Uses []Named
+}
+
+// Named is something with a page of its own. Word is what it is.
+type Named struct{ Word, Name, Link string }
 
 // Use is what a role must reach to delete something of a list.
 func Use(list string) (use web.Use, ok bool) {
@@ -72,6 +79,7 @@ func texts() map[string]words.Word {
 	return map[string]words.Word{
 		Done:               {"It is deleted.", "已删除。"},
 		"remove":           {"Delete", "删除"},
+		"remove_uses":      {"It is named by:", "引用它的有："},
 		"remove_channels":  {"What was sent by it stays to be looked up. Routes, fronts, digests and reminders that name it find it no more. A channel with open deliveries or a campaign that has begun is not deleted: pause it and cancel them first.", "发送记录仍可查询。引用它的路由、接入端、汇总和提醒将找不到此渠道。还有未结束的投递或群发任务时不能删除：请先暂停并取消。"},
 		"remove_templates": {"All its versions are deleted. Messages that were handed in keep their text. A template that something sends by is not deleted.", "所有版本一并删除；已受理的消息内容不变。正在被使用的模板不能删除。"},
 		"remove_phones":    {"Its keys are revoked at once. A phone that holds tasks is not deleted: drain it first.", "密钥立即吊销。仍持有任务的手机不能删除：请先停止领取并等任务做完。"},

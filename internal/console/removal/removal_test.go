@@ -23,6 +23,9 @@ func TestThingsAreDeletedWithTheirNamesTyped(t *testing.T) {
 	h.API("PUT", "/v1/users", `{"users":[{"id":"li.na","name":"Li Na"},{"id":"wang","name":"Wang"}]}`, nil)
 	h.API("POST", "/v1/agents", `{"id":"phone-1","channels":["sms"]}`, nil)
 	h.API("POST", "/v1/campaigns", `{"name":"spring","channel":"out","template":"duty"}`, nil)
+	h.API("PUT", "/v1/routes/alarm", `{"steps":[{"channels":["out"]}]}`, nil)
+	h.Shows(h.Page("admin", at+"channels/out"), "It is named by:", at+"routes/alarm")
+	h.Shows(h.Page("admin", at+"directory/li.na"), "It is named by:", at+"rosters/night", at+"rosters/day")
 	for _, one := range []struct{ list, name, api, least string }{
 		{"campaigns", "spring", "/v1/campaigns/spring", "sender"},
 		{"templates", "duty", "/v1/templates/duty", "admin"},
