@@ -136,7 +136,7 @@ var floors = map[string]floor{
 	"internal/callback":        {layer: 2, beside: []string{"internal/state", "internal/web"}, never: []string{"internal/store"}},      // what providers tell us by themselves
 	"internal/audience":        {layer: 2, never: []string{"internal/store"}},                                                          // people in files and in blocks
 	"internal/verify/members":  {layer: 2, beside: []string{"internal/campaign"}, never: []string{"internal/store"}},                   // where members of campaigns stand
-	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state"}, never: []string{"internal/store"}},
+	"internal/campaign":        {layer: 2, beside: []string{"internal/audience", "internal/content", "internal/state", "internal/suppress"}, never: []string{"internal/store"}},
 	"internal/upkeep":          {layer: 2, never: []string{"internal/store"}},                                                                               // what moves no delivery
 	"internal/receipts":        {layer: 2, beside: []string{"internal/campaign"}, never: []string{"internal/store"}},                                        // what became of members, as providers tell
 	"internal/segment":         {layer: 2, beside: []string{"internal/campaign", "internal/receipts", "internal/state"}, never: []string{"internal/store"}}, // segments that this process has claimed

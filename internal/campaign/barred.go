@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/state"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -90,8 +91,11 @@ func (d *Desk) among(ctx context.Context, a *work.Audience, seed maphash.Seed, s
 	twice := d.o.Importer.Repeated(ctx, *a)
 	err = d.o.Importer.eachBlock(ctx, a.ID, work.PartMembers, 1, func(b work.Block) error {
 		return d.o.Importer.codec.Addresses(b.Bytes, func(i int, address []byte) error {
-			if !some[maphash.Bytes(seed, address)] {
-				return nil
+			if !some[maphash.Bytes(seed, address)] { // or in a form in which it is suppressed
+				whole := string(address)
+				if !some[maphash.String(seed, suppress.Fold(whole))] && !some[maphash.String(seed, suppress.Everywhere(whole))] {
+					return nil
+				}
 			}
 			again, err := twice(b.First + int64(i))
 			if err == nil && !again {

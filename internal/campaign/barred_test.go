@@ -125,3 +125,23 @@ func TestAPlanKnowsThatItsChannelIsPaused(t *testing.T) {
 		}
 	})
 }
+
+// A plan counts members whose addresses are suppressed in all channels in another form than the channel's.
+func TestAPlanCountsWhoIsSuppressedInAnotherForm(t *testing.T) {
+	eachDB(t, func(t *testing.T, h *hall) {
+		_, made := h.spring(crowd{file: "address\noABC\n13800138009\nAnn@Example.com\no4\n"}, 100)
+		err := h.store.Suppressions.Suppress(t.Context(), time.Now(), []posthouse.Suppression{
+			{Tenant: "t1", Address: "oabc"}, {Tenant: "t1", Address: "+8613800138009"}, {Tenant: "t1", Channel: "c", Address: "ann@example.com"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := campaign.NewDesk(campaign.Options{
+			Campaigns: h.store.Campaigns, History: h.store.Campaigns, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
+			Suppressed: h.store.Suppressions, Channel: func(string, string) *state.Channel { return &state.Channel{} },
+		})
+		if plan, err := of.Plan(t.Context(), "t1", made.Name); err != nil || plan.Suppressed != 3 {
+			t.Errorf("%d are suppressed, %v; want three of four", plan.Suppressed, err)
+		}
+	})
+}
