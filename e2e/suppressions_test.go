@@ -11,8 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/console/suppressions"
 )
 
-// Somebody who works in the console suppresses an address, sees what a colleague has stored there before it is replaced, imports a file after
-// a look and sends to all of them again, wide and as narrow as a phone.
+// The page adds an address, shows what it would replace, imports a file after a look and removes several, wide and as narrow as a phone.
 func TestWhoWantsNothing(t *testing.T) {
 	wholeOnly(t)
 	b := launch(t)

@@ -133,10 +133,7 @@ func special(t *posthouse.Template) string {
 	}
 	add(string(t.Type))
 	add(lines(t.Extra))
-	kept := posthouse.Template{Language: t.Language, ExternalID: t.ExternalID, Parameters: t.Parameters, Lenient: t.Lenient, Disabled: t.Disabled}
-	for _, line := range settingLines(&kept) {
-		add(line)
-	}
+	add(strings.Join(settingLines(t), "\n"))
 	for _, tag := range slices.Sorted(maps.Keys(t.Texts)) {
 		in := t.Texts[tag]
 		add(tag + ": " + in.Title)

@@ -109,15 +109,28 @@ func seenOf(list []posthouse.Suppression) string {
 
 // refused shows the form with what is wrong with it.
 func (f *form) refused(v *host.Visit, err error) error {
-	var coded *posthouse.Error
-	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+	problems, refused := problemsOf(err)
+	if !refused {
 		return err
 	}
-	f.Problems = slices.Clone(coded.Problems)
-	for i := range f.Problems {
-		f.Problems[i].Path = strings.TrimPrefix(f.Problems[i].Path, "query.")
-	}
+	f.Problems = problems
 	return f.again(v, http.StatusUnprocessableEntity)
+}
+
+// problemsOf are what the API refuses, at the fields of a form; refused is false for any other error.
+func problemsOf(err error) (list []posthouse.Problem, refused bool) {
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+		return nil, false
+	}
+	list = slices.Clone(coded.Problems)
+	for i := range list {
+		list[i].Path = strings.TrimPrefix(list[i].Path, "query.")
+	}
+	if len(list) == 0 {
+		list = []posthouse.Problem{{Path: "file", Message: coded.Message}}
+	}
+	return list, true
 }
 
 func (f *form) again(v *host.Visit, status int) error {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -104,17 +103,11 @@ func (f *intake) open(v *host.Visit, file io.Reader) error {
 
 // refused shows the form with what is wrong with the file, or with what holds for all of it.
 func (f *intake) refused(v *host.Visit, err error) error {
-	var coded *posthouse.Error
-	if !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+	problems, refused := problemsOf(err)
+	if !refused {
 		return err
 	}
-	f.Problems = slices.Clone(coded.Problems)
-	for i := range f.Problems {
-		f.Problems[i].Path = strings.TrimPrefix(f.Problems[i].Path, "query.")
-	}
-	if len(f.Problems) == 0 {
-		f.Problems = []posthouse.Problem{{Path: "file", Message: coded.Message}}
-	}
+	f.Problems = problems
 	return draw(v, http.StatusUnprocessableEntity, list{File: *f})
 }
 
