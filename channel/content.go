@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/posthouse/posthouse"
 )
@@ -46,4 +47,13 @@ func WithinBytes(field, text string, most int) []posthouse.Problem {
 		return nil
 	}
 	return []posthouse.Problem{{Path: "content." + field, Message: fmt.Sprintf("has %d bytes: the provider takes %d", len(text), most)}}
+}
+
+// Blank reports whether a text shows nothing: it has spaces and signs that nobody sees alone, such as U+200B, U+2060, U+00AD, U+3164 or a
+// byte order mark. Providers refuse such a text, or take it and show an empty message.
+func Blank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsSpace(r) && r != '\u2800' && // a braille cell without a dot
+			!unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	})
 }

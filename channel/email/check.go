@@ -134,7 +134,7 @@ func content(_ channel.Config, c posthouse.Content) []posthouse.Problem {
 	add := func(path, format string, args ...any) {
 		problems = append(problems, posthouse.Problem{Path: "content." + path, Message: fmt.Sprintf(format, args...)})
 	}
-	if strings.TrimSpace(c.Title) == "" {
+	if channel.Blank(c.Title) {
 		add("title", "is missing: it is the subject of the mail")
 	}
 	if strings.ContainsFunc(c.Title, unicode.IsControl) {

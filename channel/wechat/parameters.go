@@ -123,7 +123,7 @@ func parameters(payload json.RawMessage) (list []posthouse.Problem) {
 			list = append(list, posthouse.Problem{Path: "payload." + name, Message: fmt.Sprintf(format, args...)})
 		}
 		switch n := utf8.RuneCountInString(text); {
-		case strings.TrimSpace(text) == "":
+		case channel.Blank(text):
 			wrong("is empty, which WeChat refuses")
 		case n > most:
 			wrong("has %d characters: WeChat takes at most %d %s as a %s", n, most, s.of, kind)

@@ -70,6 +70,44 @@ func TestCardsThatAskAreNamed(t *testing.T) {
 	}
 }
 
+// A card without what its type needs would be refused by WeCom after it was accepted: each type names what it lacks.
+func TestCardsNeedWhatTheirTypeNeeds(t *testing.T) {
+	t.Parallel()
+	const title, link = `"main_title":{"title":"t"}`, `"card_action":{"type":1,"url":"https://example.com"}`
+	const options = `"question_key":"q","option_list":[{"id":"1","text":"a"}]`
+	for _, c := range []struct {
+		card string
+		want []string
+	}{
+		{`"card_type":"text_notice",` + title + `,` + link, nil},
+		{`"card_type":"text_notice","sub_title_text":"t",` + link, nil},
+		{`"card_type":"text_notice","main_title":{"title":"\u200b","desc":"d"},` + link, []string{".main_title.title"}},
+		{`"card_type":"text_notice"`, []string{".main_title.title", ".card_action"}},
+		{`"card_type":"news_notice",` + title + `,"card_image":{"url":"https://example.com/a.png"},` + link, nil},
+		{`"card_type":"news_notice",` + title + `,"image_text_area":{"image_url":"https://example.com/a.png"},` + link, nil},
+		{`"card_type":"news_notice",` + title + `,"card_image":null,` + link, []string{".card_image"}},
+		{`"card_type":"button_interaction",` + title + `,"button_list":[{"text":"a","key":"k"},{"type":1,"text":"b","url":"https://example.com"}]`, nil},
+		{`"card_type":"button_interaction",` + title, []string{".button_list"}},
+		{`"card_type":"button_interaction","button_list":[{},{"type":1,"text":"b"}]`, []string{".main_title.title", ".button_list[0].text", ".button_list[0].key", ".button_list[1].url"}},
+		{`"card_type":"button_interaction",` + title + `,"button_list":[{},{},{},{},{},{},{}]`, []string{".button_list"}},
+		{`"card_type":"vote_interaction",` + title + `,"checkbox":{` + options + `},"submit_button":{"key":"s"}`, nil},
+		{`"card_type":"vote_interaction",` + title, []string{".checkbox", ".submit_button.key"}},
+		{`"card_type":"vote_interaction",` + title + `,"checkbox":{"option_list":[{"id":"1"}]},"submit_button":{"text":"s"}`, []string{".checkbox.question_key", ".checkbox.option_list[0].text", ".submit_button.key"}},
+		{`"card_type":"multiple_interaction","main_title":{"desc":"t"},"select_list":[{` + options + `}],"submit_button":{"key":"s"}`, nil},
+		{`"card_type":"multiple_interaction"`, []string{".main_title.title", ".select_list", ".submit_button.key"}},
+		{`"card_type":"multiple_interaction",` + title + `,"select_list":[{` + options + `},{"question_key":"r"}],"submit_button":{"key":"s"}`, []string{".select_list[1].option_list"}},
+	} {
+		config, _ := wecom.App().Validate(map[string]any{"corp_id": "w", "agent_id": 1, "secret": "s"})
+		var got []string
+		for _, p := range wecom.App().Content(config, posthouse.Content{Type: posthouse.TemplateContent, Extra: json.RawMessage(`{` + c.card + `}`)}) {
+			got = append(got, strings.TrimPrefix(p.Path, "content.extra"))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.card, diff)
+		}
+	}
+}
+
 // What WeCom tells of an application is an event; what members write is not.
 func TestWhatTheApplicationIsTold(t *testing.T) {
 	t.Parallel()

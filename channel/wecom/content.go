@@ -75,9 +75,6 @@ type takes struct {
 	cards         []string // the types of template cards
 }
 
-// notices are the types of template cards that say something and lead somewhere.
-func notices() []string { return []string{"text_notice", "news_notice"} }
-
 func ofApp() takes {
 	return takes{markdownBytes: appMarkdownBytes, miniPrograms: true, cards: slices.Concat(notices(), asking())}
 }
@@ -101,9 +98,9 @@ func checkWords(c posthouse.Content, kind posthouse.ContentType, by takes) []pos
 	return nil
 }
 
-// notBlank refuses a text of spaces alone: WeCom takes it for none.
+// notBlank refuses a text that shows nothing: WeCom takes it for none.
 func notBlank(field, text string) []posthouse.Problem {
-	if strings.TrimSpace(text) != "" {
+	if !channel.Blank(text) {
 		return nil
 	}
 	return []posthouse.Problem{{Path: "content." + field, Message: "is blank: WeCom refuses a message that says nothing"}}
@@ -126,10 +123,10 @@ func checkCard(c posthouse.Content) []posthouse.Problem {
 	refuse := func(field, format string, args ...any) {
 		problems = append(problems, posthouse.Problem{Path: "content." + field, Message: fmt.Sprintf(format, args...)})
 	}
-	if strings.TrimSpace(c.Title) == "" {
+	if channel.Blank(c.Title) {
 		refuse("title", "is required for a card")
 	}
-	if strings.TrimSpace(c.Text) == "" {
+	if channel.Blank(c.Text) {
 		refuse("text", "is required for a card")
 	}
 	if card, err := cardOf(c); err != nil {
@@ -158,7 +155,7 @@ func checkNews(c posthouse.Content, miniPrograms bool) []posthouse.Problem {
 	}
 	for i, a := range in.Articles {
 		at := fmt.Sprintf("extra.articles[%d]", i)
-		if strings.TrimSpace(a.Title) == "" {
+		if channel.Blank(a.Title) {
 			return []posthouse.Problem{{Path: "content." + at + ".title", Message: "is required"}}
 		}
 		if problems := append(channel.WithinBytes(at+".title", a.Title, cardTitleBytes), channel.WithinBytes(at+".description", a.Text, cardTextBytes)...); len(problems) > 0 {
@@ -167,38 +164,6 @@ func checkNews(c posthouse.Content, miniPrograms bool) []posthouse.Problem {
 		if why := notLink(a.URL); why != "" && !(miniPrograms && a.URL == "" && a.AppID != "") {
 			return []posthouse.Problem{{Path: "content." + at + ".url", Message: why}}
 		}
-	}
-	return nil
-}
-
-// checkTemplate looks at a template card: of the rest of it WeCom says itself what is wrong.
-func checkTemplate(c posthouse.Content, types []string) []posthouse.Problem {
-	var card struct {
-		Type   string `json:"card_type"`
-		Action *struct {
-			Type  int    `json:"type"`
-			URL   string `json:"url"`
-			AppID string `json:"appid"`
-		} `json:"card_action"`
-	}
-	refuse := func(field, format string, args ...any) []posthouse.Problem {
-		return []posthouse.Problem{{Path: "content.extra" + field, Message: fmt.Sprintf(format, args...)}}
-	}
-	switch err := json.Unmarshal(c.Extra, &card); {
-	case err != nil:
-		return refuse("", "is no template card: %v", err)
-	case !slices.Contains(types, card.Type):
-		return refuse(".card_type", "is %.60q: want one of %s", card.Type, strings.Join(types, ", "))
-	case !slices.Contains(notices(), card.Type):
-		return nil // what is pressed on it is its purpose
-	case card.Action == nil:
-		return refuse(".card_action", "is required for a %s: where it leads", card.Type)
-	case card.Action.Type == 1 && notLink(card.Action.URL) != "":
-		return refuse(".card_action.url", "%s", notLink(card.Action.URL))
-	case card.Action.Type == 2 && card.Action.AppID == "":
-		return refuse(".card_action.appid", "is required: the mini program that it opens")
-	case card.Action.Type != 1 && card.Action.Type != 2:
-		return refuse(".card_action.type", "is %d: want 1 for a link or 2 for a mini program", card.Action.Type)
 	}
 	return nil
 }

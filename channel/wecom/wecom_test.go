@@ -396,7 +396,8 @@ func TestOddContentsAreNamed(t *testing.T) {
 		{"a text notice without an action", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"text_notice","main_title":{"title":"t"}}`)}, "content.extra.card_action"},
 		{"a text notice without a link", wecom.Robot(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"text_notice","main_title":{"title":"t"},"card_action":{"type":1}}`)}, "content.extra.card_action.url"},
 		{"a text notice", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"text_notice","main_title":{"title":"t"},"card_action":{"type":1,"url":"https://example.com"}}`)}, ""},
-		{"a notice that opens a mini program", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"news_notice","main_title":{"title":"t"},"card_action":{"type":2,"appid":"wx123123123123123"}}`)}, ""},
+		{"a notice that opens a mini program", wecom.App(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"news_notice","main_title":{"title":"t"},"card_image":{"url":"https://example.com/a.png"},"card_action":{"type":2,"appid":"wx123123123123123"}}`)}, ""},
+		{"a text that nobody sees", wecom.App(), posthouse.Content{Text: "\u200b\u2060 \ufeff\u00ad"}, "content.text"},
 		{"a card that a robot cannot send", wecom.Robot(), posthouse.Content{Type: "template", Extra: json.RawMessage(`{"card_type":"vote_interaction"}`)}, "content.extra.card_type"},
 		{"@all in Markdown", wecom.Robot(), posthouse.Content{Type: "markdown", Text: "x", MentionAll: true}, "content.mention_all"},
 	} {

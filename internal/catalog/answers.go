@@ -54,6 +54,8 @@ func answers() []Sentence {
 		{"is required: where it leads, as text", "必填：点击后打开的地址，写成文字"},
 		{"is required for a card", "卡片必填"},
 		{"is required for a card: where it leads, as text", "卡片必填：点击后打开的地址，写成文字"},
+		{"is required for a %s", "类型为 {1} 时必填"},
+		{"has %d entries: WeCom takes at most %d", "有 {1} 项，企业微信最多接收 {2} 项"},
 		{"is required for a %s: where it leads", "类型为 {1} 时必填：点击后打开的地址"},
 		{"is required: the mini program that it opens", "必填：要打开的小程序"},
 		{"is %.100q: want a link that begins with http:// or https://", "为 {1}，应为以 http:// 或 https:// 开头的链接"},

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/work"
 )
 
@@ -115,7 +115,7 @@ type Message struct {
 
 // One is the message of a request that brings one. A message without a title and a text is refused.
 func One(m Message, err error) ([]Message, error) {
-	if err == nil && strings.TrimSpace(m.Title+m.Text) == "" {
+	if err == nil && channel.Blank(m.Title+m.Text) {
 		err = errors.New("there is no text in it")
 	}
 	return []Message{m}, err

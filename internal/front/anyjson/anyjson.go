@@ -17,6 +17,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/expression"
 	"github.com/posthouse/posthouse/internal/inbound"
 )
@@ -137,7 +138,7 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 		}
 	}
 	m.Text = cmp.Or(m.Text, m.Markdown)
-	if m.Title == "" && m.Text == "" {
+	if channel.Blank(m.Title + m.Text) {
 		return nil, errors.New("the expressions make neither a title nor a text of this body: see what came with posthouse front show, and give --expression text=…")
 	}
 	m.Text = cmp.Or(m.Text, m.Title)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/inbound"
 )
 
@@ -37,7 +38,7 @@ func read(r *inbound.Request) ([]inbound.Message, error) {
 	if md := r.Field("markdown"); md != "" {
 		m.Text, m.Markdown = md, md
 	}
-	if strings.TrimSpace(m.Title+m.Text) == "" {
+	if channel.Blank(m.Title + m.Text) {
 		return nil, errors.New("there is neither a title nor a body")
 	}
 	if url := r.Field("url"); url != "" {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/phone"
@@ -213,7 +214,7 @@ func checkText(field, content string, most int) error {
 	if n := utf8.RuneCountInString(content); n > most {
 		return refuse(http.StatusBadRequest, "%s has %d characters: at most %d are allowed", field, n, most)
 	}
-	if strings.TrimSpace(content) == "" {
+	if channel.Blank(content) {
 		return refuse(http.StatusBadRequest, "%s is blank", field)
 	}
 	return nil
