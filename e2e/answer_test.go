@@ -3,18 +3,23 @@ package e2e
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
 
-// The shortest way through the console: in by the link, "did 李娜 get it?", and the page of the delivery that says so.
+// The shortest way through the console: in by the link, "did 李娜 get it?", and the page of the delivery that says so. The provider
+// takes it at the third try.
 func TestWhoGotIt(t *testing.T) {
 	b := launch(t)
 	h := open(t)
-	h.gateway("desk")
+	h.gateway("desk", func(c *posthouse.Channel) {
+		c.Tries, c.Backoff = 3, []posthouse.Duration{posthouse.Duration(time.Second)}
+	})
 	if _, err := h.api.Users.Put(t.Context(), posthouse.User{ID: "li.na", Name: "李娜", Addresses: map[string]string{"desk": "li.na"}}); err != nil {
 		t.Fatal(err)
 	}
+	h.breaks("generic", `{"faults": [{"kind": "server_error", "times": 2}]}`)
 	list := h.send(posthouse.Draft{Channel: "desk", Kind: "shift", Ref: "7", To: []posthouse.Recipient{{User: "li.na"}}, Content: &posthouse.Content{Title: "值班", Text: "今晚 18:00 起请值班"}})
 	tab := b.open(t, "zh-CN")
 	tab.goes(h.link, http.StatusOK)

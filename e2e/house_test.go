@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -68,15 +70,35 @@ func (h *house) at(path string) string {
 	return h.url + "/console/t/" + posthouse.DefaultTenant + "/" + path
 }
 
-// gateway makes a channel to a simulated provider, which tries once and holds what is unknown for a person.
-func (h *house) gateway(name string) {
+// gateway makes a channel to a simulated provider. Where nothing is changed, it tries once and holds what is unknown for a person.
+func (h *house) gateway(name string, change ...func(*posthouse.Channel)) {
 	h.Helper()
-	_, _, err := h.api.Channels.Put(h.Context(), posthouse.Channel{
+	c := posthouse.Channel{
 		Name: name, Driver: "httpapi", ChannelSettings: posthouse.ChannelSettings{Tries: 1, OnUnknown: posthouse.Hold},
 		Config: map[string]any{"url": h.simulator + "/generic/" + name, "body": `{"to": "${user}", "title": "${title}", "text": "${text}"}`, "id_path": "$.id"},
-	})
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	if _, _, err := h.api.Channels.Put(h.Context(), c); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// breaks says how a simulated provider fails from now on, in the simulator's own form.
+func (h *house) breaks(provider, faults string) {
+	h.Helper()
+	r, err := http.NewRequestWithContext(h.Context(), http.MethodPut, h.simulator+"/faults/"+provider, strings.NewReader(faults))
 	if err != nil {
 		h.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		h.Fatal("the simulator answers", answer.Status)
 	}
 }
 

@@ -160,8 +160,8 @@ func TestTheTilesOfASpanSayWhatTheyCount(t *testing.T) {
 		page := h.page("viewer", "/console/t/default/", change)
 		tiles := page[strings.Index(page, `<dl class="tiles flow">`):]
 		tiles, _, _ = strings.Cut(tiles, "</section>")
-		sent := regexp.MustCompile(`<dt>[^<]*(campaigns too|含群发)[^<]*</dt>`).MatchString(tiles)
-		aside := regexp.MustCompile(`<dt>[^<]*(campaigns aside|不含群发)[^<]*</dt><dd[^>]*><a href="/console/t/default/search\?since=[^"]+">\d+</a>`).MatchString(tiles)
+		sent := regexp.MustCompile(`<dt>[^<]*(with campaigns|（次，含群发）)[^<]*</dt>`).MatchString(tiles)
+		aside := regexp.MustCompile(`<dt>[^<]*(without campaigns|不含群发)[^<]*</dt><dd[^>]*><a href="/console/t/default/search\?since=[^"]+">\d+</a>`).MatchString(tiles)
 		if !sent || !aside || !strings.Contains(tiles, `href="/console/t/default/campaigns"`) {
 			t.Errorf("the tiles do not say what they count:\n%s", tiles)
 		}

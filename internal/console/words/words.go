@@ -158,7 +158,7 @@ func listWords() map[string]Word {
 		"people":            {"People", "人员"},
 		"system":            {"System", "系统"},
 		"again":             {"tried again", "将重试"},
-		"accepted_in":       {"accepted, campaigns aside", "受理（不含群发）"},
+		"accepted_in":       {"accepted, without campaigns", "受理（不含群发）"},
 		"nobody_needed":     {"Nothing needs attention.", "没有需要人处理的投递。"},
 		"other_states":      {"Choose another state above.", "可在上方换一个状态。"},
 		"waiting":           {"Backlog", "积压"},
