@@ -58,21 +58,24 @@ func Nearest(name string, known []string) []string {
 	return out
 }
 
-// distance is the Levenshtein distance in bytes: how many letters to add, drop or change.
+// distance is how many letters to add, drop, change or swap with the next one, in bytes: "strat" is one away from "start".
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+			if a[i] == b[j] {
+				row[j+1] = last[j]
+				continue
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			row[j+1] = 1 + min(last[j], row[j], last[j+1])
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], 1+before[j-1])
+			}
 		}
 	}
 	return row[len(b)]

@@ -2,11 +2,24 @@ package channel_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse/channel"
 )
+
+// Letters that changed places are one mistake: nobody counts two.
+func TestLettersThatChangedPlacesAreNear(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"strat": {"start"}, "sprng": {"spring"}, "psuse": {"pause"}, "hsow": {"show"}, "atrst": nil, "x": nil,
+	} {
+		if got := channel.Nearest(name, []string{"start", "spring", "pause", "show"}); !slices.Equal(got, want) {
+			t.Errorf("%s: %q are near, want %q", name, got, want)
+		}
+	}
+}
 
 // Few names are all named; of many the nearest are, and where none is near the first twenty.
 func TestOneOfNamesWhatIsNear(t *testing.T) {

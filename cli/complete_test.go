@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/dbtest"
+	"github.com/posthouse/posthouse/internal/secret"
 )
 
 // closed are the placeholders of flags that take one of some words, or several of them.
@@ -57,6 +59,40 @@ func TestEveryFlagOfAClosedSetIsCompleted(t *testing.T) {
 	for _, name := range []string{"profile", "limit-by", "status", "state", "on-unknown", "scope", "log-level", "format", "pull", "channel"} {
 		if !found[name] {
 			t.Errorf("the test does not see that --%s is of a closed set: %v", name, found)
+		}
+	}
+}
+
+// A name that the server does not know brings those near it, of the caller's tenant alone; so does a word that is no command.
+func TestUnknownNamesBringTheNearest(t *testing.T) {
+	t.Parallel()
+	key := secret.FormatKey(secret.NewKey())
+	server := serveForTest(t, key, dbtest.SQLite(t))
+	environ := []string{"POSTHOUSE_URL=" + server, "POSTHOUSE_API_KEY=" + key}
+	must := func(environ []string, args ...string) string {
+		t.Helper()
+		text, code := ran(t, environ, args...)
+		if code != 0 {
+			t.Fatal(text)
+		}
+		return text
+	}
+	must(environ, "tenant", "add", "other")
+	other := []string{"POSTHOUSE_URL=" + server, "POSTHOUSE_API_KEY=" + regexp.MustCompile(`ph_\w+`).FindString(must(environ, "key", "add", "theirs", "--tenant", "other", "--scope", "admin"))}
+	for i, whose := range [][]string{environ, other} {
+		must(whose, "channel", "set", "desk", "--driver", "console")
+		must(whose, "campaign", "add", []string{"spring", "sprint"}[i], "--channel", "desk", "--text", "hello")
+		must(whose, "template", "set", []string{"alert", "alertt"}[i], "--text", "hello")
+		must(whose, "audience", "add", []string{"leaders", "readers"}[i])
+	}
+	for _, c := range []struct{ line, want string }{
+		{"campaign show sprng", "did you mean spring?"}, {"campaign start sprnig", "did you mean spring?"}, {"campaign repair Spring2", "did you mean spring?"},
+		{"template show alret", "did you mean alert?"}, {"audience show leader", "did you mean leaders?"}, {"campaign strat spring", "did you mean start?"},
+		{"campaign show autumn", ""}, {"campaign show sprng --json", `"hint":"did you mean spring?"`}, {"campaign show sprng --lang zh", "是否指 spring？"},
+	} {
+		text, code := ran(t, environ, strings.Fields(c.line)...)
+		if code == 0 || !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "did you mean") {
+			t.Errorf("%s: %d %s, want %q", c.line, code, text, c.want)
 		}
 	}
 }

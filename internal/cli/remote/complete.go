@@ -37,6 +37,34 @@ func templateNames(ctx context.Context, c *client.Client) ([]string, error) {
 		func(t posthouse.Template) string { return t.Name })(ctx, c)
 }
 
+func campaignNames(ctx context.Context, c *client.Client) ([]string, error) {
+	page, err := c.Campaigns.List(ctx, "", client.Filter{Limit: 1000})
+	return namesOf(func(context.Context, *client.Client) ([]wire.CampaignListed, error) { return page.Items, err },
+		func(l wire.CampaignListed) string { return l.Name })(ctx, c)
+}
+
+func audienceNames(ctx context.Context, c *client.Client) ([]string, error) {
+	page, err := c.Audiences.List(ctx, client.Filter{Limit: 1000})
+	return namesOf(func(context.Context, *client.Client) ([]posthouse.Audience, error) { return page.Items, err },
+		func(a posthouse.Audience) string { return a.Name })(ctx, c)
+}
+
+func frontNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Front, error) { return c.Fronts.List(ctx) },
+		func(f posthouse.Front) string { return f.Name })(ctx, c)
+}
+
+func digestNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Digest, error) { return c.Digests.List(ctx) },
+		func(d posthouse.Digest) string { return d.Name })(ctx, c)
+}
+
+func userIDs(ctx context.Context, c *client.Client) ([]string, error) {
+	page, err := c.Users.List(ctx, client.Filter{Limit: 1000})
+	return namesOf(func(context.Context, *client.Client) ([]posthouse.User, error) { return page.Items, err },
+		func(u posthouse.User) string { return u.ID })(ctx, c)
+}
+
 func rosterNames(ctx context.Context, c *client.Client) ([]string, error) {
 	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Roster, error) { return c.Rosters.List(ctx) },
 		func(r posthouse.Roster) string { return r.Name })(ctx, c)
@@ -63,11 +91,17 @@ func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 		func(a posthouse.Agent) string { return a.ID })(ctx, c)
 }
 
-// completing has the user's shell complete the flags and first arguments of commands by what the server has now.
+// completing has the user's shell complete the flags and first arguments of commands by what the server has now, and a command say which
+// names are near one that the server does not know.
 func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 	flags := map[string]shell.Lister{"channel": channelNames, "route": routeNames, "template": templateNames, "agent": agentIDs, "driver": driverNames, "tenant": tenantNames}
 	arguments := map[string]shell.Lister{
 		"channel": channelNames, "template": templateNames, "route": routeNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "key quota": keyIDs, "tenant": tenantNames, "channel drivers": driverNames,
+		"campaign": campaignNames, "campaign add": nil, "audience": audienceNames, "audience add": nil,
+		"digest": digestNames, "digest collection": nil, "digest leave": nil, "user": userIDs,
+	}
+	for _, path := range []string{"show", "rotate", "reveal", "delete"} {
+		arguments["front "+path] = frontNames
 	}
 	var visit func(cmd *cobra.Command, path string)
 	visit = func(cmd *cobra.Command, path string) {
@@ -77,11 +111,12 @@ func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 			}
 		}
 		group, _, _ := strings.Cut(path, " ")
-		list := arguments[path]
-		if list == nil {
+		list, own := arguments[path]
+		if !own {
 			list = arguments[group]
 		}
 		if list != nil && !cmd.HasSubCommands() && strings.ContainsAny(cmd.Use, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			sh.Suggest(cmd, list)
 			complete := sh.Complete(list)
 			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 				if len(args) > 0 {
