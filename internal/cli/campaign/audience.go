@@ -83,13 +83,13 @@ func audienceImport(sh *shell.Shell) *cobra.Command {
 }
 
 func audienceRefused(sh *shell.Shell) *cobra.Command {
-	var f exportFlags
+	var f shell.Export
 	cmd := &cobra.Command{
 		Use: "refused NAME", Short: "Write the records that could not be read, with line, column and reason", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			return f.write(sh, func(w io.Writer, format string) error { return c.Audiences.Refused(ctx, w, args[0], format) })
+			return f.Write(sh, func(w io.Writer, format string) error { return c.Audiences.Refused(ctx, w, args[0], format) })
 		}),
 	}
-	f.describe(cmd)
+	f.Describe(cmd.Flags(), "csv")
 	return cmd
 }

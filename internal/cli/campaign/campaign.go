@@ -3,10 +3,8 @@ package campaign
 
 import (
 	"context"
-	"errors"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -289,56 +287,31 @@ func reasonTold(r *wire.CampaignReason) string {
 	return strings.TrimSpace(r.Code + " " + r.Error)
 }
 
-// exportFlags are of commands that write a list.
-type exportFlags struct{ format, output string }
-
-func (f *exportFlags) describe(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.format, "format", "csv", "the `FORM`: csv without formulas, or ndjson")
-	cmd.Flags().StringVar(&f.output, "output", "", "the `FILE` to write; standard output otherwise")
-}
-
-// write has a list written to a file that is not there yet, or to standard output where none is named.
-func (f *exportFlags) write(sh *shell.Shell, list func(w io.Writer, format string) error) (err error) {
-	if f.output == "" && sh.Terminal { // it would obey what others wrote
-		return shell.Usagef("name a file with --output, or send it through a pipe: it is not for a terminal")
-	}
-	to := sh.Out
-	if f.output != "" {
-		file, wrong := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if wrong != nil {
-			return shell.Usagef("--output: %w", wrong)
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		to = file
-	}
-	return list(to, f.format)
-}
-
 func export(sh *shell.Shell) *cobra.Command {
-	var f exportFlags
+	var f shell.Export
 	var of client.MemberFilter
 	cmd := &cobra.Command{
 		Use: "export NAME", Short: "Write every member and where it stands, to a file or a pipe", Args: shell.Takes("NAME"),
 		Example: `  posthouse campaign export coupon-a --outcome failed --output failed.csv`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			return f.write(sh, func(w io.Writer, format string) error { return c.Campaigns.ExportOf(ctx, w, args[0], format, of) })
+			return f.Write(sh, func(w io.Writer, format string) error { return c.Campaigns.ExportOf(ctx, w, args[0], format, of) })
 		}),
 	}
-	f.describe(cmd)
+	f.Describe(cmd.Flags(), "csv")
 	cmd.Flags().StringVar(&of.Outcome, "outcome", "", "only who stands there, a `WORD` such as failed")
 	cmd.Flags().StringVar(&of.Code, "code", "", "only whose reason has this `CODE`, such as 47003")
 	return cmd
 }
 
 func refused(sh *shell.Shell) *cobra.Command {
-	var f exportFlags
+	var f shell.Export
 	cmd := &cobra.Command{
 		Use: "refused NAME", Short: "Write the records that could not be read, with line, column and reason", Args: shell.Takes("NAME"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			return f.write(sh, func(w io.Writer, format string) error { return c.Campaigns.Refused(ctx, w, args[0], format) })
+			return f.Write(sh, func(w io.Writer, format string) error { return c.Campaigns.Refused(ctx, w, args[0], format) })
 		}),
 	}
-	f.describe(cmd)
+	f.Describe(cmd.Flags(), "csv")
 	return cmd
 }
 

@@ -87,6 +87,9 @@ func mediaGet(sh *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Aliases: []string{"get"}, Short: "Show what is known of a file, or write it to --out", Args: shell.Takes("ID"),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if out == "-" && sh.JSON {
+				return shell.Usagef("--json stands beside --out -, which writes the file itself: give one of them")
+			}
 			if out == "-" {
 				return c.Media.Content(ctx, args[0], sh.Out)
 			}

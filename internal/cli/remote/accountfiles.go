@@ -164,19 +164,15 @@ func wholeNumber(v any) (n int, err error) {
 }
 
 func accountExport(sh *shell.Shell) *cobra.Command {
-	var format, output string
+	var x shell.Export
 	cmd := &cobra.Command{
 		Use: "export CHANNEL", Short: "Write all accounts of a channel, secrets masked", Args: shell.Takes("CHANNEL"),
 		Long: `Write all accounts of a channel by name, as import takes them. Secrets are masked: imported into the same
 channel they stay as they are stored.`,
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
-			if output == "" && sh.Terminal { // it would obey what others wrote
-				return shell.Usagef("name a file with --output, or send it through a pipe: it is not for a terminal")
-			}
-			return exported(sh, output, func(to io.Writer) error { return c.Accounts.Export(ctx, to, args[0], format) })
+			return x.Write(sh, func(to io.Writer, format string) error { return c.Accounts.Export(ctx, to, args[0], format) })
 		}),
 	}
-	cmd.Flags().StringVar(&format, "format", "csv", "the `FORM`: csv without formulas, or ndjson")
-	cmd.Flags().StringVar(&output, "output", "", "the `FILE` to write; standard output otherwise")
+	x.Describe(cmd.Flags(), "csv")
 	return cmd
 }

@@ -81,31 +81,19 @@ func calledTarget(e wire.AuditEntry) string {
 
 func auditExport(sh *shell.Shell) *cobra.Command {
 	var f auditFlags
-	var format, output string
+	var x shell.Export
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write the audit log with all details, to a file or a pipe", Args: shell.Takes(),
 		Example: `  posthouse audit export --since "2026-10-01" --output audit.ndjson
   posthouse audit export --format csv --action channels.put | gzip > audit.csv.gz`,
 	}
 	f.describe(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "ndjson", "the `FORM`: ndjson, or csv without formulas")
-	cmd.Flags().StringVar(&output, "output", "", "the `FILE` to write; standard output otherwise")
+	x.Describe(cmd.Flags(), "ndjson")
 	cmd.RunE = sh.Over(func(ctx context.Context, c *client.Client, _ []string) error {
 		if err := f.read(sh); err != nil {
 			return err
 		}
-		if output == "" && sh.Terminal { // it would obey what others wrote
-			return shell.Usagef("name a file with --output, or send it through a pipe: it is not for a terminal")
-		}
-		return exported(sh, output, func(to io.Writer) error { return c.Audit.Export(ctx, to, format, f.AuditFilter) })
+		return x.Write(sh, func(to io.Writer, format string) error { return c.Audit.Export(ctx, to, format, f.AuditFilter) })
 	})
 	return cmd
-}
-
-// exported writes an export to a file, or to standard output where none is named.
-func exported(sh *shell.Shell, output string, export func(to io.Writer) error) error {
-	if output == "" {
-		return export(sh.Out)
-	}
-	return shell.NewFile("--output", output, export)
 }

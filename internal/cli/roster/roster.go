@@ -60,6 +60,9 @@ func rosterShow(sh *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show [NAME]", Short: "Show a roster (default duty)", Args: shell.UpTo(1),
 		RunE: sh.Over(func(ctx context.Context, c *client.Client, args []string) error {
+			if sh.JSON && (csv || ics) {
+				return shell.Usagef("--json stands beside --csv or --ics, which are forms of their own: give one of them")
+			}
 			if csv || ics {
 				read := c.Rosters.Export
 				if ics {
