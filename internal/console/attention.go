@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -227,7 +226,7 @@ func stopDecision(v *visit) error {
 		return err
 	}
 	if v.form("state") != string(d.State) {
-		return posthouse.Errorf(posthouse.CodeConflict, "the decision is %s now", cmp.Or(d.State, "gone"))
+		return posthouse.Errorf(posthouse.CodeConflict, "the decision is %s now", v.stateIn("decision_", string(d.State)))
 	}
 	if _, err := v.call().Decisions.Stop(withNote(v.ctx(), v.form("note")), id); err != nil {
 		return err

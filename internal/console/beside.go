@@ -27,10 +27,10 @@ func (v *visit) beside(page []byte) []byte {
 }
 
 // refuse shows the page of a form that the API has refused, where the form's own handler has no page for that: as it is now, with what was typed,
-// and what is wrong beside its fields. False says that this is no such form.
+// and what is wrong beside its fields or, where that is about none of them, at the top. False says that this is no such form.
 func (v *visit) refuse(err error) bool {
 	var coded *posthouse.Error
-	if v.console.serve == nil || v.tenant == "" || v.r.Method != http.MethodPost || v.r.Header.Get("HX-Request") != "" || !errors.As(err, &coded) || coded.Code != posthouse.CodeInvalid {
+	if v.console.serve == nil || v.tenant == "" || v.r.Method != http.MethodPost || v.r.Header.Get("HX-Request") != "" || !errors.As(err, &coded) || !refused(err) {
 		return false
 	}
 	to, err := url.Parse(v.here())
@@ -46,11 +46,14 @@ func (v *visit) refuse(err error) bool {
 	for i := range problems {
 		problems[i].Message = frame{v: v}.Says(problems[i].Message)
 	}
-	if page = v.sent().Refuse(page, said, problems); page == nil {
+	sent := v.sent()
+	sent.Stale = coded.Code != posthouse.CodeInvalid
+	if page = sent.Refuse(page, said, problems); page == nil {
 		return false
 	}
+	status, _ := v.troubleOf(coded)
 	v.w.Header().Set("Content-Language", frame{v: v}.Lang())
-	v.answer(http.StatusUnprocessableEntity, web.Marked(page), nil)
+	v.answer(status, web.Marked(page), nil)
 	return true
 }
 

@@ -169,7 +169,7 @@ func actOnCampaign(act func(c client.Campaigns, v *visit, ctx context.Context, n
 			return err
 		}
 		if v.form("state") != string(c.State) {
-			return posthouse.Errorf(posthouse.CodeConflict, "the campaign is %s now", c.State)
+			return posthouse.Errorf(posthouse.CodeConflict, "the campaign is %s now", v.stateIn("campaign_", string(c.State)))
 		}
 		if _, err := act(v.call().Campaigns, v, withNote(v.ctx(), v.form("note")), name); err != nil {
 			return err

@@ -148,7 +148,7 @@ func (v *visit) stillAs(id string) (posthouse.Delivery, error) {
 		return d, err
 	}
 	if v.form("state") != string(d.State) {
-		return d, posthouse.Errorf(posthouse.CodeConflict, "the delivery is %s now", d.State)
+		return d, posthouse.Errorf(posthouse.CodeConflict, "the delivery is %s now", v.stateIn("", string(d.State)))
 	}
 	return d, nil
 }

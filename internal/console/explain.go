@@ -21,6 +21,14 @@ func (v *visit) says(text string) (string, bool) {
 	return catalog.Error(text)
 }
 
+// stateIn is a state within a sentence: in English as the API names it, since the words of pages, such as "goes on", stand by themselves.
+func (v *visit) stateIn(kind, state string) string {
+	if !v.zh {
+		return state
+	}
+	return say(kind+state, true)
+}
+
 // Says is a text of the server's, such as an error, in the visitor's language as far as it is known there, cut for a page.
 func (f frame) Says(text string) string {
 	said, _ := f.v.says(text)

@@ -255,7 +255,7 @@ func actOnPhone(act func(c client.Agents, ctx context.Context, id, reason string
 			return err
 		}
 		if v.form("state") != string(a.State) {
-			return posthouse.Errorf(posthouse.CodeConflict, "the phone is %s now", a.State)
+			return posthouse.Errorf(posthouse.CodeConflict, "the phone is %s now", v.stateIn("phone_", string(a.State)))
 		}
 		if err := act(v.call().Agents, withNote(v.ctx(), reason), id, reason); err != nil {
 			return err

@@ -200,7 +200,7 @@ func (v *visit) setPaused(paused bool) error {
 		return err
 	}
 	if v.form("state") != standing(r) {
-		return posthouse.Errorf(posthouse.CodeConflict, "the reminder is %s now", standing(r))
+		return posthouse.Errorf(posthouse.CodeConflict, "the reminder is %s now", v.stateIn("reminder_", standing(r)))
 	}
 	act, said := reminders.Pause, "reminder_paused_said"
 	if !paused {

@@ -134,7 +134,7 @@ func onSubscription(act func(ctx context.Context, v *visit, id string) error) fu
 			return err
 		}
 		if v.form("state") != s.State {
-			return posthouse.Errorf(posthouse.CodeConflict, "the subscription is %s now", s.State)
+			return posthouse.Errorf(posthouse.CodeConflict, "the subscription is %s now", v.stateIn("sub_", s.State))
 		}
 		return act(withNote(v.ctx(), v.form("note")), v, s.ID)
 	}

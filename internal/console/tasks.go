@@ -99,7 +99,7 @@ func endReminder(v *visit) error {
 		return err
 	}
 	if v.form("state") != string(r.State) {
-		return posthouse.Errorf(posthouse.CodeConflict, "the reminder is %s now", r.State)
+		return posthouse.Errorf(posthouse.CodeConflict, "the reminder is %s now", v.stateIn("reminder_", string(r.State)))
 	}
 	if _, err := v.call().Reminders.End(withNote(v.ctx(), v.form("note")), id); err != nil {
 		return err

@@ -246,6 +246,9 @@ func tookPeople(v *visit, name, path string, err error) error {
 // peopleIn reads the fields of the form up to the file, which comes last.
 func peopleIn(r *http.Request) (p client.Part, file io.Reader, err error) {
 	parts, err := r.MultipartReader()
+	if errors.Is(err, http.ErrNotMultipart) {
+		return p, nil, posthouse.Invalid("there is no file", problemAt("file", "is required"))
+	}
 	if err != nil {
 		return p, nil, posthouse.Invalid("there is no file", problemAt("file", err.Error()))
 	}

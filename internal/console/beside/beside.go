@@ -32,6 +32,8 @@ type Sent struct {
 	Values url.Values
 	Unkept []string // fields that hold secrets
 	Own    []string // hidden fields that each drawing of a form makes anew
+	// Stale says that the page has changed since it was drawn: hidden values, such as versions, are those that it has now.
+	Stale bool
 	// Where says the path of a problem in the reader's words, empty where there are none. Defaults to none.
 	Where func(path string) string
 }
@@ -52,20 +54,53 @@ func (s Sent) Place(page []byte) []byte {
 	return page
 }
 
-// Refuse is the page of a form that was drawn anew, with what was typed in it and with problems: said is what they are of. Nil says that the
-// page has not the form.
+// Refuse is the page of a form that was drawn anew, with what was typed in it and with problems: said is what they are of. Where none of them
+// is about a field, or the form is there no more, they stand at the top of the page. Nil says that it has no place for them.
 func (s Sent) Refuse(page []byte, said string, problems []posthouse.Problem) []byte {
-	f := s.in(page)
-	if f == nil {
+	f := s.read(page)
+	if f == nil || f.form == nil && f.main() == nil {
 		return nil
 	}
-	f.refill()
-	f.tell("", said)
+	told := []*html.Node{f.tell("", said)}
 	for _, p := range problems {
-		f.tell(p.Path, p.Message)
+		told = append(told, f.tell(p.Path, p.Message))
 	}
-	f.place()
+	if f.form != nil {
+		f.refill()
+		f.unfold()
+		for _, p := range told {
+			f.form.Parent.InsertBefore(p, f.form)
+		}
+	}
+	if f.form == nil || !f.place() {
+		f.lift(told)
+	}
 	return f.text()
+}
+
+// lift puts texts at the top of the page.
+func (f *drawn) lift(told []*html.Node) {
+	top := f.main()
+	if top == nil {
+		return
+	}
+	first := top.FirstChild
+	for _, p := range told {
+		if p.Parent != nil {
+			p.Parent.RemoveChild(p)
+		}
+		top.InsertBefore(p, first)
+	}
+}
+
+// main is what the page shows, without what all pages have; nil where that is not told apart.
+func (f *drawn) main() *html.Node {
+	for n := range f.page.Descendants() {
+		if n.DataAtom == atom.Main {
+			return n
+		}
+	}
+	return nil
 }
 
 // drawn is the form as a page has it.
@@ -74,8 +109,16 @@ type drawn struct {
 	page, form *html.Node
 }
 
-// in finds the form in a page: the one whose hidden values were sent too, where several go to the address.
+// in finds the form in a page, nil for none.
 func (s Sent) in(text []byte) *drawn {
+	if d := s.read(text); d != nil && d.form != nil {
+		return d
+	}
+	return nil
+}
+
+// read reads a page and finds the form in it: the one whose hidden values were sent too, where several go to the address.
+func (s Sent) read(text []byte) *drawn {
 	page, err := html.Parse(bytes.NewReader(text))
 	if err != nil {
 		return nil
@@ -89,9 +132,6 @@ func (s Sent) in(text []byte) *drawn {
 		if like := s.like(n); like > most {
 			d.form, most = n, like
 		}
-	}
-	if d.form == nil {
-		return nil
 	}
 	return d
 }
@@ -142,8 +182,8 @@ func (f *drawn) fields() (list []*html.Node) {
 	return list
 }
 
-// place moves the problems of the page to their fields. The first of them gets the cursor.
-func (f *drawn) place() {
+// place moves the problems of the page to their fields, and reports whether it has found one. The first of them gets the cursor.
+func (f *drawn) place() bool {
 	var problems []*html.Node
 	for n := range f.page.Descendants() {
 		if n.Type == html.ElementNode && attr(n, problemAttr) != "" {
@@ -165,6 +205,7 @@ func (f *drawn) place() {
 		}
 		set(fields[at], "autofocus", "")
 	}
+	return len(wrong) > 0
 }
 
 // attach puts a problem behind a field, and opens what the field is folded in. rest is what of the path is within the field.
@@ -286,6 +327,7 @@ func (f *drawn) refill() {
 		name, kind := attr(n, "name"), attr(n, "type")
 		values, some := f.Values[name]
 		switch {
+		case f.Stale && kind == "hidden":
 		case name == "" || slices.Contains(f.Unkept, name) || slices.Contains(f.Own, name) || kind == "password" || kind == "file":
 		case kind == "checkbox" || kind == "radio":
 			mark(n, "checked", slices.Contains(values, cmp.Or(attr(n, "value"), "on")))
@@ -320,15 +362,19 @@ func choose(list *html.Node, value string) {
 	}
 }
 
-// tell puts a text in front of a form, as its problem at a path, empty for none.
-func (f *drawn) tell(path, text string) {
+// tell is a text as a problem at a path, empty for none.
+func (f *drawn) tell(path, text string) *html.Node {
 	p := &html.Node{Type: html.ElementNode, Data: "p", DataAtom: atom.P, Attr: []html.Attribute{{Key: "class", Val: "bad"}, {Key: "role", Val: "alert"}}}
 	p.AppendChild(&html.Node{Type: html.TextNode, Data: text})
 	if path != "" {
 		set(p, problemAttr, path)
 		f.says(p, path, path)
 	}
-	f.form.Parent.InsertBefore(p, f.form)
+	return p
+}
+
+// unfold opens what the form is folded in.
+func (f *drawn) unfold() {
 	for n := range f.form.Ancestors() {
 		if n.DataAtom == atom.Details {
 			set(n, "open", "")
