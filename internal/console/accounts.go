@@ -212,17 +212,6 @@ func testAccount(v *visit) error {
 	return v.draw(a.Tried.status(), "account", "channels", a)
 }
 
-func deleteAccount(v *visit) error {
-	if v.form("sure") == "" {
-		return posthouse.Invalid("nothing was deleted", problemAt("sure", say("delete_unsure", v.zh)))
-	}
-	channel := v.r.PathValue("name")
-	if err := v.call().Accounts.Delete(withNote(v.ctx(), v.form("note")), channel, v.r.PathValue("account")); err != nil {
-		return err
-	}
-	return v.goTo(v.at("channels", channel) + "?said=account_deleted_said")
-}
-
 // saveAccounts writes all accounts of a channel as a CSV without formulas and without secrets.
 func saveAccounts(v *visit) error {
 	name := v.r.PathValue("name")

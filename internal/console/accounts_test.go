@@ -94,7 +94,7 @@ func TestAnAccountIsMadeByForm(t *testing.T) {
 	}
 }
 
-// An account is paused for a reason and a time, resumed, tested with what was sent and answered, and deleted by who ticks that it shall be.
+// An account is paused for a reason and a time, resumed, tested with what was sent and answered, and deleted by who types its name.
 func TestAnAccountIsPausedTestedAndDeleted(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -134,12 +134,12 @@ func TestAnAccountIsPausedTestedAndDeleted(t *testing.T) {
 	}
 	h.shows(tested.body, `id="tried"`, "zhang.san", "state failed", "40001")
 	if got := h.ask("admin", at+"/delete", url.Values{}); got.status != http.StatusUnprocessableEntity {
-		t.Errorf("deleting without a tick: %d", got.status)
+		t.Errorf("deleting without its name: %d", got.status)
 	}
-	if got := h.ask("admin", at+"/delete", url.Values{"sure": {"1"}, "note": {"left us"}}); got.to() != fleetAt+"?said=account_deleted_said" {
+	if got := h.ask("admin", at+"/delete", url.Values{"typed": {"a"}, "note": {"left us"}}); got.to() != fleetAt+"?said=removed_said" {
 		t.Errorf("deleting: %d", got.status)
 	}
-	h.shows(h.page("viewer", fleetAt+"?said=account_deleted_said"), "The account is deleted", "The channel has no account yet")
+	h.shows(h.page("viewer", fleetAt+"?said=removed_said"), "It is deleted.", "The channel has no account yet")
 	var log struct{ Items []wire.AuditEntry }
 	h.api("GET", "/v1/audit", "", &log)
 	var told []string

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/console/rosters"
 	"github.com/posthouse/posthouse/internal/console/suppressions"
 	"github.com/posthouse/posthouse/internal/console/users"
+	"github.com/posthouse/posthouse/internal/web"
 )
 
 // groups are the groups of pages that are packages of their own.
@@ -23,12 +24,14 @@ func groups() []host.Pages {
 	return []host.Pages{rosters.Pages(), gallery.Pages(), fronts.Pages(), notifications.Pages(), digests.Pages(), quiet.Pages(), doctor.Pages(), users.Pages(), suppressions.Pages(), removal.Pages()}
 }
 
-// Removal is the form that deletes a thing of a list, nil for who may not.
-func (f frame) Removal(list, name string) *removal.Form {
-	if use, ok := removal.Use(list); !ok || !f.v.may(use.Scope, use.Action) {
+// Removal is the form that deletes a thing, nil for who may not.
+func (f frame) Removal(of string, names ...string) *removal.Form {
+	form, use, ok := removal.FormOf(f.v.at, of, names...)
+	if !ok || web.Permit(f.v.key, use) != nil {
 		return nil
 	}
-	return &removal.Form{List: list, Name: name, Uses: naming(f.v, list, name)}
+	form.Uses = naming(f.v, of, form.Name)
+	return &form
 }
 
 // groupRoutes are their routes.

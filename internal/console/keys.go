@@ -162,14 +162,3 @@ func rotateKey(v *visit) error {
 	k.New = &made
 	return drawKey(v, http.StatusOK, k)
 }
-
-// revokeKey ends a key, where the form says that this is meant.
-func revokeKey(v *visit) error {
-	if v.form("sure") == "" {
-		return drawKey(v, http.StatusUnprocessableEntity, keyLife{Problems: problemAt("sure", say("sure_missing", v.zh))})
-	}
-	if err := v.call().Keys.Revoke(withNote(v.ctx(), v.form("note")), v.r.PathValue("id")); err != nil {
-		return err
-	}
-	return v.goTo(v.at("keys") + "?said=key_revoked_said")
-}

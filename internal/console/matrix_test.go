@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/console/removal"
 	"github.com/posthouse/posthouse/internal/console/words"
 	"github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/web"
@@ -23,7 +24,7 @@ var least = map[string]posthouse.Role{
 	"POST search":   posthouse.RoleViewer,
 	"GET attention": posthouse.RoleViewer, "GET channels": posthouse.RoleViewer, "GET channels/{name}": posthouse.RoleViewer,
 	"GET campaigns": posthouse.RoleViewer, "GET campaigns/{name}": posthouse.RoleViewer, "GET templates": posthouse.RoleViewer, "GET decisions": posthouse.RoleViewer, "GET decisions/{id}": posthouse.RoleViewer, "POST decisions/{id}/stop": posthouse.RoleOperator, "POST decisions/{id}/undo": posthouse.RoleOperator,
-	"GET tasks": posthouse.RoleViewer, "GET tasks/{id}": posthouse.RoleViewer, "GET reminders": posthouse.RoleViewer, "GET reminders/{id}": posthouse.RoleViewer, "POST reminders/{id}/end": posthouse.RoleOperator, "POST reminders/{id}/pause": posthouse.RoleOperator, "POST reminders/{id}/resume": posthouse.RoleOperator, "GET new-schedule": posthouse.RoleSender, "POST new-schedule": posthouse.RoleSender, "GET system": posthouse.RoleViewer,
+	"GET tasks": posthouse.RoleViewer, "GET tasks/{id}": posthouse.RoleViewer, "GET reminders": posthouse.RoleViewer, "GET reminders/{id}": posthouse.RoleViewer, "POST reminders/{name}/end": posthouse.RoleOperator, "POST reminders/{id}/pause": posthouse.RoleOperator, "POST reminders/{id}/resume": posthouse.RoleOperator, "GET new-schedule": posthouse.RoleSender, "POST new-schedule": posthouse.RoleSender, "GET system": posthouse.RoleViewer,
 	"POST deliveries/{id}/cancel": posthouse.RoleOperator, "POST deliveries/{id}/recall": posthouse.RoleOperator, "POST deliveries/{id}/replay": posthouse.RoleOperator, "POST deliveries/{id}/resolve": posthouse.RoleOperator,
 	"POST attention": posthouse.RoleOperator, "POST channels/{name}/pause": posthouse.RoleOperator, "POST channels/{name}/resume": posthouse.RoleOperator,
 	"POST campaigns/{name}/pause": posthouse.RoleOperator, "POST campaigns/{name}/resume": posthouse.RoleOperator, "POST campaigns/{name}/repair": posthouse.RoleOperator, "POST campaigns/{name}/cancel": posthouse.RoleOperator, "POST campaigns/{name}/unschedule": posthouse.RoleOperator,
@@ -59,9 +60,9 @@ var least = map[string]posthouse.Role{
 	"GET compose": posthouse.RoleSender, "POST compose": posthouse.RoleSender,
 	"POST channels/{name}/delete": posthouse.RoleAdmin, "POST templates/{name}/delete": posthouse.RoleAdmin, "POST phones/{name}/delete": posthouse.RoleAdmin, "POST rosters/{name}/delete": posthouse.RoleAdmin, "POST directory/{name}/delete": posthouse.RoleAdmin, "POST campaigns/{name}/delete": posthouse.RoleSender,
 	"POST templates/{name}/texts": posthouse.RoleAdmin, "POST templates/{name}/settings": posthouse.RoleAdmin,
-	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "GET people/{name}": posthouse.RoleAdmin, "POST people/{name}/roles": posthouse.RoleAdmin, "POST people/{name}/disable": posthouse.RoleAdmin, "POST people/{name}/enable": posthouse.RoleAdmin, "POST people/{name}/reset-totp": posthouse.RoleAdmin, "POST people/{name}/sign-out": posthouse.RoleAdmin, "GET keys/{id}": posthouse.RoleAdmin, "POST keys/{id}/rotate": posthouse.RoleAdmin, "POST keys/{id}/revoke": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,
+	"POST campaigns/{name}/preview": posthouse.RoleSender, "POST campaigns/{name}/again": posthouse.RoleSender, "POST people": posthouse.RoleAdmin, "POST people/{name}/link": posthouse.RoleAdmin, "GET people/{name}": posthouse.RoleAdmin, "POST people/{name}/roles": posthouse.RoleAdmin, "POST people/{name}/disable": posthouse.RoleAdmin, "POST people/{name}/enable": posthouse.RoleAdmin, "POST people/{name}/reset-totp": posthouse.RoleAdmin, "POST people/{name}/sign-out": posthouse.RoleAdmin, "GET keys/{id}": posthouse.RoleAdmin, "POST keys/{id}/rotate": posthouse.RoleAdmin, "POST keys/{name}/revoke": posthouse.RoleAdmin, "POST keys": posthouse.RoleAdmin,
 	"GET subscriptions": posthouse.RoleViewer, "POST subscriptions": posthouse.RoleAdmin, "GET subscriptions/{id}": posthouse.RoleViewer, "POST subscriptions/{id}/test": posthouse.RoleAdmin, "POST subscriptions/{id}/rotate": posthouse.RoleAdmin, "POST subscriptions/{id}/replay": posthouse.RoleAdmin,
-	"POST subscriptions/{id}/pause": posthouse.RoleOperator, "POST subscriptions/{id}/resume": posthouse.RoleOperator, "POST subscriptions/{id}/delete": posthouse.RoleAdmin,
+	"POST subscriptions/{id}/pause": posthouse.RoleOperator, "POST subscriptions/{id}/resume": posthouse.RoleOperator, "POST subscriptions/{name}/delete": posthouse.RoleAdmin,
 	"GET tenants": posthouse.RoleAdmin, "GET tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}": posthouse.RoleAdmin, "POST tenants/{name}/keys": posthouse.RoleAdmin, "POST tenants/{name}/delete": posthouse.RoleAdmin, "GET new-tenant": posthouse.RoleAdmin, "POST new-tenant": posthouse.RoleAdmin,
 	"GET settings": posthouse.RoleAdmin, "GET doctor": posthouse.RoleAdmin, "POST doctor": posthouse.RoleAdmin,
 	"GET keys": posthouse.RoleAdmin, "GET people": posthouse.RoleAdmin,
@@ -133,7 +134,7 @@ func TestEveryWordIsThere(t *testing.T) {
 			names["phone_do_"+a], names["phone_help_"+a] = true, true
 		}
 	}
-	for _, a := range []string{"pause", "resume", "delete"} {
+	for _, a := range []string{"pause", "resume"} {
 		names["sub_do_"+a], names["sub_help_"+a] = true, true
 	}
 	for _, r := range posthouse.RateReasons() {
@@ -338,5 +339,20 @@ func TestWhatWasDoneIsSaid(t *testing.T) {
 	}
 	if len(found) < 20 {
 		t.Errorf("only %d words were found", len(found))
+	}
+}
+
+// What is deleted, revoked or ended for good goes one way: with its name typed. A tenant's form asks for more besides.
+func TestWhatIsDeletedIsTyped(t *testing.T) {
+	t.Parallel()
+	typed := map[string]bool{"tenants/{name}/delete": true}
+	for _, r := range removal.Pages().Routes {
+		typed[r.Path] = true
+	}
+	for _, r := range routes() {
+		of, end := r.path[:strings.IndexByte(r.path+"/", '/')], path.Base(r.path)
+		if r.method == "POST" && (end == "delete" || end == "revoke" || end == "end" && of != "notifications") && !typed[r.path] {
+			t.Errorf("POST %s deletes what has no name typed: make it a kind of package removal", r.path)
+		}
 	}
 }

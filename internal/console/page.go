@@ -150,7 +150,7 @@ func (v *visit) write(status int, page []byte) {
 
 // saids are the words of what was just done.
 func saids() []string {
-	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "recalled_said", "replayed", "resolved", "paused_said", "resumed_said", "account_paused_said", "account_resumed_said", "account_deleted_said", "changed_said", "stored", "handed_in", "people_said", "people_content_said", "again_said", "ended_said", "reminder_paused_said", "reminder_resumed_said", "front_deleted_said", "key_revoked_said", "route_deleted_said", "digest_deleted", "signed_out_said", "sub_replayed_said", removal.Done, suppressions.Done}
+	return []string{"welcome", "password_set", "codes_off_said", "cancelled_said", "recalled_said", "replayed", "resolved", "paused_said", "resumed_said", "account_paused_said", "account_resumed_said", "changed_said", "stored", "handed_in", "people_said", "people_content_said", "again_said", "ended_said", "reminder_paused_said", "reminder_resumed_said", "key_revoked_said", "signed_out_said", "sub_replayed_said", removal.Done, suppressions.Done}
 }
 
 // show draws a page of status 200.

@@ -30,7 +30,7 @@ func TestWhatIsRefusedComesBackToItsForm(t *testing.T) {
 		{"channels/out", "delete", url.Values{"typed": {"out"}, "note": {"no longer"}}, "no longer", "条未完成的投递", "open deliveries"},
 		{"channels/out", "resume", url.Values{"pause": {"another"}, "reason": {"over now"}}, "over now", "打开本页之后", "paused anew since"},
 		{"templates/used", "delete", url.Values{"typed": {"used"}, "note": {"no longer"}}, "no longer", "正在使用", "reminder"},
-		{"reminders/daily", "end", url.Values{"state": {"ended"}, "note": {"no longer"}}, "no longer", "提醒当前为 进行中", "the reminder is open now"},
+		{"reminders/daily", "pause", url.Values{"state": {"ended"}, "note": {"no longer"}}, "no longer", "提醒当前为 进行中", "the reminder is open now"},
 	} {
 		at := "/console/t/default/" + e.page
 		for lang, said := range map[string]string{"zh-CN": e.zh, "en": e.en} {

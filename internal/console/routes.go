@@ -68,7 +68,6 @@ func routes() []route {
 		acts("channels/{name}/accounts/{account}/test", "accounts.test", testAccount),
 		acts("channels/{name}/accounts/{account}/pause", "accounts.pause", pauseAccount),
 		acts("channels/{name}/accounts/{account}/resume", "accounts.resume", resumeAccount),
-		acts("channels/{name}/accounts/{account}/delete", "accounts.delete", deleteAccount),
 		looks("campaigns", "campaigns.read", showCampaigns),
 		sends("GET", "new-campaign", "campaigns.create", showNewCampaign),
 		sends("POST", "new-campaign", "campaigns.create", makeCampaign),
@@ -121,7 +120,6 @@ func routes() []route {
 		{"POST", "new-schedule", schedules(), storeTimetable},
 		sends("POST", "reminders/{id}/pause", "reminders.pause", pauseReminder),
 		sends("POST", "reminders/{id}/resume", "reminders.resume", resumeReminder),
-		sends("POST", "reminders/{id}/end", "reminders.end", endReminder),
 		looks("system", "overview.read", showSystem),
 		{"GET", "outbox", web.Use{Scope: admin, Action: "outbox.read"}, showOutbox},
 		{"GET", "audit", web.Use{Scope: admin, Action: "audit.read"}, showAudit},
@@ -133,7 +131,6 @@ func routes() []route {
 		acts("subscriptions/{id}/replay", "subscriptions.replay", onSubscription(replaySubscription)),
 		acts("subscriptions/{id}/pause", "subscriptions.pause", actOnSubscription("pause")),
 		acts("subscriptions/{id}/resume", "subscriptions.resume", actOnSubscription("resume")),
-		acts("subscriptions/{id}/delete", "subscriptions.delete", actOnSubscription("delete")),
 		{"GET", "tenants", web.Use{Scope: admin, Action: "tenants.read", Whole: true}, showTenants},
 		{"GET", "tenants/{name}", web.Use{Scope: admin, Action: "tenants.read", Whole: true}, onTenant((*visit).drawForm)},
 		{"POST", "tenants/{name}", web.Use{Scope: admin, Action: "tenants.put", Whole: true}, onTenant((*visit).storeForm)},
@@ -154,7 +151,6 @@ func routes() []route {
 		{"POST", "keys", web.Use{Scope: admin, Action: "keys.create", Whole: true}, addKey},
 		{"GET", "keys/{id}", web.Use{Scope: admin, Action: "keys.read", Whole: true}, showKey},
 		{"POST", "keys/{id}/rotate", web.Use{Scope: admin, Action: "keys.rotate", Whole: true}, rotateKey},
-		{"POST", "keys/{id}/revoke", web.Use{Scope: admin, Action: "keys.delete", Whole: true}, revokeKey},
 	}...)
 }
 

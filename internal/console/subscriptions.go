@@ -190,10 +190,8 @@ func subscriberOf(v *visit) (s subscriber, err error) {
 	if s.State != "active" {
 		turn = "resume"
 	}
-	for _, action := range []string{turn, "delete"} {
-		if v.may(admin, "subscriptions."+action) {
-			s.Actions = append(s.Actions, action)
-		}
+	if v.may(admin, "subscriptions."+turn) {
+		s.Actions = append(s.Actions, turn)
 	}
 	return s, err
 }
@@ -221,10 +219,6 @@ func actOnSubscription(action string) func(*visit) error {
 			err = api.Pause(ctx, id)
 		case "resume":
 			err = api.Resume(ctx, id)
-		case "delete":
-			if err = api.Delete(ctx, id); err == nil {
-				return v.goTo(v.at("subscriptions") + "?said=changed_said")
-			}
 		}
 		if err != nil {
 			return err

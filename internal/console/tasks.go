@@ -92,21 +92,6 @@ func showReminder(v *visit) error {
 	return v.show("reminder", "reminders", out)
 }
 
-func endReminder(v *visit) error {
-	id := v.r.PathValue("id")
-	r, err := v.call().Reminders.Get(v.ctx(), id)
-	if err != nil {
-		return err
-	}
-	if v.form("state") != string(r.State) {
-		return posthouse.Errorf(posthouse.CodeConflict, "the reminder is %s now", v.stateIn("reminder_", string(r.State)))
-	}
-	if _, err := v.call().Reminders.End(withNote(v.ctx(), v.form("note")), id); err != nil {
-		return err
-	}
-	return v.goTo(v.at("reminders", id) + "?said=ended_said")
-}
-
 // Standing is how it stands, in a word.
 func (r recalled) Standing() string { return standing(r.Reminder) }
 

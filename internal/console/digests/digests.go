@@ -31,7 +31,6 @@ func Pages() host.Pages {
 			host.Acts("digests", "digests.put", store),
 			host.Looks("digests/{name}", "digests.read", showOne),
 			host.Acts("digests/{name}", "digests.put", store),
-			host.Acts("digests/{name}/delete", "digests.delete", remove),
 			host.Looks("collections/{id}", "digests.read", show),
 			{Method: http.MethodPost, Path: "collections/{id}/leave", Use: web.Use{Scope: posthouse.ScopeSend, Action: "digests.leave"}, Serve: leave},
 		},
@@ -202,13 +201,6 @@ func store(v *host.Visit) error {
 		return drawOne(v, http.StatusUnprocessableEntity, &f)
 	}
 	return draw(v, http.StatusUnprocessableEntity, f)
-}
-
-func remove(v *host.Visit) error {
-	if err := v.API.Digests.Delete(v.Noted(), v.R.PathValue("name")); err != nil {
-		return err
-	}
-	return v.GoTo(v.At("digests") + "?said=digest_deleted")
 }
 
 func show(v *host.Visit) error {

@@ -68,7 +68,7 @@ func TestADigestIsMadeAndItsCollectionLeaves(t *testing.T) {
 		t.Errorf("an operator has it leave: %d %s", got.Status, got.Body)
 	}
 	h.Shows(h.Page("viewer", page, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "一次汇总")
-	if got := h.Ask("admin", at+"digests/evening/delete", url.Values{}); got.To() != at+"digests?said=digest_deleted" {
+	if got := h.Ask("admin", at+"digests/evening/delete", url.Values{"typed": {"evening"}}); got.To() != at+"digests?said=removed_said" {
 		t.Errorf("a digest is deleted: %d %s", got.Status, got.Body)
 	}
 	gone := h.Ask("admin", at+"digests/evening", url.Values{"window": {"5h"}, "tag": {tag}})

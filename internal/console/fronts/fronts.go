@@ -30,7 +30,6 @@ func Pages() host.Pages {
 			host.Looks("fronts/{name}", "fronts.read", show),
 			host.Acts("fronts/{name}", "fronts.put", change),
 			host.Acts("fronts/{name}/token", "fronts.token", rotate),
-			host.Acts("fronts/{name}/delete", "fronts.delete", remove),
 			host.Acts("fronts/{name}/calls/{id}/reveal", "fronts.reveal", reveal),
 		},
 	}
@@ -344,16 +343,6 @@ func rotate(v *host.Visit) error {
 		return err
 	}
 	return drawn(v, made)
-}
-
-func remove(v *host.Visit) error {
-	if err := still(v); err != nil {
-		return err
-	}
-	if err := v.API.Fronts.Delete(v.Noted(), v.R.PathValue("name")); err != nil {
-		return err
-	}
-	return v.GoTo(v.At("fronts") + "?said=front_deleted_said")
 }
 
 // reveal shows the body of a call, this once and for a reason.

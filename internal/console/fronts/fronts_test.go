@@ -62,10 +62,7 @@ func TestAFrontIsMadeAndChanged(t *testing.T) {
 	if len(f.To) != 1 || f.To[0].Roster != "sre" || f.Each != "" || len(f.Match) != 1 || f.DedupWindow.Std() != 10*time.Minute {
 		t.Errorf("the front is %+v", f)
 	}
-	state := func() string {
-		return regexp.MustCompile(`name="state" value="([^"]*)"`).FindStringSubmatch(h.Page("admin", at+"/alertmanager"))[1]
-	}
-	before := state()
+	before := regexp.MustCompile(`name="state" value="([^"]*)"`).FindStringSubmatch(h.Page("admin", at+"/alertmanager"))[1]
 	again := h.Ask("admin", at+"/alertmanager/token", url.Values{"note": {"it leaked"}, "state": {before}})
 	if other := regexp.MustCompile("[0-9a-f]{64}").FindString(again.Body); other == "" || other == token {
 		t.Errorf("another token: %d, %q", again.Status, other)
@@ -78,10 +75,7 @@ func TestAFrontIsMadeAndChanged(t *testing.T) {
 			}
 		}
 	}
-	if got := h.Ask("admin", at+"/alertmanager/delete", url.Values{"state": {before}}); got.Status != http.StatusConflict {
-		t.Errorf("deleting what has changed: %d", got.Status)
-	}
-	if got := h.Ask("admin", at+"/alertmanager/delete", url.Values{"state": {state()}}); got.To() != at+"?said=front_deleted_said" {
+	if got := h.Ask("admin", at+"/alertmanager/delete", url.Values{"typed": {"alertmanager"}}); got.To() != at+"?said=removed_said" {
 		t.Errorf("deleting: %d", got.Status)
 	}
 	var log struct{ Items []wire.AuditEntry }

@@ -46,7 +46,6 @@ func Pages() host.Pages {
 			host.Acts("routes/{name}", "routes.put", store),
 			host.Looks("routes/{name}/preview", "routes.preview", showPreview),
 			{Method: http.MethodPost, Path: "routes/{name}/preview", Use: web.Use{Scope: posthouse.ScopeRead, Action: "routes.preview"}, Serve: look},
-			host.Acts("routes/{name}/delete", "routes.delete", remove),
 		},
 	}
 }
@@ -395,11 +394,4 @@ func store(v *host.Visit) error {
 		return err
 	}
 	return v.Draw(status, "route", "route", oneOf(stored, f))
-}
-
-func remove(v *host.Visit) error {
-	if err := v.API.Routes.Delete(v.Noted(), v.R.PathValue("name")); err != nil {
-		return err
-	}
-	return v.GoTo(v.At("routes") + "?said=route_deleted_said")
 }

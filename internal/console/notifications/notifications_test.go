@@ -74,7 +74,7 @@ func TestARouteIsMadeAndItsNotificationAcknowledged(t *testing.T) {
 		t.Errorf("a page that was drawn before: %d", late.Status)
 	}
 	h.Shows(late.Body, "Somebody else has stored a version", "&#34;within&#34;: &#34;5m&#34;", "&#34;within&#34;: &#34;20m&#34;")
-	if got := h.Ask("admin", at+"routes/night/delete", url.Values{}); got.To() != at+"routes?said=route_deleted_said" {
+	if got := h.Ask("admin", at+"routes/night/delete", url.Values{"typed": {"night"}}); got.To() != at+"routes?said=removed_said" {
 		t.Errorf("a route is deleted: %d %s", got.Status, got.Body)
 	}
 	h.Shows(h.Ask("admin", at+"routes/night", url.Values{"text": {shorter}, "tag": {tag}}).Body, "was deleted since you opened the page")

@@ -23,8 +23,13 @@ func TestThingsAreDeletedWithTheirNamesTyped(t *testing.T) {
 	h.API("PUT", "/v1/users", `{"users":[{"id":"li.na","name":"Li Na"},{"id":"wang","name":"Wang"}]}`, nil)
 	h.API("POST", "/v1/agents", `{"id":"phone-1","channels":["sms"]}`, nil)
 	h.API("POST", "/v1/campaigns", `{"name":"spring","channel":"out","template":"duty"}`, nil)
+	h.API("PUT", "/v1/digests/evening", `{"window":"10m"}`, nil)
+	var sub struct{ ID string }
+	h.API("POST", "/v1/subscriptions", `{"url":"https://example.com/hook"}`, &sub)
 	h.API("PUT", "/v1/routes/alarm", `{"steps":[{"channels":["out"]}]}`, nil)
-	h.Shows(h.Page("admin", at+"channels/out"), "It is named by:", at+"routes/alarm")
+	h.API("PUT", "/v1/fronts/shop", `{"kind":"grafana","channel":"out","digest":"evening","to":[{"user":"wang"}]}`, nil)
+	h.Shows(h.Page("admin", at+"channels/out"), "It is named by:", at+"routes/alarm", at+"fronts/shop")
+	h.Shows(h.Page("admin", at+"digests/evening"), "It is named by:", at+"fronts/shop")
 	h.Shows(h.Page("admin", at+"directory/li.na"), "It is named by:", at+"rosters/night", at+"rosters/day")
 	for _, one := range []struct{ list, name, api, least string }{
 		{"campaigns", "spring", "/v1/campaigns/spring", "sender"},
@@ -32,6 +37,10 @@ func TestThingsAreDeletedWithTheirNamesTyped(t *testing.T) {
 		{"phones", "phone-1", "/v1/agents/phone-1", "admin"},
 		{"rosters", "night", "/v1/rosters/night", "admin"},
 		{"directory", "li.na", "/v1/users/li.na", "admin"},
+		{"fronts", "shop", "", "admin"},
+		{"routes", "alarm", "", "admin"},
+		{"digests", "evening", "", "admin"},
+		{"subscriptions", sub.ID, "", "admin"},
 		{"channels", "out", "/v1/channels/out", "admin"},
 	} {
 		page, form := at+one.list+"/"+one.name, url.Values{"typed": {one.name}}

@@ -48,9 +48,7 @@ func subscriptionWords() map[string]Word {
 		"sub_not_taken":       {"not taken", "未接收"},
 		"sub_do_pause":        {"Pause", "暂停"},
 		"sub_do_resume":       {"Resume", "恢复"},
-		"sub_do_delete":       {"Delete", "删除"},
 		"sub_help_pause":      {"It is told nothing until it is resumed. What happens meanwhile waits, as long as events are kept.", "恢复之前不再推送；期间的事件会保留到事件保存期结束，恢复后补推。"},
 		"sub_help_resume":     {"It goes on where it was paused, and is tried again at once.", "从暂停处继续推送，并立即重试。"},
-		"sub_help_delete":     {"It is told nothing more, and its secret is forgotten. This cannot be undone.", "不再推送，签名密钥一并清除，无法撤回。"},
 	}
 }

@@ -110,8 +110,6 @@ func watchWords() map[string]Word {
 		"slot_none":             {"no message", "没有产生消息"},
 		"reminder_by_both":      {"Reminders are found by kind and ref together.", "请同时填写业务类型和业务主键。"},
 		"reminder_first":        {"A schedule is made here; what a system wants to remind of, it opens by the API or a command.", "定时发送可在此新建；业务提醒由接口或命令创建。"},
-		"reminder_end":          {"End it", "结束提醒"},
-		"reminder_end_help":     {"Nothing more comes of it, and what has not started of its last message is cancelled.", "之后不再提醒，最近一条消息中尚未发送的也会撤销。"},
 		"no_reminder":           {"There is no reminder yet.", "还没有提醒。"},
 		"ended_said":            {"The reminder has ended.", "提醒已结束。"},
 		"next_at":               {"Next", "下一次"},
