@@ -30,7 +30,7 @@ func TestWhoGotIt(t *testing.T) {
 	tab.presses("查询")
 	tab.says("通讯录中", "已发送")
 	tab.presses(list[0].ID)
-	tab.says("已了结：已发送", "今晚 18:00 起请值班", "平台已接收")
+	tab.says("李娜 li.na", "已了结：已发送", "今晚 18:00 起请值班", "平台已接收")
 	tab.picture("delivery")
 	tab.chooses("English")
 	tab.language = "en"

@@ -16,6 +16,8 @@ import (
 // life is what the page of a delivery shows.
 type life struct {
 	wire.Story
+	// Name is what the directory calls the user, empty where it does not know one.
+	Name  string
 	Why   wire.Explanation
 	Ready ready
 	// Sure is the decision that waits for a confirmation, empty for none.
@@ -100,11 +102,26 @@ func (v *visit) lifeOf(id string) (l life, err error) {
 		}
 		l.Recipients, l.Unsent = m.Recipients, m.Counts[posthouse.Pending]
 	}
+	if l.Name, err = v.nameOf(l.Delivery.User); err != nil {
+		return l, err
+	}
 	if l.Barred, err = v.barredBy(l.Delivery); err != nil {
 		return l, err
 	}
 	l.Why, err = v.call().Deliveries.Explain(v.ctx(), id)
 	return l, err
+}
+
+// nameOf is what the directory calls a user, empty where it knows none, or none that this person may see.
+func (v *visit) nameOf(id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	u, err := v.call().Users.Get(v.ctx(), id)
+	if posthouse.CodeOf(err) == posthouse.CodeNotFound {
+		return "", nil
+	}
+	return u.Name, hiddenFrom(err)
 }
 
 // barredBy finds what keeps messages from the recipient of a delivery that was not sent.

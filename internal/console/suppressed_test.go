@@ -37,3 +37,18 @@ func TestAnUnwantedDeliveryLeadsToWhatItsUserWants(t *testing.T) {
 	h.api("GET", "/v1/messages/"+sent.ID+"?wait=1m", "", nil)
 	h.shows(h.page("viewer", "/console/t/default/deliveries/"+sent.Deliveries[0].ID), `<a href="/console/t/default/directory/li.na">What the recipient wants</a>`)
 }
+
+// The page of a delivery says what the directory calls its user, as long as the directory knows.
+func TestADeliverySaysTheNameOfItsUser(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.api("PUT", "/v1/users", `{"users":[{"id":"li.na","name":"李娜"}]}`, nil)
+	var sent posthouse.Accepted
+	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"li.na"}],"content":{"text":"x"}}`, &sent)
+	const at = "/console/t/default/"
+	page := at + "deliveries/" + sent.Deliveries[0].ID
+	h.shows(h.page("viewer", page), `<a href="`+at+`directory/li.na">李娜</a> <small>li.na</small>`)
+	h.api("DELETE", "/v1/users/li.na", "", nil)
+	h.shows(h.page("viewer", page), `</span> li.na</h1>`)
+}
