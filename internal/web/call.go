@@ -40,7 +40,8 @@ type Call struct {
 	bodies   *Bodies
 	held     *Held
 	again    func() error
-	change   change // for the audit log
+	change   change         // for the audit log
+	refused  posthouse.Code // what the answer says, for the log
 }
 
 // Once is a request's Idempotency-Key with the hash of its body, empty without one.

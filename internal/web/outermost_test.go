@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -39,6 +40,53 @@ func TestEveryAnswerSaysItsRequest(t *testing.T) {
 		if !strings.Contains(w.Body.String(), `"id":"`+id+`"`) || !strings.Contains(log.String(), "id="+id) {
 			t.Errorf("%q: %s is not in the body or the log:\n%s\n%s", given, id, w.Body, log.String())
 		}
+	}
+}
+
+// A request that was refused is found in the log by the id of its answer. A stranger's flood is not: it neither fills the log nor takes the lines of
+// others, and is counted.
+func TestRefusalsAreLoggedWithTheirID(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	h := whole(t, &log, posthouse.Errorf(posthouse.CodeNotFound, "there is no campaign"))
+	ask := func() string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/broken", nil))
+		return w.Header().Get(RequestIDHeader)
+	}
+	if id := ask(); !strings.Contains(log.String(), `level=INFO msg="request refused" id=`+id+` method=GET path=/broken status=404 code=not_found`) {
+		t.Errorf("%s is not in the log:\n%s", id, log.String())
+	}
+	for range 500 {
+		ask()
+	}
+	if n := strings.Count(log.String(), "request refused"); n > 2*mostRefused { // a minute may have begun meanwhile
+		t.Errorf("%d lines of refusals are in the log", n)
+	}
+
+	log.Reset()
+	at := time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC)
+	var f refusedLines
+	to := slog.New(slog.NewTextHandler(&log, nil))
+	r := Route{Path: "/v1/keys/{id}"}
+	stranger := &Call{Request: httptest.NewRequest(http.MethodGet, "/v1/keys/a-secret", nil)}
+	known := &Call{Request: stranger.Request, Key: posthouse.Key{ID: "k1"}}
+	for range mostRefused + 5 {
+		f.note(to, at, r, stranger, http.StatusUnauthorized)
+	}
+	if n := strings.Count(log.String(), "\n"); n != mostRefused || strings.Contains(log.String(), "a-secret") {
+		t.Errorf("of strangers %d lines are written:\n%s", n, log.String())
+	}
+	log.Reset()
+	f.note(to, at, r, known, http.StatusNotFound)
+	f.note(to, at, r, known, http.StatusInternalServerError) // has its line
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "path=/v1/keys/a-secret") {
+		t.Errorf("of a key %d lines are written:\n%s", n, log.String())
+	}
+	log.Reset()
+	f.note(to, at.Add(time.Minute), r, known, http.StatusNotFound)
+	if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "requests=5") {
+		t.Errorf("a minute later:\n%s", log.String())
 	}
 }
 

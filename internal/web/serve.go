@@ -29,6 +29,7 @@ func (d *door) handler(r Route) http.Handler {
 		status := c.Status
 		if err != nil {
 			status = d.answerError(c, err)
+			d.refused.note(d.Log, began, r, c, status)
 		}
 		if d.Log.Enabled(req.Context(), slog.LevelDebug) {
 			d.Log.Debug("request", "id", RequestID(req.Context()), "method", req.Method, "path", req.URL.Path, "status", status, "took", time.Since(began),
@@ -144,6 +145,7 @@ func (r Route) admits(c *Call) error {
 // answerError writes an error and logs what the caller is not told.
 func (d *door) answerError(c *Call, err error) int {
 	p, after := problemOf(c.Context(), err)
+	c.refused = p.Code
 	h := c.Writer.Header()
 	h.Del("Idempotent-Replay")
 	h.Del("ETag")

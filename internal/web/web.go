@@ -88,8 +88,9 @@ type Tag struct{ Name, Doc string }
 // door serves a table of routes.
 type door struct {
 	Options
-	spec func() ([]byte, error)
-	mux  *http.ServeMux
+	spec    func() ([]byte, error)
+	mux     *http.ServeMux
+	refused refusedLines
 }
 
 // New makes the handler of a table of routes, with the document that describes it. It serves at once; it starts
