@@ -94,7 +94,7 @@ func (s *Server) apiHandler() (http.Handler, error) {
 	}
 	return web.New(web.Options{
 		Replica: replica,
-		Gate:    s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: s.book(), Terms: saidOfTypes, Beside: lksms.Described(),
+		Gate:    s.gate, Log: s.o.Log, MaxBody: s.o.MaxBody, Bodies: s.bodies, Version: s.o.Version, Rates: s.quotas, Audit: s.book(), Terms: saidOfTypes, Beside: lksms.Described(), Elsewhere: s.elsewhere,
 	}, s.routes()), nil
 }
 

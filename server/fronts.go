@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -32,6 +35,34 @@ func (s *Server) forms() []inbound.Form {
 		alertmanager.Form(), grafana.Form(), dingtalk.Form(), wecom.Form(), wecom.App(), feishu.Form(), gotify.Form(), ntfy.Form(), bark.Form(), serverchan.Form(), anyjson.Form(),
 		messagepusher.Form(), pushplus.Form(), mail.Form(s.mailReach), smsgate.Form(),
 	}
+}
+
+// elsewhere says what to use in place of an address that is of another program: a front that speaks its language, or the SMS front door.
+func (s *Server) elsewhere(at string) string {
+	if strings.HasPrefix(at, "/v1/") { // a mistake in an address of ours
+		return ""
+	}
+	for _, f := range s.forms() {
+		if !slices.ContainsFunc(f.Paths, func(p string) bool {
+			if strings.HasSuffix(p, "/") {
+				return strings.HasPrefix(at, p)
+			}
+			is, _ := path.Match(p, at)
+			return is
+		}) {
+			continue
+		}
+		says := fmt.Sprintf(", which is of %s: make a front for its senders by posthouse front add %s", f.Title, f.Kind)
+		if f.Driver != "" {
+			says += fmt.Sprintf(", or a channel of the driver %s, and send by POST /v1/messages", f.Driver)
+		}
+		return says
+	}
+	begins := func(p string) bool { return strings.HasPrefix(at, p) }
+	if !s.o.SMS.on() && slices.ContainsFunc([]string{"/api/v1/sms/", "/api/v1/admin/", "/sms/"}, begins) {
+		return ", which is of the SMS front door: basic_auth_username and basic_auth_password open it"
+	}
+	return ""
 }
 
 // openFronts puts the fronts beside the API.

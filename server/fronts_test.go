@@ -78,6 +78,24 @@ func groupOf(alerts ...map[string]any) string {
 }
 
 // A group of alerts is one message, taken once however often and by whichever of a pair it is sent.
+// Who posts to the server as to the original is told which front to make; each form that has a path of its own is known by it.
+func TestPathsOfOtherProgramsLeadToTheirFronts(t *testing.T) {
+	ways(t, func(h *house, _ *scripted) {
+		for path, want := range map[string]string{
+			"/message?token=x": "which is of Gotify: make a front for its senders by posthouse front add gotify", "/alerts/publish": "posthouse front add ntfy",
+			"/push": "posthouse front add bark", "/SCT1.send": "posthouse front add serverchan", "/push/me": "posthouse front add message-pusher", "/send": "posthouse front add pushplus",
+			"/3rdparty/v1/messages": "posthouse front add smsgate", "/api/v2/alerts": "posthouse front add alertmanager", "/alertmanager/": "posthouse front add alertmanager",
+			"/robot/send": "front add dingtalk, or a channel of the driver dingtalk_robot", "/cgi-bin/webhook/send": "front add wecom, or a channel of the driver wecom_robot",
+			"/open-apis/bot/v2/hook/x": "posthouse front add feishu", "/cgi-bin/gettoken": "front add wecom-app, or a channel of the driver wecom",
+			"/api/v1/sms/send": "basic_auth_username and basic_auth_password open it", "/sms/send": "SMS front door", "/v1/send": "; /openapi.json lists", "/webhook": "POST /v1/messages", "/nothing": "; /openapi.json lists",
+		} {
+			if status, said := h.knock("POST", path, "{}"); status != 404 || !strings.Contains(said, want) || strings.HasPrefix(want, ";") && strings.Contains(said, "which is of") {
+				h.Errorf("%s: %d %s, want %q", path, status, said, want)
+			}
+		}
+	})
+}
+
 func TestAGroupOfAlertsIsOneMessage(t *testing.T) {
 	onEachDatabase(t, func(h *house) {
 		f := h.front("alertmanager")

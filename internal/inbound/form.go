@@ -18,6 +18,11 @@ type Form struct {
 	Kind string
 	// Title is what its makers call it, and TitleZH in Chinese where that is another name.
 	Title, TitleZH string
+	// Paths are where its senders post at the original's own address, as path.Match reads them, or what such a path begins with where one ends in a
+	// slash: who calls one of them beside the fronts is told of the front. Driver is that of channels which send to the same address, for who has
+	// called their own robot's here. Default to none.
+	Paths  []string
+	Driver string
 	// Shown is the token in what stands in a path in its place, where the original's keys have another form. Defaults to the text itself.
 	Shown func(text string) string
 	// Tokens are where its senders show a token besides a part of the path, the query's token and the header Authorization. Defaults to none.

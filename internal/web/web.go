@@ -33,6 +33,9 @@ type Options struct {
 	// Terms reads what describes types beyond what Go says of them. It is asked when the OpenAPI document is, which most processes never are.
 	// Defaults to none.
 	Terms func() (Terms, error)
+	// Elsewhere says of a path that is none here what it is of and what to use in its place, such as ", which is of Gotify: …", empty for what is not
+	// known. Defaults to nothing.
+	Elsewhere func(path string) string
 	// Beside are routes that others serve and the document describes too. Defaults to none.
 	Beside []Route
 }
@@ -125,22 +128,21 @@ func Describe(t Terms, routes, beside []Route) ([]byte, error) {
 	return describe(t, slices.Concat(routes, Pages(), beside))
 }
 
-// elsewhere are paths that other programs call, and what to use in their place. The first whose path begins so counts.
+// elsewhere are paths that other programs call beside those that the options know, and what to use in their place. The first whose path begins so
+// counts.
 var elsewhere = []struct{ begins, says string }{
-	{"/cgi-bin/webhook/send", ", which is of a group robot of WeCom: make a front for its senders by posthouse front add, or a channel of the driver wecom_robot, and send by POST /v1/messages"},
-	{"/robot/send", ", which is of a group robot of DingTalk: make a front for its senders by posthouse front add, or a channel of the driver dingtalk_robot, and send by POST /v1/messages"},
-	{"/open-apis/bot/", ", which is of a group robot of Feishu: make a front for its senders by posthouse front add, or a channel for it, and send by POST /v1/messages"},
-	{"/cgi-bin/message/send", ", which is of WeCom: add a channel of the driver wecom, and send by POST /v1/messages"},
 	{"/topapi/message/", ", which is of DingTalk: add a channel of the driver dingtalk, and send by POST /v1/messages"},
-	{"/api/v1/alerts", ", which is of Alertmanager: its webhook posts to a front, which posthouse front add alertmanager makes"},
-	{"/api/v2/alerts", ", which is of Alertmanager: its webhook posts to a front, which posthouse front add alertmanager makes"},
-	{"/alertmanager", ": Alertmanager's webhook posts to a front, which posthouse front add alertmanager makes"},
 	{"/webhook", ": messages are handed in by POST /v1/messages, and in the form of other makers at a front, which posthouse front add makes"},
 	{"/v2/", ": the API begins with /v1/"},
 }
 
 // meantBy says what to use in place of an address that somebody may have meant, empty where that is not known.
-func meantBy(path string) string {
+func (d *door) meantBy(path string) string {
+	if d.Elsewhere != nil {
+		if says := d.Elsewhere(path); says != "" {
+			return says
+		}
+	}
 	for _, e := range elsewhere {
 		if strings.HasPrefix(path, e.begins) {
 			return e.says
@@ -160,7 +162,7 @@ func (d *door) nowhere(c *Call) (any, error) {
 		}
 	}
 	if len(allowed) == 0 {
-		return nil, Faultf(http.StatusNotFound, posthouse.CodeNotFound, "there is no address %.200q%s; /openapi.json lists all there are", c.URL.Path, meantBy(c.URL.Path))
+		return nil, Faultf(http.StatusNotFound, posthouse.CodeNotFound, "there is no address %.200q%s; /openapi.json lists all there are", c.URL.Path, d.meantBy(c.URL.Path))
 	}
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)

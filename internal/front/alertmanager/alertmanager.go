@@ -18,7 +18,7 @@ import (
 // Form is the language.
 func Form() inbound.Form {
 	return inbound.Form{
-		Kind: "alertmanager", Title: "Prometheus Alertmanager", Groups: true, Priorities: alerts.Priorities(), MaxBody: maxBody,
+		Kind: "alertmanager", Paths: []string{"/alertmanager", "/alertmanager/", "/api/v1/alerts", "/api/v2/alerts"}, Title: "Prometheus Alertmanager", Groups: true, Priorities: alerts.Priorities(), MaxBody: maxBody,
 		Read: read, Answer: inbound.AnswerText, Setup: setup,
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Form is the language (https://bark.day.app/#/tutorial).
 func Form() inbound.Form {
 	return inbound.Form{
-		Kind: "bark", Title: "Bark", MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup,
+		Kind: "bark", Paths: []string{"/push"}, Title: "Bark", MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup,
 		Tokens: func(r *inbound.Request) []string { return []string{r.Field("device_key", "key")} },
 	}
 }

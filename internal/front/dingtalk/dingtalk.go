@@ -19,7 +19,7 @@ import (
 // Form is the language (https://open.dingtalk.com/document/orgapp/custom-robots-send-group-messages).
 func Form() inbound.Form {
 	return inbound.Form{
-		Kind: "dingtalk", Title: "DingTalk robot", TitleZH: "钉钉群机器人", Signs: true, MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup,
+		Kind: "dingtalk", Paths: []string{"/robot/send"}, Driver: "dingtalk_robot", Title: "DingTalk robot", TitleZH: "钉钉群机器人", Signs: true, MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup,
 		Tokens: func(r *inbound.Request) []string { return r.URL.Query()["access_token"] },
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // Form is the language (https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot).
 func Form() inbound.Form {
-	return inbound.Form{Kind: "feishu", Title: "Feishu robot", TitleZH: "飞书自定义机器人", Signs: true, MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup}
+	return inbound.Form{Kind: "feishu", Paths: []string{"/open-apis/bot/"}, Title: "Feishu robot", TitleZH: "飞书自定义机器人", Signs: true, MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup}
 }
 
 type span struct {

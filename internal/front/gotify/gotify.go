@@ -13,7 +13,7 @@ import (
 // Form is the language (https://gotify.net/api-docs).
 func Form() inbound.Form {
 	return inbound.Form{
-		Kind: "gotify", Title: "Gotify", MaxBody: 256 << 10, Read: read, Answer: answer, Setup: setup,
+		Kind: "gotify", Paths: []string{"/message"}, Title: "Gotify", MaxBody: 256 << 10, Read: read, Answer: answer, Setup: setup,
 		Tokens: func(r *inbound.Request) []string { return r.Header.Values("X-Gotify-Key") },
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Form is the language (https://github.com/songquanpeng/message-pusher, docs/API.md).
 func Form() inbound.Form {
 	return inbound.Form{
-		Kind: "message-pusher", Title: "message-pusher", MaxBody: 256 << 10, Read: read, Answer: answer, Setup: setup,
+		Kind: "message-pusher", Paths: []string{"/push/"}, Title: "message-pusher", MaxBody: 256 << 10, Read: read, Answer: answer, Setup: setup,
 		Tokens: func(r *inbound.Request) []string {
 			return []string{r.Field("token"), strings.TrimSpace(r.Header.Get("Authorization"))}
 		},

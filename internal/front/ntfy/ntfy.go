@@ -20,7 +20,7 @@ import (
 
 // Form is the language (https://docs.ntfy.sh/publish/).
 func Form() inbound.Form {
-	return inbound.Form{Kind: "ntfy", Title: "ntfy", MaxBody: maxBody, Read: read, Answer: answer, Setup: setup, Tokens: tokens}
+	return inbound.Form{Kind: "ntfy", Paths: []string{"/*/publish", "/*/trigger"}, Title: "ntfy", MaxBody: maxBody, Read: read, Answer: answer, Setup: setup, Tokens: tokens}
 }
 
 // maxBody is the longest message that ntfy takes; what is longer becomes an attachment there.

@@ -14,7 +14,7 @@ import (
 
 // Form is the language (https://www.pushplus.plus/doc/guide/api.html).
 func Form() inbound.Form {
-	return inbound.Form{Kind: "pushplus", Title: "PushPlus", TitleZH: "PushPlus 推送加", MaxBody: 128 << 10, Read: read, Answer: answer, Setup: setup, Tokens: tokens}
+	return inbound.Form{Kind: "pushplus", Paths: []string{"/send"}, Title: "PushPlus", TitleZH: "PushPlus 推送加", MaxBody: 128 << 10, Read: read, Answer: answer, Setup: setup, Tokens: tokens}
 }
 
 func tokens(r *inbound.Request) []string { return []string{r.Field("token")} }

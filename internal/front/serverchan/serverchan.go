@@ -12,7 +12,7 @@ import (
 
 // Form is the language (https://sct.ftqq.com, https://doc.sc3.ft07.com).
 func Form() inbound.Form {
-	return inbound.Form{Kind: "serverchan", Title: "ServerChan", TitleZH: "Server 酱", MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup, Shown: shown}
+	return inbound.Form{Kind: "serverchan", Paths: []string{"/*.send"}, Title: "ServerChan", TitleZH: "Server 酱", MaxBody: 64 << 10, Read: read, Answer: answer, Setup: setup, Shown: shown}
 }
 
 // shown is the token in an address that ends with .send, or in a key of the newer form, sctp, a number and t before it, which some clients

@@ -20,7 +20,7 @@ import (
 
 // Form is the language (https://docs.sms-gate.app, and github.com/android-sms-gateway/server, internal/sms-gateway/handlers/messages).
 func Form() inbound.Form {
-	return inbound.Form{Kind: "smsgate", Title: "SMS Gateway for Android (SMSGate)", TitleZH: "安卓短信网关 SMSGate", MaxBody: 256 << 10, Names: true, Read: read, Answer: answer, Setup: setup}
+	return inbound.Form{Kind: "smsgate", Paths: []string{"/3rdparty/v1/", "/mobile/v1/"}, Title: "SMS Gateway for Android (SMSGate)", TitleZH: "安卓短信网关 SMSGate", MaxBody: 256 << 10, Names: true, Read: read, Answer: answer, Setup: setup}
 }
 
 // The original's bounds: of an id in characters, of the numbers of a message, and of how long a message is good for, in seconds, which is

@@ -17,7 +17,7 @@ const tokenLasts = 7200
 // front's token as the secret of the application, and as the access token that it gets for it.
 func App() inbound.Form {
 	return inbound.Form{
-		Kind: "wecom-app", Title: "WeCom application", TitleZH: "企业微信应用", MaxBody: maxBody, Read: readApp, Answer: answerApp, Setup: setupApp,
+		Kind: "wecom-app", Paths: []string{"/cgi-bin/message/send", "/cgi-bin/gettoken", "/cgi-bin/media/upload"}, Driver: "wecom", Title: "WeCom application", TitleZH: "企业微信应用", MaxBody: maxBody, Read: readApp, Answer: answerApp, Setup: setupApp,
 		Tokens: func(r *inbound.Request) []string {
 			query := r.URL.Query()
 			return append(query["access_token"], query["corpsecret"]...)

@@ -19,7 +19,7 @@ import (
 // Form is the language (https://developer.work.weixin.qq.com/document/path/91770).
 func Form() inbound.Form {
 	return inbound.Form{
-		Kind: "wecom", Title: "WeCom robot", TitleZH: "企业微信群机器人", MaxBody: maxBody, Read: read, Answer: answer, Setup: setup,
+		Kind: "wecom", Paths: []string{"/cgi-bin/webhook/"}, Driver: "wecom_robot", Title: "WeCom robot", TitleZH: "企业微信群机器人", MaxBody: maxBody, Read: read, Answer: answer, Setup: setup,
 		Tokens: func(r *inbound.Request) []string { return r.URL.Query()["key"] },
 	}
 }
