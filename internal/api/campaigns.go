@@ -27,7 +27,7 @@ type madeCampaigns interface {
 	Create(ctx context.Context, tenant string, by work.Caller, in wire.CampaignDraft) (wire.Campaign, error)
 	Import(ctx context.Context, tenant, name string, p campaign.Part, body io.Reader) (posthouse.Audience, error)
 	Preview(ctx context.Context, tenant, name string, f audience.Format, body io.Reader) (wire.PeoplePreview, error)
-	Start(ctx context.Context, tenant, name string, in wire.CampaignStart) (wire.Campaign, error)
+	Start(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignStart) (wire.Campaign, error)
 	Change(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignChange) (wire.Campaign, error)
 	Act(ctx context.Context, tenant, name string, a campaign.Action) (wire.Campaign, error)
 	Repair(ctx context.Context, tenant, name string) (wire.CampaignRepaired, error)
@@ -133,7 +133,7 @@ func (s campaigns) get(c *web.Call) (wire.Campaign, error) {
 
 func (s campaigns) start(c *web.Call, in wire.CampaignStart) (wire.Campaign, error) {
 	c.Changed(nil, in)
-	return s.Start(c.Context(), c.Tenant(), c.PathValue("name"), in)
+	return s.Start(c.Context(), c.Tenant(), c.Caller(), c.PathValue("name"), in)
 }
 
 func (s campaigns) change(c *web.Call, in wire.CampaignChange) (wire.Campaign, error) {

@@ -37,7 +37,7 @@ func (d *Desk) Act(ctx context.Context, tenant, name string, a Action) (wire.Cam
 
 // Start lets a campaign begin now, or by itself when its time has come. What a plan has against it is looked at now in either case,
 // and the version of its template that there is now counts.
-func (d *Desk) Start(ctx context.Context, tenant, name string, in wire.CampaignStart) (wire.Campaign, error) {
+func (d *Desk) Start(ctx context.Context, tenant string, by work.Caller, name string, in wire.CampaignStart) (wire.Campaign, error) {
 	now := time.Now()
 	if !in.At.IsZero() {
 		var p draft.Problems
@@ -51,10 +51,10 @@ func (d *Desk) Start(ctx context.Context, tenant, name string, in wire.CampaignS
 	return d.step(ctx, tenant, name, func(c *work.Campaign) (Action, error) {
 		if in.At.IsZero() {
 			c.StartAt, c.StartedAt = time.Time{}, now
-			return Start, d.mayStart(ctx, c, now, in.Force)
+			return Start, d.mayStart(ctx, by, c, now, in.Force)
 		}
 		c.StartAt = in.At
-		return Schedule, d.mayStart(ctx, c, in.At, in.Force)
+		return Schedule, d.mayStart(ctx, by, c, in.At, in.Force)
 	})
 }
 
@@ -176,8 +176,9 @@ func write(ctx context.Context, o *Options, c work.Campaign, a Action) (work.Cam
 	return o.Campaigns.StepCampaign(ctx, time.Now(), c, nil)
 }
 
-// mayStart says why a campaign cannot start at a moment, and pins the version of its template.
-func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, at time.Time, force bool) error {
+// mayStart says why a campaign cannot start at a moment on behalf of a caller, and pins the version of its template: it may say something else than the
+// one by which the campaign was made.
+func (d *Desk) mayStart(ctx context.Context, by work.Caller, c *work.Campaign, at time.Time, force bool) error {
 	a, err := d.audienceOf(ctx, c)
 	if err != nil {
 		return err
@@ -205,6 +206,9 @@ func (d *Desk) mayStart(ctx context.Context, c *work.Campaign, at time.Time, for
 	}
 	if t != nil {
 		c.Version = t.Version
+	}
+	if err := mayCall(by, ch, c.Content, c.Payload, t); err != nil {
+		return err
 	}
 	if force {
 		return nil

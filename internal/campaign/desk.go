@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -242,14 +243,14 @@ func (d *Desk) checkContent(ctx context.Context, tenant string, by work.Caller, 
 		p.Add("own_text", "stands beside a template or a content: give one of them")
 	case in.OwnText != nil:
 		if own = ownText(tenant, id, in.OwnText, p); own != nil {
-			err = mayCall(by, ch, forAll(nil, in.Payload, own))
+			err = mayCall(by, ch, nil, in.Payload, own)
 		}
 		in.Template, in.OwnText = ownTemplate(id), nil
 	case in.Content != nil:
 		if ch != nil && ch.Opened.Content != nil {
 			p.List = append(p.List, ch.Opened.Content(*in.Content)...)
 		}
-		err = mayCall(by, ch, forAll(in.Content, in.Payload, nil))
+		err = mayCall(by, ch, in.Content, in.Payload, nil)
 	case in.Template != ownTemplate(id): // its own may be still to be written
 		err = d.checkTemplate(ctx, tenant, by, in, ch, p)
 	}
@@ -266,17 +267,17 @@ func (d *Desk) checkTemplate(ctx context.Context, tenant string, by work.Caller,
 	case t.Disabled:
 		p.Add("template", "%.80q is disabled", in.Template)
 	default:
-		return mayCall(by, ch, forAll(nil, in.Payload, &t))
+		return mayCall(by, ch, nil, in.Payload, &t)
 	}
 	return nil
 }
 
 // mayCall refuses what calls everybody, of a caller who may not.
-func mayCall(by work.Caller, ch *state.Channel, what channel.Outgoing) error {
+func mayCall(by work.Caller, ch *state.Channel, c *posthouse.Content, payload json.RawMessage, t *posthouse.Template) error {
 	if ch == nil {
 		return nil
 	}
-	if field := ch.Opened.CallsEverybody(what); field != "" {
+	if field := callsEverybody(c, payload, t, ch.Opened.CallsEverybody); field != "" {
 		return by.MayMentionAll(field)
 	}
 	return nil

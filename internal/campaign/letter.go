@@ -3,6 +3,7 @@ package campaign
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -62,21 +63,31 @@ func filledBy(c *work.Campaign, t *posthouse.Template) *posthouse.Template {
 	return &own
 }
 
-// ForAll is what a campaign says to all its members, without what is a member's own.
-func (l *Letter) ForAll() channel.Outgoing {
-	return forAll(l.campaign.Content, l.campaign.Payload, l.template)
+// CallsEverybody names the field by which a campaign itself, without what is a member's own, calls everybody whom its channel reaches, in whatever
+// language; empty for one that does not. calls says it of one delivery.
+func (l *Letter) CallsEverybody(calls func(channel.Outgoing) string) (field string) {
+	return callsEverybody(l.campaign.Content, l.campaign.Payload, l.template, calls)
 }
 
-// forAll is a content, or a template with its placeholders.
-func forAll(c *posthouse.Content, payload json.RawMessage, t *posthouse.Template) channel.Outgoing {
+func callsEverybody(c *posthouse.Content, payload json.RawMessage, t *posthouse.Template, calls func(channel.Outgoing) string) (field string) {
 	out := channel.Outgoing{Payload: payload}
 	if c != nil {
 		out.Content = *c
 	}
-	if t != nil {
+	if t != nil { // with its placeholders
 		out.Content = posthouse.Content{Type: t.Type, Title: t.Title, Text: t.Text, Extra: t.Extra}
 	}
-	return out
+	if field = calls(out); field != "" || t == nil {
+		return field
+	}
+	for _, language := range slices.Sorted(maps.Keys(t.Texts)) {
+		text := t.Texts[language]
+		out.Content = posthouse.Content{Type: t.Type, Title: text.Title, Text: text.Text, Extra: text.Extra}
+		if field = calls(out); field != "" {
+			return field
+		}
+	}
+	return ""
 }
 
 // Same reports whether all members get the same content.

@@ -21,6 +21,9 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
+// callsAll is what a plan says of a campaign that calls everybody.
+const callsAll = "calls everybody whom the channel reaches, once for each member: who starts it needs the grant mention_all, or the scope admin"
+
 // samples is how many members a plan shows.
 const samples = 5
 
@@ -85,6 +88,13 @@ func (d *Desk) Plan(ctx context.Context, tenant, name string) (wire.CampaignPlan
 	}
 	if err != nil {
 		return out, err
+	}
+	calls := ""
+	if ch != nil {
+		calls = callsEverybody(c.Content, c.Payload, t, ch.Opened.CallsEverybody)
+	}
+	if calls != "" {
+		flaw(calls, callsAll)
 	}
 	if t = filledBy(&c, t); t != nil {
 		out.Missing = missing(t, c.Payload, &a)

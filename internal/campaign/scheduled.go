@@ -228,7 +228,9 @@ func (s *Scheduled) begin(ctx context.Context, r posthouse.Reminder, c *work.Cam
 	if a.State == posthouse.AudienceReady && a.Members == 0 {
 		return remind.BegunNobody, s.remove(ctx, c)
 	}
-	if _, err := s.fetch.Desk.Start(ctx, c.Tenant, c.Name, wire.CampaignStart{Force: r.Campaign.Force}); err != nil {
+	by := work.Program()
+	by.MentionAll = r.MentionAll
+	if _, err := s.fetch.Desk.Start(ctx, c.Tenant, by, c.Name, wire.CampaignStart{Force: r.Campaign.Force}); err != nil {
 		return remind.BegunNot, unmade(err)
 	}
 	return remind.BegunNow, nil

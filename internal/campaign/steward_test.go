@@ -41,7 +41,7 @@ func (h *hall) act(d *campaign.Desk, a campaign.Action) wire.Campaign {
 // did does something to a campaign; a start is forced.
 func did(ctx context.Context, d *campaign.Desk, name string, a campaign.Action) (wire.Campaign, error) {
 	if a == campaign.Start {
-		return d.Start(ctx, "t1", name, wire.CampaignStart{Force: true})
+		return d.Start(ctx, "t1", work.Program(), name, wire.CampaignStart{Force: true})
 	}
 	return d.Act(ctx, "t1", name, a)
 }

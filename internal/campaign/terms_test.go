@@ -35,7 +35,7 @@ func TestACampaignBeginsAtATime(t *testing.T) {
 		steward, members, now := h.steward(), made.Progress.Members, time.Now()
 		waits := wire.CampaignProgress{CampaignCounts: wire.CampaignCounts{Members: members, Unsent: members}}
 		start := func(at time.Time) (wire.Campaign, error) {
-			return d.Start(t.Context(), "t1", "spring", wire.CampaignStart{At: at, Force: true})
+			return d.Start(t.Context(), "t1", work.Program(), "spring", wire.CampaignStart{At: at, Force: true})
 		}
 		if _, err := start(now.Add(-time.Second)); !cmp.Equal(problems(err), []string{"at"}) {
 			t.Errorf("a start in the past: %v", err)
@@ -92,7 +92,7 @@ func TestAScheduledCampaignKeepsItsRules(t *testing.T) {
 		d, steward, at := h.desk(), h.steward(), time.Now().Add(time.Minute)
 		h.making(d, "first", 0, "a", "b")
 		h.making(d, "second", time.Hour, "b", "c")
-		if _, err := d.Start(t.Context(), "t1", "second", wire.CampaignStart{At: at}); err != nil {
+		if _, err := d.Start(t.Context(), "t1", work.Program(), "second", wire.CampaignStart{At: at}); err != nil {
 			t.Fatal(err)
 		}
 		h.acting(d, "first", campaign.Start)
@@ -105,7 +105,7 @@ func TestAScheduledCampaignKeepsItsRules(t *testing.T) {
 		if _, err := d.Change(t.Context(), "t1", work.Program(), "late", wire.CampaignChange{Deadline: &soon}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Start(t.Context(), "t1", "late", wire.CampaignStart{At: at.Add(time.Minute)}); err != nil {
+		if _, err := d.Start(t.Context(), "t1", work.Program(), "late", wire.CampaignStart{At: at.Add(time.Minute)}); err != nil {
 			t.Fatal(err)
 		}
 		h.round(steward, soon.Add(time.Second))
@@ -156,7 +156,7 @@ func TestTheTermsOfACampaignChangeBeforeItsStart(t *testing.T) {
 				t.Errorf("%+v is refused for %v", c.in, err)
 			}
 		}
-		if _, err := d.Start(t.Context(), "t1", "spring", wire.CampaignStart{At: end.Add(-time.Hour), Force: true}); err != nil {
+		if _, err := d.Start(t.Context(), "t1", work.Program(), "spring", wire.CampaignStart{At: end.Add(-time.Hour), Force: true}); err != nil {
 			t.Fatal(err)
 		}
 		early := end.Add(-2 * time.Hour)

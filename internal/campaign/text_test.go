@@ -14,6 +14,39 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
+// What calls everybody is named by the plan, and starts on behalf of those alone who may: the text may be another than when the campaign was made.
+func TestACampaignThatCallsEverybodyIsNamedAndNeedsTheGrant(t *testing.T) {
+	eachDB(t, func(t *testing.T, h *hall) {
+		d := h.desk()
+		if _, err := d.Create(t.Context(), "t1", work.Program(), wire.CampaignDraft{Name: "spring", Channel: "c", OwnText: &wire.CampaignText{Text: "hello"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Import(t.Context(), "t1", "spring", campaign.Part{Final: true}, strings.NewReader("openid\no1\n")); err != nil {
+			t.Fatal(err)
+		}
+		plans := func(want ...wire.Flaw) {
+			t.Helper()
+			if p, err := d.Plan(t.Context(), "t1", "spring"); err != nil || len(p.Problems) != len(want) || len(want) > 0 && p.Problems[0].Path != want[0].Path {
+				t.Errorf("the plan says %+v, %v; want %+v", p.Problems, err, want)
+			}
+		}
+		plans()
+		if _, err := d.Change(t.Context(), "t1", work.Program(), "spring", wire.CampaignChange{OwnText: &wire.CampaignText{Text: "hello <@all>"}}); err != nil {
+			t.Fatal(err)
+		}
+		plans(wire.Flaw{Path: "content.text"})
+		narrow := work.Caller{Sight: work.SeeAll()}
+		for _, in := range []wire.CampaignStart{{}, {Force: true}, {At: time.Now().Add(time.Hour), Force: true}} {
+			if _, err := d.Start(t.Context(), "t1", narrow, "spring", in); posthouse.CodeOf(err) != posthouse.CodeForbidden {
+				t.Errorf("%+v: a key without the grant starts it: %v", in, err)
+			}
+		}
+		if _, err := d.Start(t.Context(), "t1", work.Program(), "spring", wire.CampaignStart{}); err != nil {
+			t.Errorf("a key with the grant does not start it: %v", err)
+		}
+	})
+}
+
 // A campaign has a text of its own with columns in it, which may be written after its file is there, and changed until it begins. What
 // another change would make is shown without keeping it, and a copy has a text of its own.
 func TestACampaignHasATextOfItsOwn(t *testing.T) {
@@ -43,7 +76,7 @@ func TestACampaignHasATextOfItsOwn(t *testing.T) {
 		if err != nil || !cmp.Equal(p.Problems, []wire.Flaw{{Path: "own_text", Message: "is not written yet"}}) {
 			t.Errorf("without its text the plan says %+v, %v", p.Problems, err)
 		}
-		if _, err := d.Start(t.Context(), "t1", "spring", wire.CampaignStart{Force: true}); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "not written yet") {
+		if _, err := d.Start(t.Context(), "t1", work.Program(), "spring", wire.CampaignStart{Force: true}); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "not written yet") {
 			t.Errorf("it starts without its text: %v", err)
 		}
 
@@ -94,7 +127,7 @@ func TestACampaignHasATextOfItsOwn(t *testing.T) {
 		if diff := cmp.Diff([]string{"the same for all", "the same for all"}, gets("copy")); diff != "" {
 			t.Errorf("a content instead (-want +got):\n%s", diff)
 		}
-		if _, err := d.Start(t.Context(), "t1", "spring", wire.CampaignStart{}); err != nil {
+		if _, err := d.Start(t.Context(), "t1", work.Program(), "spring", wire.CampaignStart{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := change("spring", text("too late")); posthouse.CodeOf(err) != posthouse.CodeConflict {

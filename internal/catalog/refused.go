@@ -14,6 +14,7 @@ func refused() []Sentence {
 		{"there is no person %.80q for this key: people are looked after with keys of the tenant %s", "用该密钥看不到人员 {1}：管理人员需要租户 {2} 的密钥"},
 		{"processes serve all tenants, and are shown to keys of the tenant %s: this one's is %.80s", "进程为所有租户服务，查看需要租户 {1} 的密钥，该密钥属于租户 {2}"},
 		{"you would lock yourself out: another administrator does that", "这样会使你自己无法登录，请由其他管理员操作"},
+		{"calls everybody whom the channel reaches, once for each member: who starts it needs the grant mention_all, or the scope admin", "会@渠道里的所有人，每个成员一次：启动它的密钥需要授权 mention_all，或权限 admin"},
 		{"%s calls everybody whom the channel reaches: the key needs the grant %s, or the scope admin", "{1} 会@渠道里的所有人：密钥需要授权 {2}，或权限 admin"},
 		{"%s is sent in quiet hours and beyond caps: the key needs the grant %s, or the scope admin", "{1} 不受免打扰和数量上限约束：密钥需要授权 {2}，或权限 admin"},
 		{"the card was sent to somebody else", "该卡片发给的是其他人"},

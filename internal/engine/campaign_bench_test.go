@@ -82,7 +82,7 @@ func benchmarkCampaign(b *testing.B, dsn string) {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
-	if _, err := desk.Start(ctx, "t", "big", wire.CampaignStart{Force: true}); err != nil {
+	if _, err := desk.Start(ctx, "t", work.Program(), "big", wire.CampaignStart{Force: true}); err != nil {
 		b.Fatal(err)
 	}
 	<-c.done

@@ -42,7 +42,7 @@ func (p *part) prepare(context.Context, time.Time) bool {
 	r, leg := p.is.route, p.in
 	template, templateID := leg.Letter.Template()
 	made := p.places[:0:0]
-	granted := r.Opened.CallsEverybody(leg.Letter.ForAll()) != "" // else the campaign would not have been made
+	granted := leg.Letter.CallsEverybody(r.Opened.CallsEverybody) != "" // else the campaign would not have been made
 	for _, i := range p.places {
 		if p.barred[i].Why != "" {
 			continue
