@@ -32,7 +32,7 @@ const maxText = 2000
 func Chinese(text string) (string, bool) { return find(sentences(), text) }
 
 // Error translates an error: a sentence, and before its colon what the error is about, as in "--at: …". It translates the longest part that it
-// knows and keeps the rest. Errors quote what people type: a text of many colons stays as it is.
+// knows and keeps the rest. Of several in a line it translates each, where it knows all. Errors quote what people type: a text of many colons stays as it is.
 func Error(text string) (string, bool) {
 	if strings.Count(text, colon) > mostColons || len(text) > maxText {
 		return text, false
@@ -42,6 +42,11 @@ func Error(text string) (string, bool) {
 		return flag + "：" + said, ok
 	}
 	if said, ok := Chinese(text); ok {
+		if strings.Contains(said, between) { // its argument may be the beginning of one and the end of another
+			if all, ok := several(text); ok {
+				return all, true
+			}
+		}
 		return said, true
 	}
 	if at, rest, _ := strings.Cut(text, " "); field.MatchString(at) { // as in "content.text is required"
@@ -51,7 +56,7 @@ func Error(text string) (string, bool) {
 	}
 	about, rest, ok := strings.Cut(text, colon)
 	if !ok {
-		return text, false
+		return several(text)
 	}
 	if said, ok := Error(rest); ok { // it has looked behind each later colon
 		return inside(about) + "：" + said, true
@@ -68,11 +73,28 @@ func Error(text string) (string, bool) {
 	}
 }
 
-// field is the path of a field.
-var field = regexp.MustCompile(`^[a-z_]+(?:[.\[][\w\]-]+)+$`)
+// several translates errors that stand in one line, if each of them is known.
+func several(text string) (string, bool) {
+	list := strings.Split(text, between)
+	if len(list) == 1 || len(list) > mostColons {
+		return text, false
+	}
+	for i, one := range list {
+		said, ok := Error(one)
+		if !ok {
+			return text, false
+		}
+		list[i] = said
+	}
+	return strings.Join(list, "；"), true
+}
+
+// field is the path of a field; people name variables in their language.
+var field = regexp.MustCompile(`^[a-z_]+(?:[.\[][\p{L}\p{N}_\]-]+)+$`)
 
 const (
 	colon      = ": " // stands between what an error is about and the error
+	between    = "; " // stands between errors
 	mostColons = 12
 )
 

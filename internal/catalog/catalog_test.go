@@ -69,11 +69,13 @@ func TestErrorsInChinese(t *testing.T) {
 		`extraneous or missing " in quoted-field`:      "带引号的单元格里引号多余或缺失",
 		"read standard input: something of the system": "读取标准输入时出错：something of the system",
 		"payload.sum the template needs a value here":  "变量 sum 没有值",
-		"content.rows[0] is required":                  "content.rows[0] 必填",
-		"Aliyun did not deliver it: 单个号码日上限":           "阿里云未送达：单个号码日上限",
-		"WeChat did not deliver it: user block":        "微信未送达：用户拒收",
-		"mx.example.com: the server offers no TLS":     "mx.example.com：服务器不支持 TLS",
-		"no access token: connection refused":          "没有取得 access token：连接被拒绝",
+		"the message cannot be made: payload.金额 the template needs a value here; payload.日期 the template needs a value here": "the message cannot be made：变量 金额 没有值；变量 日期 没有值",
+		"messages[0].payload.金额 the template needs a value here":                                                             "messages[0].payload.金额 没有取值",
+		"content.rows[0] is required":              "content.rows[0] 必填",
+		"Aliyun did not deliver it: 单个号码日上限":       "阿里云未送达：单个号码日上限",
+		"WeChat did not deliver it: user block":    "微信未送达：用户拒收",
+		"mx.example.com: the server offers no TLS": "mx.example.com：服务器不支持 TLS",
+		"no access token: connection refused":      "没有取得 access token：连接被拒绝",
 	} {
 		if got, ok := catalog.Error(text); !ok || got != want {
 			t.Errorf("%s\nis %s\nwant %s", text, got, want)

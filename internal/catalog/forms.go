@@ -45,6 +45,7 @@ func forms() []Sentence {
 		{`is %.20q: want a time such as "08:00", or "24:00" for the end of the day`, `为 {1}，应为时刻，例如 "08:00"，一天结束写 "24:00"`},
 		{"is %.40q: want a duration such as 24h", "为 {1}，应为时长，例如 24h"},
 		{"is %.40q, which lies ahead: want a time that has come, such as 2026-10-01T08:30", "为 {1}，这个时间还没到；应为已过去的时间，例如 2026-10-01T08:30"},
+		{"is %.40q: want a time such as 2026-10-01 08:30, or a length such as 24h", "为 {1}，应为时间（例如 2026-10-01 08:30）或时长（例如 24h）"},
 		{"is %.40q: want a time such as 2026-10-01T08:30", "为 {1}，应为时间，例如 2026-10-01T08:30"},
 		{"the list cannot be shown", "列表无法显示"},
 		{"has no column %s: want a header such as %s", "缺少列 {1}；表头例如 {2}"},
@@ -170,6 +171,8 @@ func forms() []Sentence {
 // others are the rest of what the API, the console and what they call say.
 func others() []Sentence {
 	return []Sentence{
+		{"closed for the demo", "演示：此渠道已关闭"},
+		{"copies of %s", "转载自 {1}"}, {"third parties", "第三方资料"}, {"third parties; Telegram publishes no numbers", "第三方资料；Telegram 没有公布数值"},
 		{"it must have two fields, a day and a user, and has %d", "应有两列：日期和用户，实际有 {1} 列"},
 		{"%q is not a day: write 1 (Monday) to 7, Mon to Sun, 周一 to 周日, or a date such as 2026-10-01", "{1} 不是日期；应为 1（周一）至 7、Mon 至 Sun、周一至周日，或日期，例如 2026-10-01"},
 		{"it must have two fields, a date and off or work", "应有两列：日期和类型（休或班）"},

@@ -154,6 +154,8 @@ func (t *auditTeller) value(path, value string, f *wire.Field) string {
 	switch {
 	case value == "true", value == "false":
 		return t.T(map[bool]string{true: "yes", false: "no"}[value == "true"])
+	case path == "name":
+		return t.KeyWord(value)
 	case path == "on_unknown" && value != "":
 		return t.T("camp_policy_" + value)
 	case path == "priority" && value != "":

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posthouse/posthouse/wire"
 )
 
 // On a Chinese page what is wrong with a form, why a delivery waits and what the server finds is in Chinese; on an English one in English.
@@ -16,6 +18,10 @@ func TestAPageSaysErrorsInItsLanguage(t *testing.T) {
 	h.api("POST", "/v1/messages", `{"channel":"out","to":[{"user":"u1"}],"not_before":"`+time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339)+`","content":{"text":"x"}}`, nil)
 	h.api("POST", "/v1/channels/out/pause", `{"reason":"平台维护"}`, nil)
 	one := "deliveries/" + h.deliveries("pending")[0].ID
+	h.api("PUT", "/v1/channels/demo", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/channels/demo/pause", `{"reason":"closed for the demo"}`, nil)
+	var key wire.NewKey
+	h.api("POST", "/v1/keys", `{"name":"given at start","scope":"read"}`, &key)
 	const at = "/console/t/default/"
 	for _, e := range []struct {
 		path   string
@@ -31,6 +37,9 @@ func TestAPageSaysErrorsInItsLanguage(t *testing.T) {
 		{"suppressions/import", url.Values{"csv": {"address,until\na@example.com,2001-01-01T00:00:00Z\n"}}, "已经过去", "which has passed"},
 		{"attention", url.Values{"state": {"expired"}, "outcome": {"replay"}, "all": {"1"}}, "不能一次重发全部投递", "is not meant by accident"},
 		{"system", nil, "已暂停：平台维护", "paused: 平台维护"},
+		{"audit?since=xx", nil, "应为时间（例如", "want a time such as"},
+		{"audit?about=keys", nil, "→ 启动时提供", "→ given at start"},
+		{"channels/demo", nil, "<p>演示：此渠道已关闭", "<p>closed for the demo"},
 	} {
 		for lang, texts := range map[string][2]string{"zh-CN": {e.zh, e.en}, "en": {e.en, e.zh}} {
 			got := h.ask("admin", at+e.path, e.form, func(r *http.Request) { r.Header.Set("Accept-Language", lang) })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/consoletest"
 )
 
@@ -61,4 +62,31 @@ func TestAChannelIsMadeByTheForm(t *testing.T) {
 	if twice.Status != http.StatusUnprocessableEntity || strings.Contains(twice.Body, token) {
 		t.Errorf("a name that is taken: %d", twice.Status)
 	}
+}
+
+// On a Chinese page the limits of a preset say in Chinese from where they are known.
+func TestSourcesAreInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	var list struct {
+		Items []struct {
+			Name   string
+			Limits []struct{ Source string }
+		}
+	}
+	h.API("GET", "/v1/presets", "", &list)
+	found := 0
+	for _, p := range list.Items {
+		for _, l := range p.Limits {
+			found++
+			if said, ok := catalog.Chinese(l.Source); !ok && !strings.HasPrefix(said, "https://") {
+				t.Errorf("the source %q of %s has no Chinese: add it to package catalog", l.Source, p.Name)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d limits were found", found)
+	}
+	h.Shows(h.Page("viewer", at+"/telegram", inChinese), "第三方资料；Telegram 没有公布数值")
+	h.Shows(h.Page("viewer", at+"/wecom_robot", inChinese), "转载自 https://")
 }
