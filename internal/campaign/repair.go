@@ -46,7 +46,11 @@ func (t Terms) After(pass int, r channel.Result, chance float64) Sequel {
 	if r.Class.Blocks() {
 		after = 0 // the account's gate keeps the wait that its provider named: another account or a person may end it
 	}
-	switch d := retry.Decide(t.Profile, r.Class, pass, after, chance); {
+	d := retry.Decide(t.Profile, r.Class, pass, after, chance)
+	if r.AtOnce != "" {
+		d = d.AtOnce(pass, r.After, chance)
+	}
+	switch {
 	case d.GiveUp:
 		return Sequel{Outcome: Failed}
 	case d.Burn:

@@ -43,6 +43,15 @@ func Decide(p Profile, class posthouse.Class, before int, after time.Duration, r
 	return Decision{Wait: terms.Schedule.Next(failures, after, rnd), Burn: !terms.Free}
 }
 
+// AtOnce is a decision on a refusal of too many calls at the same time. That is no rate: there is room as soon as another call has ended, and
+// whoever asks begins no more than the provider was seen to bear. The wait is the provider's own, spread, and doubles from one failure to the next as
+// long as it is shorter than the decision's, for a provider that bears none.
+func (d Decision) AtOnce(before int, after time.Duration, rnd float64) Decision {
+	soon := exponential(max(after, time.Second), 2, MaxAfter)
+	d.Wait = min(d.Wait, soon.Next(max(before, 0)+1, 0, rnd))
+	return d
+}
+
 // MayResend reports whether an attempt that may have arrived may be repeated
 // with the same idempotency key: only while the repeat is sure to end within
 // the time for which the provider remembers the key, less a fifth of it for

@@ -9,6 +9,29 @@ import (
 	"github.com/posthouse/posthouse/internal/retry"
 )
 
+// What was refused since too many were under way waits for another call to end, and not as after a refusal for the rate.
+func TestTooManyAtOnceIsNoRate(t *testing.T) {
+	t.Parallel()
+	s := time.Second
+	for profile, want := range map[string][]time.Duration{
+		"wecom":   {2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 512 * s, 1024 * s},
+		"default": {2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s},
+	} {
+		for before, wait := range want {
+			d := retry.Decide(named(t, profile), posthouse.ClassRate, before, 2*s, 0)
+			if got := d.AtOnce(before, 2*s, 0); got.Wait != wait || got.GiveUp != d.GiveUp || got.Burn != d.Burn {
+				t.Errorf("%s: after %d failures it is %+v, want a wait of %s", profile, before, got, wait)
+			}
+			if d.AtOnce(before, 2*s, 1).Wait <= wait {
+				t.Errorf("%s: after %d failures the wait is not spread", profile, before)
+			}
+		}
+	}
+	if last := retry.Decide(named(t, "wecom"), posthouse.ClassRate, 10, 2*s, 0); !last.AtOnce(10, 2*s, 0).GiveUp {
+		t.Error("the tries do not end")
+	}
+}
+
 func TestDecideTreatsEveryClass(t *testing.T) {
 	t.Parallel()
 	p := named(t, "default")

@@ -150,7 +150,11 @@ func (s *step) burn(set *Settings, r channel.Result) retry.Decision {
 	if r.Class.Blocks() && !d.Pulled {
 		after = 0 // the account's gate keeps the wait that its provider named: another account or a person may end it
 	}
-	decision := retry.Decide(set.Profile, r.Class, s.before(set, r.Class, d.Tries), after, set.chance(d))
+	before, chance := s.before(set, r.Class, d.Tries), set.chance(d)
+	decision := retry.Decide(set.Profile, r.Class, before, after, chance)
+	if r.AtOnce != "" {
+		decision = decision.AtOnce(before, r.After, chance) // no gate keeps it
+	}
 	if decision.Burn {
 		d.Tries++
 	} else if !d.Pulled {

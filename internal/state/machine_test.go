@@ -8,7 +8,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/internal/transition"
+	"github.com/posthouse/posthouse/internal/work"
 )
 
 // A cancel that comes while a claimed delivery waits to be given back was told "too late": no further
@@ -67,6 +69,20 @@ func TestEvidenceEndsOnlyAnAttemptThatRuns(t *testing.T) {
 		change, ok := AfterEvidence(c.d, channel.Result{Class: posthouse.ClassOK})
 		if !ok || change.Events[0].Attempt != c.want || change.After.State != posthouse.Sent {
 			t.Errorf("%s: got %v, %+v; want attempt %d", name, ok, change.Events, c.want)
+		}
+	}
+}
+
+// With the profile wecom a rate limit waits a minute; too many calls at once wait for another one to end.
+func TestTooManyCallsAtOnceWaitForAMoment(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+	profile, _ := retry.Named("wecom")
+	for scope, most := range map[channel.Scope]time.Duration{"": 72 * time.Second, channel.OfChannel: 3 * time.Second} {
+		item := &work.Item{Delivery: posthouse.Delivery{State: posthouse.Sending, StartedAt: now, FirstStartAt: now, Attempts: 1}}
+		c := AfterResult(&Settings{Profile: profile}, item, channel.Result{Class: posthouse.ClassRate, After: 2 * time.Second, AtOnce: scope}, now)
+		if wait := c.After.DueAt.Sub(now); c.After.State != posthouse.Pending || wait < 2*time.Second || wait > most || scope == "" && wait < time.Minute {
+			t.Errorf("%q: it is %s and waits %s, want at most %s", scope, c.After.State, wait, most)
 		}
 	}
 }
