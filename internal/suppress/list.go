@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
@@ -72,7 +73,10 @@ func (l *List) check(tenant, channel, reason string, until time.Time, p *draft.P
 	if channel != "" && l.channels.Channel(tenant, channel) == nil {
 		p.Add("channel", "there is no channel %.80q, or it is not open", channel)
 	}
-	p.Word("reason", reason, MaxReason)
+	p.Word("reason", reason, utf8.UTFMax*MaxReason)
+	if n := utf8.RuneCountInString(reason); n > MaxReason {
+		p.Add("reason", "has %d characters: at most %d are allowed", n, MaxReason)
+	}
 	p.Time("until", until)
 	if !until.IsZero() && !until.After(time.Now()) {
 		p.Add("until", "is %s, which has passed", until.Format(time.RFC3339))

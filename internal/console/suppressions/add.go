@@ -67,12 +67,10 @@ func (f *form) addresses(v *host.Visit) ([]string, []posthouse.Problem, error) {
 	if f.Address == "" {
 		return nil, []posthouse.Problem{{Path: "address", Message: v.Say("supp_no_user")}}, nil
 	}
-	u, err := v.API.Users.Get(v.Ctx(), f.Address)
+	u, wrong, err := f.user(v)
 	switch {
-	case posthouse.CodeOf(err) == posthouse.CodeNotFound || posthouse.CodeOf(err) == posthouse.CodeInvalid:
-		return nil, []posthouse.Problem{{Path: "address", Message: v.Say("supp_no_user")}}, nil
-	case err != nil:
-		return nil, nil, err
+	case err != nil || wrong != "":
+		return nil, []posthouse.Problem{{Path: "address", Message: wrong}}, err
 	case f.Channel != "" && u.Addresses[f.Channel] != "":
 		return []string{u.Addresses[f.Channel]}, nil, nil
 	case f.Channel != "":
@@ -81,6 +79,29 @@ func (f *form) addresses(v *host.Visit) ([]string, []posthouse.Problem, error) {
 	all := append(reached(u), u.ID)
 	slices.Sort(all)
 	return slices.Compact(all), nil, nil
+}
+
+// user is whom the form names: by id, or by a name that nobody else has; wrong says why there is none.
+func (f *form) user(v *host.Visit) (u posthouse.User, wrong string, err error) {
+	u, err = v.API.Users.Get(v.Ctx(), f.Address)
+	if code := posthouse.CodeOf(err); code != posthouse.CodeNotFound && code != posthouse.CodeInvalid {
+		return u, "", err
+	}
+	users, err := whose(v, f.Address)
+	users = slices.DeleteFunc(users, func(u posthouse.User) bool { return !named(u, f.Address) })
+	switch {
+	case err != nil:
+		return u, "", err
+	case len(users) == 0:
+		return u, v.Say("supp_no_user"), nil
+	case len(users) > 1:
+		var ids []string
+		for _, u := range users {
+			ids = append(ids, u.ID)
+		}
+		return u, v.Say("supp_several") + " " + strings.Join(ids, ", "), nil
+	}
+	return users[0], "", nil
 }
 
 // there finds what the form would replace.

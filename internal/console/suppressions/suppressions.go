@@ -60,6 +60,21 @@ func filtersOf(value func(name string) string) filters {
 	return filters{value("q"), value("channel"), value("source"), value("reason"), value("ends")}
 }
 
+// drop takes away what no filter has, as an address that was typed may, and says so.
+func (f *filters) drop(v *host.Visit) (wrong []posthouse.Problem) {
+	if f.Source != "" && !slices.Contains(posthouse.SuppressionSources(), posthouse.SuppressionSource(f.Source)) {
+		wrong = append(wrong, posthouse.Problem{Path: "source", Message: v.Say("supp_no_source")})
+		f.Source = ""
+	}
+	if f.Ends != "" && !slices.Contains(endings(), f.Ends) {
+		wrong = append(wrong, posthouse.Problem{Path: "ends", Message: v.Say("supp_no_ends")})
+		f.Ends = ""
+	}
+	return wrong
+}
+
+func endings() []string { return []string{endsNever, endsOnce, endsSoon} }
+
 // Any reports whether not everything is asked for.
 func (f filters) Any() bool { return f != filters{} }
 
@@ -153,7 +168,8 @@ const (
 )
 
 func showAll(v *host.Visit) error {
-	return draw(v, http.StatusOK, list{filters: filtersOf(v.Query), New: form{Address: v.Query("new"), Open: v.R.URL.Query().Has("new")}})
+	f := filtersOf(v.Query)
+	return draw(v, http.StatusOK, list{filters: f, Problems: f.drop(v), New: form{Address: v.Query("new"), Open: v.R.URL.Query().Has("new")}})
 }
 
 // draw shows the list with what l has already of it.
@@ -162,7 +178,7 @@ func draw(v *host.Visit, status int, l list) error {
 	if l.Channels, err = v.API.Channels.List(v.Ctx()); err != nil {
 		return err
 	}
-	l.Sources, l.Endings = posthouse.SuppressionSources(), []string{endsNever, endsOnce, endsSoon}
+	l.Sources, l.Endings = posthouse.SuppressionSources(), endings()
 	l.Picked = v.Query("picked") != ""
 	if !l.Looks() {
 		if err := l.read(v); err != nil {
@@ -230,7 +246,7 @@ func (l *list) find(v *host.Visit) error {
 // mostUsers bounds how many users of the directory are looked at who have one address.
 const mostUsers = 5
 
-// whose are the users of the directory of an id or with an address.
+// whose are the users of the directory of an id, of a name or with an address.
 func whose(v *host.Visit, words string) ([]posthouse.User, error) {
 	page, err := v.API.Users.Find(v.Ctx(), words, 4*mostUsers)
 	if err != nil {
@@ -242,20 +258,26 @@ func whose(v *host.Visit, words string) ([]posthouse.User, error) {
 				return false
 			}
 		}
-		return u.ID != words
+		return !named(u, words)
 	})
 	return users[:min(len(users), mostUsers)], nil
 }
 
-// addressesOf are the words themselves, and where they are the id of a user the user's addresses.
+// named reports whether words are the id or the name of a user.
+func named(u posthouse.User, words string) bool {
+	return u.ID == words || u.Name != "" && strings.EqualFold(u.Name, words)
+}
+
+// addressesOf are the words themselves, and where they name users, by id or name, the users' addresses and ids.
 func addressesOf(words string, users []posthouse.User) []string {
 	all := []string{words}
 	for _, u := range users {
-		if u.ID == words {
-			all = append(all, reached(u)...)
+		if named(u, words) {
+			all = append(append(all, u.ID), reached(u)...)
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // reached are the addresses of a user, each once.
@@ -320,6 +342,9 @@ func showOne(v *host.Visit) error {
 // save writes all that the filters select, on every page, as a CSV that an import takes again.
 func save(v *host.Visit) error {
 	l := list{filters: filtersOf(v.Query)}
+	if wrong := l.drop(v); len(wrong) > 0 {
+		return posthouse.Invalid(wrong[0].Message, wrong)
+	}
 	if l.Words != "" {
 		if err := l.find(v); err != nil {
 			return err

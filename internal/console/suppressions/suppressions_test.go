@@ -285,3 +285,32 @@ func TestWhereASuppressionComesFrom(t *testing.T) {
 	h.Shows(zh, "点击邮件中的退订链接", "邮件被退回", "回复短信退订", "取消关注公众号", "平台告知")
 	h.Shows(h.Page("viewer", at+"/a3"), "ends by itself once")
 }
+
+// A user of the directory is found by name, and suppressed by a name that nobody else has; the address of a page has no filters of its own.
+func TestAUserIsFoundAndSuppressedByName(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/channels/out", `{"driver":"discard"}`, nil)
+	h.API("PUT", "/v1/users", `{"users":[{"id":"zhang.san","name":"张三","addresses":{"out":"zs@example.com"}},{"id":"li.1","name":"李娜"},{"id":"li.2","name":"李娜"}]}`, nil)
+	form := func(who string) url.Values {
+		return url.Values{"by": {"user"}, "address": {who}, "reason": {strings.Repeat("退", 255)}}
+	}
+	if got := h.Ask("admin", at, form("张三")); !strings.HasSuffix(got.To(), "&said=stored") {
+		t.Fatalf("by a name: %d, to %q\n%s", got.Status, got.To(), got.Body)
+	}
+	h.Shows(h.Page("viewer", at+"?q="+url.QueryEscape("张三")), ">zs@example.com<", "<code>zhang.san</code>")
+	if got := h.Ask("admin", at, form("李娜")); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "several users: give the id of one, li.1, li.2") {
+		t.Errorf("by a name of two: %d\n%s", got.Status, got.Body)
+	}
+	long := form("张三")
+	long.Set("reason", strings.Repeat("退", 256))
+	long.Set("by", "")
+	if got := h.Ask("admin", at, long); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "has 256 characters") {
+		t.Errorf("a long reason: %d\n%s", got.Status, got.Body)
+	}
+	page := h.Page("viewer", at+"?source=foo&ends=soonish")
+	h.Shows(page, "there is no such origin", "there is no such choice", ">zs@example.com<")
+	if strings.Contains(page, "supp_by_foo") || h.Ask("viewer", at+".csv?source=foo", nil).Status != http.StatusUnprocessableEntity {
+		t.Error("a source that there is not narrows the list")
+	}
+}
