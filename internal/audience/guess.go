@@ -222,7 +222,7 @@ func kept(rows [][]string, at int, keep func(string) (string, error)) bool {
 // addresses counts the cells of a column that have a text, and those that are addresses of the channel.
 func addresses(rows [][]string, at int, keep func(string) (string, error)) (some, good int) {
 	if keep == nil {
-		keep = plainAddress
+		keep = PlainAddress
 	}
 	return count(rows, at, func(cell string) bool {
 		_, err := keep(cell)

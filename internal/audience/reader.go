@@ -97,7 +97,7 @@ func KindOf(head []byte) Kind {
 func NewReader(in io.Reader, f Format, at Position, whole bool, address func(string) (string, error)) *Reader {
 	r := &Reader{format: f, address: address, foreign: at.Offset > 0}
 	if r.address == nil {
-		r.address = plainAddress
+		r.address = PlainAddress
 	}
 	end := lineEnd
 	if f.Kind != NDJSON {
@@ -351,9 +351,6 @@ func (r *Reader) addressOf(text string) (string, error) {
 		return "", fmt.Errorf("has %d bytes: at most %d are allowed", len(text), MaxAddress)
 	}
 	kept, err := r.address(text)
-	if err == nil {
-		_, err = plainAddress(kept)
-	}
 	if err != nil {
 		return "", fmt.Errorf("is no address of the channel: %w", err)
 	}
@@ -362,7 +359,8 @@ func (r *Reader) addressOf(text string) (string, error) {
 
 var errSpace = errors.New("it holds a space or a control character")
 
-func plainAddress(text string) (string, error) {
+// PlainAddress is an address as it is, or the error that it holds what no address has.
+func PlainAddress(text string) (string, error) {
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return "", errSpace
 	}

@@ -473,6 +473,6 @@ func keeps(ch *state.Channel) func(address string) (string, error) {
 		if ch.Opened.CallsEverybody(channel.Outgoing{Recipient: posthouse.Recipient{Address: address}}) != "" {
 			return "", errors.New("it means everybody whom the channel reaches: a campaign is for people one by one")
 		}
-		return address, nil
+		return audience.PlainAddress(address)
 	}
 }

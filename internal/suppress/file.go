@@ -144,6 +144,11 @@ func (t *taking) take(row audience.Row) error {
 	if len(p.List) > 0 {
 		return errors.New(p.List[0].Path + ": " + p.List[0].Message)
 	}
+	for _, form := range forms { // a number is written without the spaces that it has; a name in the column is none
+		if _, err := audience.PlainAddress(form); err != nil {
+			return err
+		}
+	}
 	var keys []key
 	for _, s := range each(one, forms) {
 		t.batch[key{s.Address, s.Channel}] = s

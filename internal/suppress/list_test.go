@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/draft"
+	"github.com/posthouse/posthouse/internal/phone"
 	"github.com/posthouse/posthouse/internal/state"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -286,6 +287,23 @@ func TestATimeThatHasPassedIsNoTimeForEver(t *testing.T) {
 	for _, r := range done.First {
 		if !strings.HasPrefix(r.Reason, "until: ") || !strings.Contains(r.Reason, "has passed") {
 			t.Errorf("line %d is refused since %q", r.Line, r.Reason)
+		}
+	}
+}
+
+// A number is taken as people write it, for one channel and for all; a name in its column is no address.
+func TestNumbersWithSpacesAreImported(t *testing.T) {
+	t.Parallel()
+	for channel, want := range map[string]string{"phone": "+8613800138209@phone", "": "+8613800138209@"} {
+		b := &book{list: map[key]posthouse.Suppression{}}
+		l := New(b, shops{"phone": {Opened: state.Opened{Address: func(text string) (string, error) {
+			n, err := phone.Parse(text, phone.Home)
+			return n.E164, err
+		}}}})
+		file := "phone\n138 0013 8209\n+86 138-0013-8209\nAnn Other\n"
+		done, err := l.Import(t.Context(), "t1", audience.Format{Address: "phone"}, wire.SuppressionDraft{Channel: channel}, strings.NewReader(file))
+		if err != nil || done.Stored != 2 || done.Refused != 1 || b.keys() != want {
+			t.Errorf("%q: %+v, %v, stored %q; want %q", channel, done, err, b.keys(), want)
 		}
 	}
 }
