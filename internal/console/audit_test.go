@@ -70,6 +70,26 @@ func TestChangesAreSaidInTheWordsOfForms(t *testing.T) {
 	}
 }
 
+// What somebody wrote stands as it was written, whatever it looks like.
+func TestTextsOfTheAuditLogStandAsTheyWere(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"+8613800138010", "013800138009", "007", "true", "1h", "1e3"} {
+		detail, err := json.Marshal(map[string]any{"after": map[string]any{"addresses": map[string]any{"sms": text}, "text": text, "title": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := (&auditTeller{frame: frame{v: &visit{zh: true}}}).line(wire.AuditEntry{Detail: detail})
+		for _, c := range line.Changes {
+			if c.To != text {
+				t.Errorf("%s %q is shown as %q", c.Path, text, c.To)
+			}
+		}
+		if len(line.Changes) != 3 {
+			t.Errorf("%d changes of %s", len(line.Changes), detail)
+		}
+	}
+}
+
 // Each member of what the audit log keeps before and after has words.
 func TestEachMemberOfTheAuditLogHasWords(t *testing.T) {
 	t.Parallel()
@@ -77,7 +97,10 @@ func TestEachMemberOfTheAuditLogHasWords(t *testing.T) {
 		posthouse.Channel{}, posthouse.Account{}, posthouse.Template{}, posthouse.Tenant{}, posthouse.Roster{}, posthouse.User{}, posthouse.Route{}, posthouse.Preferences{}, posthouse.Front{}, posthouse.Digest{},
 		wire.CampaignDraft{}, wire.SuppressionDraft{}, wire.Key{}, posthouse.Key{}, posthouse.Agent{}, posthouse.Person{}, wire.Subscription{}, posthouse.Reminder{},
 	} {
-		for path := range membersOf(reflect.TypeOf(of)) {
+		for path, kind := range membersOf(reflect.TypeOf(of)) {
+			if kind == reflect.TypeFor[posthouse.Duration]() && !slices.Contains(lengths, path) {
+				t.Errorf("%s of %T is a length of time: name it in lengths", path, of)
+			}
 			if slices.Contains(unchanging, path) {
 				continue
 			}
@@ -89,18 +112,18 @@ func TestEachMemberOfTheAuditLogHasWords(t *testing.T) {
 }
 
 // membersOf are the members of a struct as JSON names them.
-func membersOf(of reflect.Type) iter.Seq[string] {
-	return func(yield func(string) bool) {
+func membersOf(of reflect.Type) iter.Seq2[string, reflect.Type] {
+	return func(yield func(string, reflect.Type) bool) {
 		for i := range of.NumField() {
 			f := of.Field(i)
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if f.Anonymous && name == "" {
-				for inner := range membersOf(f.Type) {
-					if !yield(inner) {
+				for inner, kind := range membersOf(f.Type) {
+					if !yield(inner, kind) {
 						return
 					}
 				}
-			} else if f.IsExported() && name != "-" && name != "" && !yield(name) {
+			} else if f.IsExported() && name != "-" && name != "" && !yield(name, f.Type) {
 				return
 			}
 		}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,11 +137,15 @@ func (f frame) Member(path string) string {
 	return path
 }
 
-// lasting is a length of time as JSON has it.
-var lasting = regexp.MustCompile(`^(\d+(\.\d+)?(h|m|s|ms))+$`)
+// lengths are the members that hold lengths of time.
+var lengths = []string{
+	"after", "before", "dedup_window", "duration", "every", "fair_after", "forget_after", "hold_timeout", "jitter", "lag", "lease", "not_told_within", "overlap", "probe_after", "probe_max", "promise", "spread", "step",
+	"timeout", "wait", "window", "within",
+}
 
-// value is a value of a document as a form says it.
-func (t *auditTeller) value(path, value string, f *wire.Field) string {
+// value is a value of a document as a form says it. A text stays as it is written: a telephone number is no number, and somebody may be called 007.
+func (t *auditTeller) value(path string, said difference.Said, f *wire.Field) string {
+	value := said.Text
 	if f != nil {
 		for _, c := range f.Choices {
 			if c.Value == value {
@@ -152,7 +155,7 @@ func (t *auditTeller) value(path, value string, f *wire.Field) string {
 	}
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	switch {
-	case value == "true", value == "false":
+	case !said.Plain && (value == "true" || value == "false"):
 		return t.T(map[bool]string{true: "yes", false: "no"}[value == "true"])
 	case path == "name":
 		return t.KeyWord(value)
@@ -162,13 +165,13 @@ func (t *auditTeller) value(path, value string, f *wire.Field) string {
 		return t.T(value)
 	case strings.HasSuffix(last, "limits") || path == "quota.requests":
 		return t.windows(value)
-	case f == nil && lasting.MatchString(value):
+	case f == nil && slices.Contains(lengths, last):
 		var d posthouse.Duration
 		if d.UnmarshalText([]byte(value)) == nil {
 			return t.Length(d.Std())
 		}
 	}
-	if n, err := strconv.Atoi(value); err == nil && f == nil {
+	if n, err := strconv.Atoi(value); err == nil && f == nil && !said.Plain {
 		return t.Digits(n)
 	}
 	return catalog.WithTimes(value, t.Clock)

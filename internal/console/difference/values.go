@@ -12,7 +12,13 @@ import (
 // Value is one value of a document that another has otherwise, by the path of its members.
 type Value struct {
 	Path     string
-	From, To string // as JSON, texts without their quotes; empty for nothing
+	From, To Said
+}
+
+// Said is a value as JSON; empty for nothing.
+type Said struct {
+	Text  string
+	Plain bool // a text, without its quotes: what it looks like says nothing of what it is
 }
 
 // mostValues bounds the values of a difference.
@@ -21,7 +27,7 @@ const mostValues = 100
 // Values are what two documents of JSON have otherwise, in the order of their paths: members of objects one by one, lists as a whole. Of a
 // document that is none, all that the other has is new, or gone.
 func Values(from, to json.RawMessage) []Value {
-	before, after := map[string]string{}, map[string]string{}
+	before, after := map[string]Said{}, map[string]Said{}
 	flatten("", from, before)
 	flatten("", to, after)
 	var out []Value
@@ -36,7 +42,7 @@ func Values(from, to json.RawMessage) []Value {
 }
 
 // flatten notes the values below a path.
-func flatten(path string, doc json.RawMessage, into map[string]string) {
+func flatten(path string, doc json.RawMessage, into map[string]Said) {
 	doc = bytes.TrimSpace(doc)
 	if len(doc) == 0 || string(doc) == "null" {
 		return
@@ -52,10 +58,10 @@ func flatten(path string, doc json.RawMessage, into map[string]string) {
 	}
 	var text string
 	if json.Unmarshal(doc, &text) == nil {
-		into[path] = text
+		into[path] = Said{text, true}
 		return
 	}
-	into[path] = compact(doc)
+	into[path] = Said{Text: compact(doc)}
 }
 
 // compact is a value on one line; a list of windows or of texts is as people write it.

@@ -14,12 +14,13 @@ func TestValues(t *testing.T) {
 	got := difference.Values([]byte(`{"name":"desk","limits":[{"max":20,"per":"1m"}],"config":{"url":"https://a","on":true},"gone":1}`),
 		[]byte(`{"name":"desk","limits":[{"max":10,"per":"1m"},{"max":5,"per":"1s"}],"config":{"url":"https://b","on":true},"list":[1, 2]}`))
 	want := []difference.Value{
-		{Path: "config.url", From: "https://a", To: "https://b"}, {Path: "gone", From: "1"}, {Path: "limits", From: "20/1m", To: "10/1m, 5/1s"}, {Path: "list", To: "[1,2]"},
+		{Path: "config.url", From: difference.Said{Text: "https://a", Plain: true}, To: difference.Said{Text: "https://b", Plain: true}}, {Path: "gone", From: difference.Said{Text: "1"}},
+		{Path: "limits", From: difference.Said{Text: "20/1m"}, To: difference.Said{Text: "10/1m, 5/1s"}}, {Path: "list", To: difference.Said{Text: "[1,2]"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := difference.Values(nil, []byte(`"x"`)); len(got) != 1 || got[0].To != "x" {
+	if got := difference.Values(nil, []byte(`"x"`)); len(got) != 1 || got[0].To != (difference.Said{Text: "x", Plain: true}) {
 		t.Errorf("of a text: %+v", got)
 	}
 }
