@@ -57,9 +57,9 @@ func leftBy(passed time.Duration, n int64, ch *state.Channel, spread time.Durati
 		}
 	}
 	bounded(ch.Settings.Limits, 1)
-	accounts := int64(max(len(ch.Opened.Accounts), 1))
-	for _, a := range ch.Opened.Accounts { // each has its share, as Takes has it
-		bounded(a.Limits, accounts)
+	accounts := accountLimits(ch)
+	for _, limits := range accounts { // each has its share, as Takes has it
+		bounded(limits, int64(len(accounts)))
 	}
 	return most
 }

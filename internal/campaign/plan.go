@@ -370,11 +370,26 @@ func mapping(t *posthouse.Template, k kept, ch *state.Channel) []wire.CampaignPa
 // of one of its accounts', has windows to wait for.
 func Takes(n int64, ch *state.Channel, template string) time.Duration {
 	longest := max(wait(n, ch.Settings.Limits), wait(n, ch.Settings.Tiers.OfTemplate(template)))
-	accounts := int64(max(len(ch.Opened.Accounts), 1))
-	for _, a := range ch.Opened.Accounts {
-		longest = max(longest, wait((n+accounts-1)/accounts, a.Limits))
+	accounts := accountLimits(ch)
+	for _, limits := range accounts {
+		longest = max(longest, wait((n+int64(len(accounts))-1)/int64(len(accounts)), limits))
 	}
 	return longest
+}
+
+// accountLimits are the windows of each account of a channel, its own or those of all: one where the channel has no accounts of its own.
+func accountLimits(ch *state.Channel) [][]posthouse.Limit {
+	all := ch.Settings.Tiers.Account
+	if len(ch.Opened.Accounts) == 0 {
+		return [][]posthouse.Limit{all}
+	}
+	list := make([][]posthouse.Limit, len(ch.Opened.Accounts))
+	for i, a := range ch.Opened.Accounts {
+		if list[i] = a.Limits; list[i] == nil {
+			list[i] = all
+		}
+	}
+	return list
 }
 
 func wait(n int64, limits []posthouse.Limit) (longest time.Duration) {

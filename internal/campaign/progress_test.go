@@ -91,3 +91,32 @@ func TestATemplatesWindowsBoundItsCampaigns(t *testing.T) {
 		}
 	}
 }
+
+// The windows of each account count, those that hold for all accounts too; an account that has windows of its own, or none, goes by these.
+func TestAccountsWindowsBoundTheirCampaigns(t *testing.T) {
+	t.Parallel()
+	one := []posthouse.Limit{{Max: 1, Per: posthouse.Duration(time.Second)}}
+	of := func(limits ...[]posthouse.Limit) (list []*state.Account) {
+		for _, l := range limits {
+			list = append(list, &state.Account{Account: posthouse.Account{AccountSettings: posthouse.AccountSettings{Limits: l}}})
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		accounts []*state.Account
+		want     time.Duration
+	}{
+		"of its own":       {nil, 29 * time.Second},
+		"three":            {of(nil, nil, nil), 9 * time.Second},
+		"one that has its": {of(nil, []posthouse.Limit{{Max: 1, Per: posthouse.Duration(time.Minute)}}), 14 * time.Minute},
+		"one without any":  {of([]posthouse.Limit{}), 0},
+	} {
+		ch := &state.Channel{Settings: state.Settings{Tiers: state.Tiers{Account: one}}, Opened: state.Opened{Accounts: c.accounts}}
+		if got := Takes(30, ch, ""); got != c.want {
+			t.Errorf("%s: it takes %s, want %s", name, got, c.want)
+		}
+		if _, list := Forecast(30, ch, "", 0, time.Unix(0, 0)); (len(list) > 0) != (c.want > 0) {
+			t.Errorf("%s: a forecast of %d", name, len(list))
+		}
+	}
+}

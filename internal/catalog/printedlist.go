@@ -12,7 +12,7 @@ func printedList() []Sentence {
 		{"at least %s", "至少 {1}"},
 		{"quota: %d of %d in %s of the %s are used, %d are left", "限额：{4} 每 {3} {2} 条，已用 {1}，剩余 {5}"},
 		{"missing: %s, in %d records", "缺少：{1}，涉及 {2} 条记录"},
-		{"nothing to repair: no worker has left anybody, and nobody who was refused is due for another try", "没有需要补发的：没有遗漏的人，被拒的也都没到重试时间"},
+		{"nothing to repair: no lease of a worker that stopped is over (it ends some 20 s later), and nobody who was refused is due for another try", "没有需要补发的：没有已停止进程的租约到期（停止后约 20 秒到期），被拒的也都没到重试时间"},
 		{"issued anew: %d people of %d segments", "已重新下发：{2} 段共 {1} 人"},
 		{"decided on: %d", "已处理：{1}"},
 		{"evenly over %s", "在 {1} 内均匀发送"},

@@ -400,7 +400,7 @@ func repair(sh *shell.Shell) *cobra.Command {
 			}
 			return sh.Show(got, func() {
 				if got.Repaired.Segments == 0 {
-					sh.Printf("nothing to repair: no worker has left anybody, and nobody who was refused is due for another try\n\n")
+					sh.Printf("nothing to repair: no lease of a worker that stopped is over (it ends some 20 s later), and nobody who was refused is due for another try\n\n")
 				} else {
 					sh.Printf("issued anew: %d people of %d segments\n\n", got.Repaired.Members, got.Repaired.Segments)
 				}
