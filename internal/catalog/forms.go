@@ -171,6 +171,7 @@ func forms() []Sentence {
 // others are the rest of what the API, the console and what they call say.
 func others() []Sentence {
 	return []Sentence{
+		{"nothing was stored", "没有保存任何内容"}, {"is longer than 1 MB: import it in parts, or by the command line", "超过 1 MB：请分批导入，或使用命令行导入"},
 		{"closed for the demo", "演示：此渠道已关闭"},
 		{"copies of %s", "转载自 {1}"}, {"third parties", "第三方资料"}, {"third parties; Telegram publishes no numbers", "第三方资料；Telegram 没有公布数值"},
 		{"it must have two fields, a day and a user, and has %d", "应有两列：日期和用户，实际有 {1} 列"},

@@ -273,11 +273,7 @@ func fileOrText(v *visit) (text, wrong string) {
 			text = string(read)
 		}
 	}
-	var long *http.MaxBytesError
-	switch {
-	case errors.As(err, &long):
-		return "", "fleet_long"
-	case text == "":
+	if text == "" {
 		return "", "fleet_no_file"
 	}
 	return text, ""

@@ -1,6 +1,10 @@
 package console_test
 
 import (
+	"bytes"
+	"html"
+	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -50,6 +54,46 @@ func TestWhatIsRefusedComesBackToItsForm(t *testing.T) {
 			}
 			if old := e.form.Get("state") + e.form.Get("pause"); old != "" && strings.Contains(rest, `value="`+old+`"`) {
 				t.Errorf("%s of %s would be refused again: its form says %q still", e.act, e.page, old)
+			}
+		}
+	}
+}
+
+// A file that is longer than a form may be is refused beside its field, on the page where the form stands, and not as a file that is missing.
+func TestAFileThatIsTooLongIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/fleet", `{"driver":"discard","accounts":true}`, nil)
+	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"]}}`, nil)
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	file, err := w.CreateFormFile("file", "long.csv")
+	if err == nil {
+		_, err = io.WriteString(file, strings.Repeat("id,name\n", 200_000))
+	}
+	if err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	for page, to := range map[string]string{"directory": "directory", "channels/fleet": "channels/fleet/accounts", "rosters/night": "rosters/night", "suppressions": "suppressions/import"} {
+		for lang, said := range map[string]string{"zh-CN": "超过 1 MB：", "en": "is longer than 1 MB:"} {
+			form := regexp.MustCompile(`action="(/console/t/default/` + to + `\?[^"]*)" enctype="multipart/form-data"`).FindStringSubmatch(h.page("admin", "/console/t/default/"+page))
+			if form == nil {
+				t.Errorf("%s has no form that takes a file", page)
+				break
+			}
+			in := func(r *http.Request) {
+				r.Header.Set("Accept-Language", lang)
+				if r.Method == http.MethodPost {
+					r.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
+					r.Header.Set("Content-Type", w.FormDataContentType())
+				}
+			}
+			got := h.ask("admin", html.UnescapeString(form[1]), url.Values{}, in)
+			if !strings.Contains(got.to(), "shown=") {
+				t.Fatalf("%s: %d, to %q\n%s", page, got.status, got.to(), mainOf(got.body))
+			}
+			if got = h.ask("admin", got.to(), nil, in); got.status != http.StatusUnprocessableEntity || !strings.Contains(mainOf(got.body), said) {
+				t.Errorf("%s in %s: %d, want %q\n%s", page, lang, got.status, said, mainOf(got.body))
 			}
 		}
 	}

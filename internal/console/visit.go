@@ -93,8 +93,10 @@ func (c *console) closed(r route) http.Handler {
 		if web.Permit(key, r.use) != nil {
 			return lacksRole{needs: leastFor(r.use), has: v.person.Roles[tenant]}
 		}
-		if err := readForm(v.r); err != nil {
-			return err
+		if !streamed(r) {
+			if err := readForm(v.r); err != nil {
+				return err
+			}
 		}
 		if done, err := v.shown(); done || err != nil {
 			return err
@@ -115,16 +117,24 @@ type heldBody struct {
 	io.Closer
 }
 
-// readForm reads a form. One that is too long, or that there is no room for now, is an error: its values would be empty. One with a file
-// is read by who takes the file.
+// streamed reports whether the file of a form is read as it comes, however long it is.
+func streamed(r route) bool {
+	return r.path == "campaigns/{name}/members" || r.path == "campaigns/{name}/preview"
+}
+
+// readForm reads a form. One that is too long, or that there is no room for now, is an error: its values would be empty. Where a file is too
+// long, that is wrong with its field.
 func readForm(r *http.Request) error {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
-		return nil
-	}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	err := r.ParseForm()
+	if kind == "multipart/form-data" {
+		err = r.ParseMultipartForm(maxForm)
+	}
 	var most *http.MaxBytesError
 	var busy *web.Fault
 	switch {
+	case errors.As(err, &most) && kind == "multipart/form-data":
+		return posthouse.Invalid("nothing was stored", problemAt("file", "is longer than 1 MB: import it in parts, or by the command line"))
 	case errors.As(err, &most):
 		return errLong
 	case errors.As(err, &busy):

@@ -320,8 +320,11 @@ func fieldOf(fields []*html.Node, path string) (*html.Node, string) {
 	return nil, ""
 }
 
-// refill makes a form what was sent of it, but for secrets and files.
+// refill makes a form what was sent of it, but for secrets and files. Of one that could not be read nothing is known.
 func (f *drawn) refill() {
+	if len(f.Values) == 0 {
+		return
+	}
 	nth := map[string]int{}
 	for n := range f.form.Descendants() {
 		name, kind := attr(n, "name"), attr(n, "type")

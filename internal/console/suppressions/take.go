@@ -29,15 +29,7 @@ const mostText = 900 << 10
 
 // take looks at a file, and stores it when that was seen.
 func take(v *host.Visit) error {
-	var long *http.MaxBytesError
-	err := v.R.ParseMultipartForm(mostText)
-	if errors.As(err, &long) {
-		f := intake{Open: true, Problems: []posthouse.Problem{{Path: "file", Message: v.Say("supp_file_long")}}}
-		return draw(v, http.StatusUnprocessableEntity, list{File: f})
-	}
-	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return err
-	}
+	var err error
 	f := intake{Text: v.Form("csv"), Channel: v.Form("channel"), Until: v.Form("until"), Reason: v.Form("reason"), Note: v.Form("note"), Open: true}
 	in := wire.SuppressionDraft{Channel: f.Channel, Reason: f.Reason}
 	if in.Until, err = untilOf(v, f.Until); err != nil {

@@ -17,7 +17,6 @@ func accountWords() map[string]Word {
 		"fleet_import":         {"Import accounts", "导入账号"},
 		"fleet_help":           {"A CSV with the columns name, pools (with ; between), weight, base_rate, limits (such as 20/1s;1000/1m), budget (such as 20000/month) and config.<field> for what differs. Accounts of a name that is there are replaced; ******** keeps a stored secret. All are stored or none.", "CSV 各列为 name、pools（用 ; 分隔）、weight、base_rate、limits（如 20/1s;1000/1m）、budget（如 20000/month），以及 config.<字段>（各账号不同的配置项）。同名账号会被替换；密钥填 ******** 表示不变。要么全部保存，要么都不保存。"},
 		"fleet_no_file":        {"choose a file, or paste its text", "请选择文件，或粘贴内容"},
-		"fleet_long":           {"the file is longer than 1 MiB: import it in parts, or by posthouse channel accounts import", "文件超过 1 MiB：请分批导入，或使用 posthouse channel accounts import"},
 		"fleet_would":          {"Accounts that would be stored:", "将保存账号："},
 		"fleet_new":            {"of them new:", "其中新建："},
 		"fleet_again":          {"Nothing is stored yet. The file may have secrets, which no page shows again: choose the same file once more, and confirm.", "尚未保存。文件中可能有密钥，页面不会再次显示：请再次选择同一个文件并确认。"},
