@@ -20,7 +20,8 @@ import (
 // whole is a door with one address that answers with an error.
 func whole(t *testing.T, log io.Writer, err error) http.Handler {
 	t.Helper()
-	return Outermost(New(Options{Gate: NewGate(GateOptions{Keys: nobody{}}), Log: slog.New(slog.NewTextHandler(log, nil))},
+	fronts := func(path string) string { return map[string]string{"/robot/send": ", which is of a robot"}[path] }
+	return Outermost(New(Options{Gate: NewGate(GateOptions{Keys: nobody{}}), Log: slog.New(slog.NewTextHandler(log, nil)), Elsewhere: fronts},
 		[]Route{Get("/broken", "", "Fails.", func(*Call) (Raw, error) { return Raw{}, err })}))
 }
 
@@ -113,8 +114,8 @@ func TestAnUnknownAddressIsNotFound(t *testing.T) {
 	t.Parallel()
 	h := whole(t, io.Discard, nil)
 	for path, says := range map[string]string{
-		"/nothing?x=1": "/openapi.json", "/nothing?x=%zz": "/openapi.json", "/cgi-bin/webhook/send?key=a": "wecom_robot", "/robot/send?access_token=a": "dingtalk_robot",
-		"/api/v2/alerts": "Alertmanager", "/v2/messages?limit=1": "begins with /v1/",
+		"/nothing?x=1": "/openapi.json", "/nothing?x=%zz": "/openapi.json", "/robot/send?access_token=a": "which is of a robot; /openapi.json", "/topapi/message/x": "of the driver dingtalk",
+		"/webhook": "POST /v1/messages", "/v2/messages?limit=1": "begins with /v1/",
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			w := httptest.NewRecorder()
