@@ -26,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/internal/front/smsgate"
 	"github.com/posthouse/posthouse/internal/front/wecom"
 	"github.com/posthouse/posthouse/internal/inbound"
+	"github.com/posthouse/posthouse/internal/shellword"
 	"github.com/posthouse/posthouse/internal/web"
 )
 
@@ -52,7 +53,7 @@ func (s *Server) elsewhere(at string) string {
 		}) {
 			continue
 		}
-		says := fmt.Sprintf(", which is of %s: make a front for its senders by posthouse front add %s", f.Title, f.Kind)
+		says := fmt.Sprintf(", which is of %s: make a front for its senders by posthouse front add %s", f.Title, shellword.Quote(f.Kind))
 		if f.Driver != "" {
 			says += fmt.Sprintf(", or a channel of the driver %s, and send by POST /v1/messages", f.Driver)
 		}
