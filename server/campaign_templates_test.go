@@ -98,6 +98,17 @@ func TestAPlanKnowsTheProvidersTemplate(t *testing.T) {
 		if _, err := h.api.Campaigns.Start(h.Context(), "coupon", false); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "nothing fills time3") {
 			h.Errorf("it starts although nothing fills a parameter: %v", err)
 		}
+		_, err := h.api.Campaigns.Create(h.Context(), wire.CampaignDraft{Name: "long", Channel: "mp", Template: "none"})
+		h.must(err)
+		long := strings.Repeat("长", 30)
+		_, err = h.api.Campaigns.Import(h.Context(), "long", client.Part{Final: true}, strings.NewReader("openid,name,sum\no1,"+long+",20\no2,"+long+",30\n"))
+		h.must(err)
+		if _, err = h.api.Campaigns.Start(h.Context(), "long", false); posthouse.CodeOf(err) != posthouse.CodeConflict || !strings.Contains(err.Error(), "none of the first 2 can be sent to; o1: payload.thing1 has 30") {
+			h.Errorf("it starts although nobody can be sent to: %v", err)
+		}
+		if _, err = h.api.Campaigns.Start(h.Context(), "long", true); err != nil {
+			h.Errorf("it does not start with force: %v", err)
+		}
 	})
 }
 

@@ -226,11 +226,11 @@ func (d *Desk) mayStart(ctx context.Context, by work.Caller, c *work.Campaign, a
 			against = append(against, fmt.Sprintf("%d records have no %s", lacking[name], name))
 		}
 	}
-	unfilled, err := d.unfilled(ctx, c, &a, t, ch)
+	vain, err := d.inVain(ctx, c, &a, t, ch)
 	if err != nil {
 		return err
 	}
-	if against = append(against, unfilled...); len(against) > 0 {
+	if against = append(against, vain...); len(against) > 0 {
 		return posthouse.Errorf(posthouse.CodeConflict, "%s does not start: %s. Start it with force all the same", c.Name, strings.Join(against, "; "))
 	}
 	return nil

@@ -320,19 +320,26 @@ func (k *kept) unfilled(sample json.RawMessage) (list []string) {
 	return list
 }
 
-// unfilled says which parameters of the provider's own template nothing fills for the first member of a campaign. A template that the provider does
-// not list is the plan's to say: a list may be short of it.
-func (d *Desk) unfilled(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) ([]string, error) {
+// mostAsked is of how many members a start looks whether any of them can be sent to.
+const mostAsked = 100
+
+// inVain says why a campaign would begin in vain: which parameters of the provider's own template nothing fills for the first member, or that none of
+// the first members can be sent to. A template that the provider does not list is the plan's to say: a list may be short of it.
+func (d *Desk) inVain(ctx context.Context, c *work.Campaign, a *work.Audience, t *posthouse.Template, ch *state.Channel) ([]string, error) {
 	t = filledBy(c, t)
 	own := keptAt(ctx, t, ch)
-	if !own.found {
-		return nil, nil
-	}
-	first, err := d.try(ctx, c, a, t, ch, 1, true)
-	if err != nil || len(first.samples) == 0 {
+	first, err := d.try(ctx, c, a, t, ch, mostAsked, own.id != "")
+	if err != nil || first.members == 0 {
 		return nil, err
 	}
-	return own.unfilled(first.leaves), nil
+	var list []string
+	if own.found {
+		list = own.unfilled(first.leaves)
+	}
+	if len(list) == 0 && first.bad == first.members {
+		list = []string{fmt.Sprintf("none of the first %d can be sent to; %s: %s %s", first.members, first.first, first.why.Path, first.why.Message)}
+	}
+	return list, nil
 }
 
 // mapping is what fills each parameter of the provider's template: those that it lists, and those that are written down besides.

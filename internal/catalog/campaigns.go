@@ -6,6 +6,7 @@ func campaigns() []Sentence {
 		{"%.80q is disabled", "{1} 已停用"},
 		{"brake: %d of %d have failed", "已自动暂停：{2} 人中有 {1} 人失败，超过熔断比例"},
 		{"canary: %d of the first %d have failed", "已自动暂停：试发的前 {2} 人中有 {1} 人失败"},
+		{"none of the first %d can be sent to; %s: %s %s", "前 {1} 人都无法发送；{2}：{3!} {4!}"},
 		{"%d of the first %d cannot be sent to; %s: %s %s", "前 {2} 人中有 {1} 人无法发送；{3}：{4!} {5!}"},
 		{"%s does not start: %s. Start it with force all the same", "{1} 不能开始：{2!}。确认无妨可强制开始"},
 		{"%d records have no %s", "{1} 条记录缺少 {2}"},
