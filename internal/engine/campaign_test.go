@@ -117,7 +117,7 @@ func (d *drive) act(a campaign.Action) wire.Campaign {
 func did(ctx context.Context, desk *campaign.Desk, tenant, name string, a campaign.Action) (wire.Campaign, error) {
 	switch a {
 	case campaign.Start:
-		return desk.Start(ctx, tenant, name, wire.CampaignStart{})
+		return desk.Start(ctx, tenant, work.Program(), name, wire.CampaignStart{})
 	case campaign.Mend:
 		done, err := desk.Repair(ctx, tenant, name)
 		return done.Campaign, err
@@ -304,11 +304,11 @@ func TestADeadlineAndACancelEndWhoIsLeft(t *testing.T) {
 					draft.Deadline = time.Now().Add(5 * time.Second)
 				}
 				d.make(500, draft)
-				if _, err := d.desk.Start(d.Context(), d.tenant, "spring", wire.CampaignStart{}); (err == nil) != draft.Deadline.IsZero() {
+				if _, err := d.desk.Start(d.Context(), d.tenant, work.Program(), "spring", wire.CampaignStart{}); (err == nil) != draft.Deadline.IsZero() {
 					t.Errorf("starting what cannot end before its deadline: %v", err)
 				}
 				if !draft.Deadline.IsZero() {
-					if _, err := d.desk.Start(d.Context(), d.tenant, "spring", wire.CampaignStart{Force: true}); err != nil {
+					if _, err := d.desk.Start(d.Context(), d.tenant, work.Program(), "spring", wire.CampaignStart{Force: true}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -467,7 +467,7 @@ func TestOnlyWhatTheTemplateNamesGoesToTheProvider(t *testing.T) {
 				_, err = d.desk.Import(d.Context(), d.tenant, name, campaign.Part{Final: true}, strings.NewReader(columns+row))
 			}
 			if err == nil {
-				_, err = d.desk.Start(d.Context(), d.tenant, name, wire.CampaignStart{})
+				_, err = d.desk.Start(d.Context(), d.tenant, work.Program(), name, wire.CampaignStart{})
 			}
 			if err != nil {
 				d.Fatal(err)
@@ -585,7 +585,7 @@ func TestMembersOfAnOutcomeMakeTheNextCampaign(t *testing.T) {
 		}
 		before := len(d.provider.sent())
 		d.refuse(func(string) bool { return false })
-		if _, err := d.desk.Start(d.Context(), d.tenant, next.Name, wire.CampaignStart{}); err != nil {
+		if _, err := d.desk.Start(d.Context(), d.tenant, work.Program(), next.Name, wire.CampaignStart{}); err != nil {
 			t.Fatal(err)
 		}
 		d.pass(time.Minute)
@@ -619,7 +619,7 @@ func TestAPlanOfTheNextCampaignSaysWhatIsMissing(t *testing.T) {
 		if err != nil || first.Missing["sum"] != 1 || len(first.Problems) != 1 {
 			t.Fatalf("the first plan is %+v, %v", first, err)
 		}
-		if _, err := d.desk.Start(d.Context(), d.tenant, "spring", wire.CampaignStart{Force: true}); err != nil {
+		if _, err := d.desk.Start(d.Context(), d.tenant, work.Program(), "spring", wire.CampaignStart{Force: true}); err != nil {
 			t.Fatal(err)
 		}
 		d.pass(time.Minute)

@@ -82,7 +82,7 @@ func (c *simCampaign) run() {
 		_, err = desk.Import(ctx, posthouse.DefaultTenant, c.draft.Name, campaign.Part{Final: true}, strings.NewReader(list.String()))
 	}
 	if err == nil {
-		_, err = desk.Start(ctx, posthouse.DefaultTenant, c.draft.Name, wire.CampaignStart{Force: true})
+		_, err = desk.Start(ctx, posthouse.DefaultTenant, work.Program(), c.draft.Name, wire.CampaignStart{Force: true})
 	}
 	if err != nil {
 		w.fail("", "the campaign does not start: %v", err)
