@@ -279,12 +279,12 @@ func discard[T any](a chromedp.Action[T]) action {
 	}
 }
 
-// says is an error for each text that is not on the page.
+// says is an error for each text that is not on the page, whether the style writes its letters large or small.
 func (t *tab) says(texts ...string) {
 	t.Helper()
 	page := t.text()
 	for _, text := range texts {
-		if !strings.Contains(page, text) {
+		if !strings.Contains(strings.ToLower(page), strings.ToLower(text)) {
 			t.Errorf("the page does not say %q:\n%s", text, page)
 		}
 	}
