@@ -58,7 +58,7 @@ func Nearest(name string, known []string) []string {
 	return out
 }
 
-// distance is how many letters to add, drop, change or swap with the next one, in bytes: "strat" is one away from "start".
+// distance is how many letters to add, drop, change or swap with the next one, in bytes: "on" is one away from "no".
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
