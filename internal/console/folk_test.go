@@ -115,9 +115,9 @@ func TestAKeyIsRotatedAndRevoked(t *testing.T) {
 		t.Error("the secret is shown twice")
 	}
 	if got := h.ask("admin", one+"/revoke", url.Values{}); got.status != http.StatusUnprocessableEntity {
-		t.Errorf("revoked without its id: %d", got.status)
+		t.Errorf("revoked without a tick: %d", got.status)
 	}
-	if got := h.ask("admin", one+"/revoke", url.Values{"typed": {one[strings.LastIndexByte(one, '/')+1:]}}); got.to() != list+"?said=key_revoked_said" {
+	if got := h.ask("admin", one+"/revoke", url.Values{"sure": {"1"}}); got.to() != list+"?said=key_revoked_said" {
 		t.Errorf("revoked: %d\n%s", got.status, got.body)
 	}
 	if status, _ := h.status(old.Secret, "GET", "/v1/channels/none", ""); status != http.StatusUnauthorized {

@@ -342,7 +342,7 @@ func TestWhatWasDoneIsSaid(t *testing.T) {
 	}
 }
 
-// What is deleted, revoked or ended for good goes one way: with its name typed. A tenant's form asks for more besides.
+// What is deleted, revoked or ended for good goes one way: with its name typed, or a tick where it has none. A tenant's form asks for more besides.
 func TestWhatIsDeletedIsTyped(t *testing.T) {
 	t.Parallel()
 	typed := map[string]bool{"tenants/{name}/delete": true}

@@ -72,7 +72,7 @@ func TestAnAddressIsToldAndTestedByItsPages(t *testing.T) {
 	if got := act("operator", "rotate", "active"); got.status != http.StatusForbidden {
 		t.Errorf("an operator rotates: %d", got.status)
 	}
-	if got := h.ask("admin", one+"/delete", url.Values{"typed": {one[strings.LastIndexByte(one, '/')+1:]}}); got.to() != at+"?said=removed_said" {
+	if got := h.ask("admin", one+"/delete", url.Values{"sure": {"1"}}); got.to() != at+"?said=removed_said" {
 		t.Errorf("it is deleted: %d", got.status)
 	}
 }

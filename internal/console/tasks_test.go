@@ -34,7 +34,7 @@ func TestAReminderIsSeenAndEnded(t *testing.T) {
 		t.Error("a viewer is offered what a viewer may not do")
 	}
 	h.shows(h.page("operator", one, func(r *http.Request) { r.Header.Set("Accept-Language", "zh-CN") }), "结束提醒", "倒计时至")
-	form := url.Values{"typed": {first.ID}, "note": {"取消过境"}}
+	form := url.Values{"sure": {"1"}, "note": {"取消过境"}}
 	if got := h.ask("operator", one+"/end", form); got.to() != one+"?said=ended_said" {
 		t.Errorf("ending it: %d\n%s", got.status, got.body)
 	}

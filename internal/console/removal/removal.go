@@ -1,5 +1,5 @@
 // Package removal is the console's forms that delete a thing, or end it for good: each stands on the page of that thing, and is sent with its
-// name typed.
+// name typed, or with a tick where all that tells it apart is an id, which nobody reads.
 package removal
 
 import (
@@ -26,6 +26,7 @@ type kind struct {
 	action string
 	scope  posthouse.Scope
 	whole  bool
+	byID   bool // it has no name that people give
 	delete func(v *host.Visit, ctx context.Context, name string) error
 	// to is the page that is shown then, and said what it says.
 	to, said string
@@ -41,12 +42,14 @@ func kinds() []kind {
 	campaigns := del("campaigns", "campaigns.delete", func(c *client.Client, ctx context.Context, name string) error { return c.Campaigns.Delete(ctx, name) })
 	campaigns.scope = posthouse.ScopeSend
 	keys := del("keys", "keys.delete", func(c *client.Client, ctx context.Context, id string) error { return c.Keys.Revoke(ctx, id) })
-	keys.do, keys.whole, keys.said = "revoke", true, "key_revoked_said"
+	keys.do, keys.whole, keys.byID, keys.said = "revoke", true, true, "key_revoked_said"
 	reminders := del("reminders", "reminders.end", func(c *client.Client, ctx context.Context, id string) error {
 		_, err := c.Reminders.End(ctx, id)
 		return err
 	})
-	reminders.do, reminders.scope, reminders.to, reminders.said = "end", posthouse.ScopeSend, "reminders/{name}", "ended_said"
+	reminders.do, reminders.scope, reminders.byID, reminders.to, reminders.said = "end", posthouse.ScopeSend, true, "reminders/{name}", "ended_said"
+	subscriptions := del("subscriptions", "subscriptions.delete", func(c *client.Client, ctx context.Context, id string) error { return c.Subscriptions.Delete(ctx, id) })
+	subscriptions.byID = true
 	accounts := del("accounts", "accounts.delete", nil)
 	accounts.page, accounts.to = "channels/{name}/accounts/{account}", "channels/{name}"
 	accounts.delete = func(v *host.Visit, ctx context.Context, name string) error {
@@ -61,8 +64,7 @@ func kinds() []kind {
 		del("digests", "digests.delete", func(c *client.Client, ctx context.Context, name string) error { return c.Digests.Delete(ctx, name) }),
 		del("routes", "routes.delete", func(c *client.Client, ctx context.Context, name string) error { return c.Routes.Delete(ctx, name) }),
 		del("fronts", "fronts.delete", func(c *client.Client, ctx context.Context, name string) error { return c.Fronts.Delete(ctx, name) }),
-		del("subscriptions", "subscriptions.delete", func(c *client.Client, ctx context.Context, id string) error { return c.Subscriptions.Delete(ctx, id) }),
-		campaigns, keys, reminders, accounts,
+		campaigns, keys, reminders, subscriptions, accounts,
 	}
 }
 
@@ -80,6 +82,8 @@ func Pages() host.Pages {
 // Form is the form that stands on the page of a thing.
 type Form struct {
 	Of, Do, Name, Link string
+	// ByID says that a tick is asked for: the name is an id.
+	ByID bool
 	// Uses are what names the thing, and will not find it any more.
 	Uses []Named
 }
@@ -96,7 +100,7 @@ func FormOf(at func(parts ...string) string, of string, names ...string) (form F
 		}
 		next := 0
 		link := at(parts(k.page+"/"+k.do, func(string) string { next++; return names[next-1] })...)
-		return Form{Of: of, Do: k.do, Name: names[len(names)-1], Link: link}, k.use(), true
+		return Form{Of: of, Do: k.do, Name: names[len(names)-1], Link: link, ByID: k.byID}, k.use(), true
 	}
 	return form, use, false
 }
@@ -115,7 +119,10 @@ func parts(pattern string, of func(wildcard string) string) []string {
 func (k kind) remove(v *host.Visit) error {
 	at := parts(k.page, v.R.PathValue)
 	name := at[len(at)-1]
-	if v.Form("typed") != name {
+	switch {
+	case k.byID && v.Form("sure") == "":
+		return posthouse.Invalid("nothing was deleted", []posthouse.Problem{{Path: "sure", Message: v.Say("remove_unsure")}})
+	case !k.byID && v.Form("typed") != name:
 		return posthouse.Invalid("nothing was deleted", []posthouse.Problem{{Path: "typed", Message: v.Say("typed_wrong")}})
 	}
 	if err := k.delete(v, v.Noted(), name); err != nil {
@@ -130,6 +137,8 @@ func texts() map[string]words.Word {
 		"remove_delete":        {"Delete", "删除"},
 		"remove_revoke":        {"Revoke", "吊销"},
 		"remove_end":           {"End it", "结束提醒"},
+		"remove_sure":          {"I am sure", "确认执行"},
+		"remove_unsure":        {"tick that you are sure", "请勾选确认"},
 		"remove_uses":          {"It is named by:", "引用它的有："},
 		"remove_channels":      {"What was sent by it stays to be looked up. Routes, fronts, digests and reminders that name it find it no more. A channel with open deliveries or a campaign that has begun is not deleted: pause it and cancel them first.", "发送记录仍可查询。引用它的路由、接入端、汇总和提醒将找不到此渠道。还有未结束的投递或群发任务时不能删除：请先暂停并取消。"},
 		"remove_templates":     {"All its versions are deleted. Messages that were handed in keep their text. A template that something sends by is not deleted.", "所有版本一并删除；已受理的消息内容不变。正在被使用的模板不能删除。"},
