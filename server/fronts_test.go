@@ -78,7 +78,7 @@ func groupOf(alerts ...map[string]any) string {
 }
 
 // A group of alerts is one message, taken once however often and by whichever of a pair it is sent.
-// Who posts to the server as to the original is told which front to make; each form that has a path of its own is known by it.
+// A request to the path that an original has is answered with the front to make. Each form that has such a path is found by it.
 func TestPathsOfOtherProgramsLeadToTheirFronts(t *testing.T) {
 	ways(t, func(h *house, _ *scripted) {
 		for path, want := range map[string]string{

@@ -122,10 +122,7 @@ func (c *Channel) man() {
 	c.accounts = make(map[string]*Account, len(c.Opened.Accounts))
 	list, split := make([]*Account, len(c.Opened.Accounts)), false
 	for i, is := range c.Opened.Accounts {
-		a := &Account{Name: is.Name, Pools: is.Pools, Weight: is.Weight, place: i + 1, is: is, limits: state.Jittered(is.Limits), rate: rateOf(c.Settings.Rate, is)}
-		if is.Limits == nil {
-			a.limits = c.Settings.Tiers.Account
-		}
+		a := &Account{Name: is.Name, Pools: is.Pools, Weight: is.Weight, place: i + 1, is: is, limits: c.Settings.LimitsOf(is), rate: rateOf(c.Settings.Rate, is)}
 		if a.budget = cmp.Or(is.Budget, c.Stored.AccountBudget); a.budget != nil {
 			c.budgeted = true
 			split = split || a.budget.Reserved() > 0

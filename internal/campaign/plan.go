@@ -386,15 +386,12 @@ func Takes(n int64, ch *state.Channel, template string) time.Duration {
 
 // accountLimits are the windows of each account of a channel, its own or those of all: one where the channel has no accounts of its own.
 func accountLimits(ch *state.Channel) [][]posthouse.Limit {
-	all := ch.Settings.Tiers.Account
 	if len(ch.Opened.Accounts) == 0 {
-		return [][]posthouse.Limit{all}
+		return [][]posthouse.Limit{ch.Settings.Tiers.Account}
 	}
 	list := make([][]posthouse.Limit, len(ch.Opened.Accounts))
 	for i, a := range ch.Opened.Accounts {
-		if list[i] = a.Limits; list[i] == nil {
-			list[i] = all
-		}
+		list[i] = ch.Settings.LimitsOf(a)
 	}
 	return list
 }

@@ -102,6 +102,14 @@ func (s *Settings) limit(ch *posthouse.Channel, o Opened) {
 	s.Tiers.Type, s.Tiers.Template = jittered(s.Tiers.Type), jittered(s.Tiers.Template)
 }
 
+// LimitsOf are the windows of an account: its own, or those of each account where it names none.
+func (s *Settings) LimitsOf(a *Account) []posthouse.Limit {
+	if a.Limits == nil {
+		return s.Tiers.Account
+	}
+	return Jittered(a.Limits)
+}
+
 func jittered[K comparable](all map[K][]posthouse.Limit) map[K][]posthouse.Limit {
 	out := make(map[K][]posthouse.Limit, len(all))
 	for k, list := range all {
