@@ -32,14 +32,21 @@ func (h *house) fleet() []string {
 	return []string{"channels/fleet", "channels/fleet?state=parked", "channels/fleet/new-account", "channels/fleet/accounts/sales-07", "channels/fleet/accounts/sales-07?span=day", "channels/fleet/accounts/sales-07/edit"}
 }
 
-// executes writes into the database beside the server.
-func (h *house) executes(text string, args ...any) {
+// database is the server's, to write beside it what nobody waits for.
+func (h *house) database() *sql.DB {
 	h.Helper()
-	db, err := sql.Open("sqlite", h.file+"?_pragma=busy_timeout(30000)")
+	db, err := sql.Open("sqlite", h.file+"?_pragma=busy_timeout(30000)") // the server writes too
 	if err != nil {
 		h.Fatal(err)
 	}
-	defer db.Close()
+	h.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// executes writes into the database beside the server.
+func (h *house) executes(text string, args ...any) {
+	h.Helper()
+	db := h.database()
 	if _, err := db.ExecContext(h.Context(), text, args...); err != nil {
 		h.Fatal(err)
 	}
@@ -48,11 +55,7 @@ func (h *house) executes(text string, args ...any) {
 // pace gives an account a history of its rate: nobody waits an hour for one.
 func (h *house) pace(channel, account string) {
 	h.Helper()
-	db, err := sql.Open("sqlite", h.file+"?_pragma=busy_timeout(30000)") // the server writes too
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer db.Close()
+	db := h.database()
 	now := time.Now().Unix() / 60
 	for ago := range int64(600) {
 		health, reason := 1000000-ago%50*10000, "recovers"

@@ -3,7 +3,6 @@ package e2e
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"flag"
 	"fmt"
 	"html/template"
@@ -96,11 +95,7 @@ func TestPictureOfTheOverview(t *testing.T) {
 // pastHour gives the house an hour of traffic to chart: nobody waits an hour for one.
 func (h *house) pastHour() {
 	h.Helper()
-	db, err := sql.Open("sqlite", h.file+"?_pragma=busy_timeout(30000)") // the server writes too
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer db.Close()
+	db := h.database()
 	now := time.Now().Unix() / 60
 	for ago := range int64(60) {
 		wave := 1 + math.Sin(float64(ago)/9)/3 + math.Sin(float64(ago)*2.3)/9
