@@ -28,8 +28,9 @@ func placeOf(of Of) int {
 }
 
 // Free is Stage's.
-func (s *atOnce) Free(_ time.Time, of Of) (Room, time.Time) {
-	return Room{unbounded, min(unbounded, s.most[placeOf(of)].Most()-s.at(of).Calls)}, time.Time{}
+func (s *atOnce) Free(now time.Time, of Of) (Room, time.Time) {
+	most, next := s.most[placeOf(of)].Most(now)
+	return Room{unbounded, min(unbounded, most-s.at(of).Calls)}, next
 }
 
 // Begin is Stage's.
@@ -49,18 +50,16 @@ func (s *atOnce) learn(now time.Time, of Of, e Ended, mine channel.Scope) {
 	switch {
 	case e.Answer == nil:
 	case e.Answer.AtOnce == mine:
-		s.most[i].Refused(now, s.began[i])
+		s.most[i].Refused(now, e.Answer.Took, s.began[i])
 	case e.Answer.AtOnce == "" && e.Answer.Class == posthouse.ClassOK:
 		s.most[i].Accepted()
 	}
 }
 
-// crowded is how many calls are borne at once, where so many are under way; 0 where not.
-func (s *atOnce) crowded(place int) int {
-	if learned := s.most[place].Learned(); learned > 0 && s.began[place] >= learned {
-		return learned
-	}
-	return 0
+// crowded reports whether so many calls are under way as are borne at once.
+func (s *atOnce) crowded(now time.Time, place int) bool {
+	most, _ := s.most[place].Most(now)
+	return s.began[place] >= most
 }
 
 func bearsNoMore(calls int) []Wait {
@@ -79,11 +78,11 @@ func (s *channelCalls) scope() scope { return ofChannel }
 func (s *channelCalls) End(now time.Time, of Of, e Ended) { s.learn(now, Of{}, e, channel.OfChannel) }
 
 // Why is Stage's.
-func (s *channelCalls) Why(time.Time, *Question) []Wait {
+func (s *channelCalls) Why(now time.Time, _ *Question) []Wait {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	if n := s.crowded(0); n > 0 {
-		return bearsNoMore(n)
+	if s.crowded(now, 0) {
+		return bearsNoMore(s.began[0])
 	}
 	return nil
 }
@@ -100,18 +99,17 @@ func (s *accountCalls) scope() scope { return ofAccount }
 func (s *accountCalls) End(now time.Time, of Of, e Ended) { s.learn(now, of, e, channel.OfAccount) }
 
 // Why is Stage's.
-func (s *accountCalls) Why(_ time.Time, q *Question) []Wait {
+func (s *accountCalls) Why(now time.Time, q *Question) []Wait {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	most := 0
+	most := -1
 	for _, a := range s.c.crew(q.lane().Pin) {
-		n := s.crowded(a.place)
-		if n == 0 {
+		if !s.crowded(now, a.place) {
 			return nil
 		}
-		most = max(most, n)
+		most = max(most, s.began[a.place])
 	}
-	if most == 0 {
+	if most < 0 {
 		return nil
 	}
 	return bearsNoMore(most)
