@@ -131,8 +131,6 @@ func (g *gate) blocked(ctx context.Context, db *database) (bool, error) {
 const (
 	glance   = 20 * time.Millisecond
 	patience = 3 * time.Second
-	// innodbGlance is glance on MariaDB, which shows the same locks again to who asks for them within a tenth of a second.
-	innodbGlance = 120 * time.Millisecond
 )
 
 // through puts a gate's address in the place of the server's in a DSN.

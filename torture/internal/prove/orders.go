@@ -146,18 +146,11 @@ func (o *orders) once(ctx context.Context, prefix []int) (list []*session, choic
 	}
 }
 
-func (o *orders) glance() time.Duration {
-	if o.db.DB.Dialect.AtOnce {
-		return glance
-	}
-	return innodbGlance
-}
-
 // settle waits until a session knocks, is over, or waits for a lock.
 func (o *orders) settle(ctx context.Context, s *session) error {
 	begun := time.Now()
 	for !s.over && s.knock == nil {
-		wait := time.NewTimer(o.glance())
+		wait := time.NewTimer(glance)
 		select {
 		case s.knock = <-s.gate.knocks:
 		case s.err = <-s.done:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,21 +23,33 @@ func TestEveryPairOfTransactionsHoldsTheLaws(t *testing.T) {
 	for name, dsn := range map[string]func(testing.TB) string{"postgres": dbtest.Postgres, "mariadb": dbtest.MariaDB} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := meet(t, dsn(t))
-			begun, pairs, runs, most := time.Now(), 0, 0, 0
+			var (
+				meetings          sync.WaitGroup // at once, since most of the time a session waits for another
+				mu                sync.Mutex
+				begun             = time.Now()
+				pairs, runs, most int
+			)
 			for i := range grounds {
 				g := &grounds[i]
 				if !strings.Contains(g.short, name) && !house.Full() {
 					continue
 				}
-				for _, doing := range g.pairs() {
-					if doing[1] == "raise the epoch" && g.lead == "" && !house.Full() {
-						continue // it takes many statements
-					}
-					o := m.try(t, g, doing...)
-					pairs, runs, most = pairs+1, runs+o.runs, max(most, o.most)
-				}
+				meetings.Go(func() {
+					t.Run(g.name, func(t *testing.T) {
+						m := meet(t, dsn(t))
+						for _, doing := range g.pairs() {
+							if doing[1] == "raise the epoch" && g.lead == "" && !house.Full() {
+								continue // it takes many statements
+							}
+							o := m.try(t, g, doing...)
+							mu.Lock()
+							pairs, runs, most = pairs+1, runs+o.runs, max(most, o.most)
+							mu.Unlock()
+						}
+					})
+				})
 			}
+			meetings.Wait()
 			house.Report(t, house.Row{
 				Test: "P2", Database: name, What: "each pair of transactions in orders of their statements", N: runs, Unit: "orders", Pass: !t.Failed(),
 				Figure: fmt.Sprintf("%d pairs, up to %d statements, at most %d switches that nothing forces, in %s", pairs, most, switches(), time.Since(begun).Round(time.Second)),
