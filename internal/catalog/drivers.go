@@ -50,6 +50,7 @@ func drivers() []Sentence {
 		{"is %q: want %s and a number", "为 {1}，应为 {2} 加数字"},
 		{"is %s: want 0s, or 1s to %s", "为 {1}，应为 0s，或 1s 至 {2}"},
 		{"is @all: the channel's setting everyone does not allow it", "为 @all：渠道的设置 everyone 不允许"},
+		{"is blank: whoever gets it sees nothing", "为空白：收件人什么也看不到"},
 		{"is blank: WeCom refuses a message that says nothing", "为空白：企业微信会拒绝空消息"},
 		{"is empty: want a user id, ou_…, on_…, oc_… or a mail address", "为空；可填 user_id、ou_…、on_…、oc_… 或邮箱"},
 		{"is no id of an application, such as cli_a1b2c3d4e5f6a7b8", "不是应用的 App ID，例如 cli_a1b2c3d4e5f6a7b8"},

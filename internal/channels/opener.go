@@ -94,12 +94,19 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	if t.Address != nil {
 		opened.Address = func(address string) (string, error) { return t.Address(config, address) }
 	}
-	opened.Content = channel.PlainText
-	egress := t.Egress(config, ch.Egress)
-	if t.Content != nil {
-		opened.Content = func(content posthouse.Content) []posthouse.Problem {
-			return append(t.Content(config, content), p.unreached(egress, content.Media)...)
+	takes := t.Content
+	if takes == nil {
+		takes = func(_ channel.Config, content posthouse.Content) []posthouse.Problem {
+			return channel.PlainText(content)
 		}
+	}
+	egress := t.Egress(config, ch.Egress)
+	opened.Content = func(content posthouse.Content) []posthouse.Problem {
+		problems := takes(config, content)
+		if len(problems) == 0 && blank(content) {
+			problems = append(problems, posthouse.Problem{Path: "content.text", Message: "is blank: whoever gets it sees nothing"})
+		}
+		return append(problems, p.unreached(egress, content.Media)...)
 	}
 	if t.RecipientLimitsOf != nil {
 		opened.RecipientLimits = t.RecipientLimitsOf(config)
@@ -115,6 +122,16 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 	}
 	opened.Driver, err = t.Open(config, p.env(&ch, "", opened.Timeout, egress))
 	return opened, err
+}
+
+// blank reports whether a content is a text of which nothing can be seen. That it is empty is found before its channel is known, and a template makes
+// what it makes.
+func blank(c posthouse.Content) bool {
+	switch c.Kind() {
+	case posthouse.TextContent, posthouse.MarkdownContent, posthouse.CardContent:
+		return c.Title+c.Text != "" && channel.Blank(c.Title+c.Text)
+	}
+	return false
 }
 
 // unreached are the files of a content that a channel may not fetch, as far as it can be said when the content is handed in.

@@ -98,6 +98,35 @@ func TestAStoredChannelOpensWithWhatItsSettingsSay(t *testing.T) {
 	}
 }
 
+// A text of which nothing can be seen is sent by no driver, whatever the driver itself asks of a content.
+func TestABlankTextIsSentByNoDriver(t *testing.T) {
+	t.Parallel()
+	plain := probeType(&probe{}, new(channel.Env), new(channel.Config))
+	own := plain
+	own.Name, own.Content = "own", func(channel.Config, posthouse.Content) []posthouse.Problem { return nil }
+	p := openerWith(t, plain, own)
+	for _, driver := range []string{"probe", "own"} {
+		o, err := p.OpenStored(posthouse.Channel{Tenant: "bank", Name: "hook", Driver: driver})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			content posthouse.Content
+			blank   bool
+		}{
+			{posthouse.Content{Text: " \n\u200b"}, true},
+			{posthouse.Content{Title: "\u3000", Text: "\t"}, true},
+			{posthouse.Content{Title: "\u3000", Text: "seen"}, false},
+			{posthouse.Content{Title: "seen"}, false},
+		} {
+			problems := o.Content(c.content)
+			if got := len(problems) == 1 && problems[0].Path == "content.text"; got != c.blank || !c.blank && len(problems) > 0 {
+				t.Errorf("%s, %+v: %v, want it refused: %t", driver, c.content, problems, c.blank)
+			}
+		}
+	}
+}
+
 func TestWhatCannotBeOpenedSaysWhy(t *testing.T) {
 	t.Parallel()
 	p := openerWith(t, probeType(&probe{}, new(channel.Env), new(channel.Config)))
