@@ -60,6 +60,7 @@ type side struct {
 	gate      *gate
 	items     []work.Item
 	claimed   []string // by a claim that met another
+	returned  []string // with a result that was taken: they are held no more
 	cancelled []string
 	recorded  []string // with the provider's yes
 	raised    bool
@@ -211,6 +212,11 @@ func (m *meeting) record(s *side) error {
 		}
 		return changes
 	})
+	for _, item := range s.items {
+		if id := item.Delivery.ID; err == nil && !slices.Contains(refused, id) {
+			s.returned = append(s.returned, id)
+		}
+	}
 	if err == nil && len(refused) > 0 {
 		_, err = s.Queue.Revise(m.ctx, time.Now(), work.Selection{IDs: refused}, func(at time.Time, found []posthouse.Delivery) (changes []work.Change) {
 			for _, d := range found {
@@ -258,7 +264,7 @@ func (m *meeting) begin(g *ground) error {
 	}
 	m.model.first = m.ids
 	for _, s := range m.sides {
-		s.items, s.claimed, s.cancelled, s.recorded, s.raised = nil, nil, nil, nil, false
+		s.items, s.claimed, s.returned, s.cancelled, s.recorded, s.raised = nil, nil, nil, nil, nil, false
 		s.Remember(store.Memory{})
 	}
 	if m.sub = sub; g.lead != "" {
@@ -316,9 +322,10 @@ const (
 
 func (m *meeting) judgeTold(is map[string]stand) *violation {
 	for _, id := range m.ids {
-		var claimed, cancelled, recorded, raised int
+		var claimed, held, cancelled, recorded, raised int
 		for _, s := range m.sides {
 			claimed += has(s.claimed, id)
+			held += max(0, has(s.claimed, id)-has(s.returned, id))
 			cancelled += has(s.cancelled, id)
 			recorded += has(s.recorded, id)
 			if s.raised {
@@ -329,8 +336,8 @@ func (m *meeting) judgeTold(is map[string]stand) *violation {
 		switch {
 		case claimed > 1:
 			return broken(lawOneClaim, "%s was claimed %d times", m.model.short(id), claimed)
-		case cancelled > 0 && (claimed > 0 || at != posthouse.Cancelled):
-			return broken(lawCancelled, "%s is %s, and was claimed %d times", m.model.short(id), at, claimed)
+		case cancelled > 0 && (held > 0 || at != posthouse.Cancelled):
+			return broken(lawCancelled, "%s is %s, and %d sessions hold it", m.model.short(id), at, held)
 		case recorded > 0 && at != posthouse.Sent:
 			return broken(lawAccepted, "%s is %s", m.model.short(id), at)
 		case raised > 0 && at == posthouse.Sending:
