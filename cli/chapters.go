@@ -103,7 +103,7 @@ func inChapters(root *cobra.Command) {
 func knownCommand(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
 	if err == nil && len(rest) > 0 {
-		return shell.Usagef("%q: there is no command of this name: %s --help lists them", rest[0], found.CommandPath())
+		return shell.UnknownCommand(found, rest[0])
 	}
 	return err
 }

@@ -89,6 +89,7 @@ func TestUnknownNamesBringTheNearest(t *testing.T) {
 		{"campaign show sprng", "did you mean spring?"}, {"campaign start sprnig", "did you mean spring?"}, {"campaign repair Spring2", "did you mean spring?"},
 		{"template show alret", "did you mean alert?"}, {"audience show leader", "did you mean leaders?"}, {"campaign strat spring", "did you mean start?"},
 		{"campaign show autumn", ""}, {"campaign show sprng --json", `"hint":"did you mean spring?"`}, {"campaign show sprng --lang zh", "是否指 spring？"},
+		{"preset show telegrm", "did you mean telegram?"}, {"help campain", "did you mean campaign?"}, {"help campaign strat", "did you mean start?"},
 	} {
 		text, code := ran(t, environ, strings.Fields(c.line)...)
 		if code == 0 || !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "did you mean") {

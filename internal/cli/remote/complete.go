@@ -75,6 +75,11 @@ func keyIDs(ctx context.Context, c *client.Client) ([]string, error) {
 		func(k posthouse.Key) string { return k.ID + "\t" + k.Name })(ctx, c)
 }
 
+func presetNames(ctx context.Context, c *client.Client) ([]string, error) {
+	return namesOf(func(ctx context.Context, c *client.Client) ([]wire.Preset, error) { return c.Presets.List(ctx, "") },
+		func(p wire.Preset) string { return p.Name })(ctx, c)
+}
+
 func tenantNames(ctx context.Context, c *client.Client) ([]string, error) {
 	return namesOf(func(ctx context.Context, c *client.Client) ([]posthouse.Tenant, error) { return c.Tenants.List(ctx) },
 		func(t posthouse.Tenant) string { return t.Name })(ctx, c)
@@ -94,11 +99,11 @@ func agentIDs(ctx context.Context, c *client.Client) ([]string, error) {
 // completing has the user's shell complete the flags and first arguments of commands by what the server has now, and a command say which
 // names are near one that the server does not know.
 func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
-	flags := map[string]shell.Lister{"channel": channelNames, "route": routeNames, "template": templateNames, "agent": agentIDs, "driver": driverNames, "tenant": tenantNames}
+	flags := map[string]shell.Lister{"channel": channelNames, "route": routeNames, "template": templateNames, "agent": agentIDs, "driver": driverNames, "preset": presetNames, "tenant": tenantNames}
 	arguments := map[string]shell.Lister{
 		"channel": channelNames, "template": templateNames, "route": routeNames, "roster": rosterNames, "agents": agentIDs, "key revoke": keyIDs, "key rotate": keyIDs, "key quota": keyIDs, "tenant": tenantNames, "channel drivers": driverNames,
 		"campaign": campaignNames, "campaign add": nil, "audience": audienceNames, "audience add": nil,
-		"digest": digestNames, "digest collection": nil, "digest leave": nil, "user": userIDs,
+		"digest": digestNames, "digest collection": nil, "digest leave": nil, "user": userIDs, "preset": presetNames, "preset list": nil, "preset diff": channelNames, "preset test": nil, "preset add": nil,
 	}
 	for _, path := range []string{"show", "rotate", "reveal", "delete"} {
 		arguments["front "+path] = frontNames

@@ -58,15 +58,20 @@ func Hold(g *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, c := range g.Commands() {
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name())
-			}
-		}
-		_, path, _ := strings.Cut(cmd.CommandPath()+" ", " ")
-		return Usagef("%s%q: %s", path, args[0], unknown("command", args[0], names, cmd))
+		return UnknownCommand(cmd, args[0])
 	}
+}
+
+// UnknownCommand refuses a name that no command below a group has, and names the nearest.
+func UnknownCommand(g *cobra.Command, name string) error {
+	var names []string
+	for _, c := range g.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	_, path, _ := strings.Cut(g.CommandPath()+" ", " ")
+	return Usagef("%s%q: %s", path, name, unknown("command", name, names, g))
 }
 
 // FlagFault says what is wrong with a flag as the server says it of a field: the nearest flags where one is not known, and else what is wanted.
