@@ -313,12 +313,14 @@ type Part struct {
 	Address string
 	// Encoding is utf-8 or gbk. Defaults to what the file shows to be. UTF-16 is read where a mark begins the file.
 	Encoding string
+	// Sheet is that of a workbook. Defaults to the first with a column of addresses, else the first with something in it.
+	Sheet string
 }
 
 func (p Part) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
-		"sha256": p.SHA256, "format": p.Format, "delimiter": p.Delimiter, "columns": strings.Join(p.Columns, ","), "address": p.Address, "encoding": p.Encoding,
+		"sha256": p.SHA256, "format": p.Format, "delimiter": p.Delimiter, "columns": strings.Join(p.Columns, ","), "address": p.Address, "encoding": p.Encoding, "sheet": p.Sheet,
 	} {
 		if value != "" {
 			q.Set(name, value)

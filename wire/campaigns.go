@@ -244,7 +244,8 @@ type PeoplePreview struct {
 	Delimiter string     `json:"delimiter" doc:"What stands between the fields of a CSV."`
 	Header    bool       `json:"header" doc:"Whether the first record names the columns."`
 	Address   string     `json:"address" doc:"The column or field of the address. Empty where none can be told: name it."`
-	Sheet     string     `json:"sheet" doc:"The sheet of a workbook."`
+	Sheet     string     `json:"sheet" doc:"The sheet of a workbook that is read: the one that was named, else the first with a column of addresses, else the first."`
+	Sheets    []string   `json:"sheets,omitempty" doc:"All sheets of a workbook that are shown and have something in them."`
 	Columns   []string   `json:"columns" doc:"The columns, or the fields of the first objects."`
 	Rows      [][]string `json:"rows" doc:"What the first five records have in them."`
 

@@ -73,7 +73,7 @@ func (s campaigns) remove(c *web.Call) error {
 }
 
 // fileParams say how a file is read.
-var fileParams = []string{"offset", "sha256", "final", "format", "delimiter", "columns", "address", "encoding"}
+var fileParams = []string{"offset", "sha256", "final", "format", "delimiter", "columns", "address", "encoding", "sheet"}
 
 func (s campaigns) routes() []web.Route {
 	return web.Tagged("campaigns",
@@ -83,7 +83,7 @@ func (s campaigns) routes() []web.Route {
 		web.Act("/v1/campaigns/{name}/members", sends, "Import a part of a file of people. What arrives is stored; the answer says where the next part begins.", s.take).
 			Query(fileParams...).TakesFile().Audited(),
 		web.Act("/v1/campaigns/{name}/preview", sends, "How a file of people would be read, and its first five records. Nothing of it is kept; its beginning is enough, but of a workbook or a compressed file.", s.preview).
-			Query("format", "delimiter", "columns", "address", "encoding").TakesFile(),
+			Query("format", "delimiter", "columns", "address", "encoding", "sheet").TakesFile(),
 		web.Get("/v1/campaigns/{name}/members", reads, "Every member and where it stands, as lines of JSON or as CSV without formulas, as they are read.", s.export).Query("format", "outcome", "code", "limit"),
 		web.Get("/v1/campaigns/{name}/refused", reads, "The records that could not be read, with line, column and reason, as lines of JSON or as CSV.", s.refused).Query("format"),
 		web.Get("/v1/campaigns/{name}/watch", reads, "How far it is, each time that changes, until it has ended (server-sent events: progress, and end at last).", s.watch),

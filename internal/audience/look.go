@@ -22,7 +22,6 @@ const (
 // Preview is how a file would be read, and its first records. Nothing of it is kept.
 type Preview struct {
 	Format           // complete; without Address where none can be told
-	Sheet   string   // of a workbook
 	From    Encoding // what it was converted from to UTF-8, empty where it was not
 	Columns []string // of a CSV as the header names them, or the fields of the first objects
 	Rows    [][]string
@@ -34,7 +33,7 @@ type Preview struct {
 
 // Look reads the beginning of a file.
 func Look(in io.Reader, f Format, keep func(string) (string, error)) (Preview, error) {
-	file, err := Open(in)
+	file, err := Open(in, f, keep)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -45,13 +44,8 @@ func Look(in io.Reader, f Format, keep func(string) (string, error)) (Preview, e
 	if err != nil && !whole {
 		return Preview{}, err
 	}
-	p := Preview{Format: Guess(head, whole, f, keep)}
-	switch f := file.(type) {
-	case *book:
-		p.Sheet = f.name
-	case *converted:
-		p.From = f.from
-	}
+	p := Preview{Format: Guess(head, whole, f, keep), From: file.From}
+	p.Sheet, p.Sheets = file.Sheet, file.Sheets
 	if !whole {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
@@ -98,11 +92,8 @@ func (p *Preview) show(head []byte) error {
 	if p.Address == "" {
 		return nil
 	}
-	_, err := CheckColumns(p.Columns, p.Address)
-	if err != nil {
-		return &FileError{err.Error()}
-	}
-	return nil
+	_, err := p.Format.place(p.Columns)
+	return err
 }
 
 func (p *Preview) objects(text []byte) {

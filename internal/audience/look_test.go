@@ -152,7 +152,7 @@ func archive(t *testing.T, name, text string) string {
 
 // readGuessed reads a file as an import does.
 func readGuessed(text string, keep func(string) (string, error)) (lines []string, err error) {
-	file, err := Open(strings.NewReader(text))
+	file, err := Open(strings.NewReader(text), Format{}, keep)
 	if err != nil {
 		return nil, err
 	}
@@ -225,4 +225,86 @@ func TestAPreview(t *testing.T) {
 	if _, err = Look(strings.NewReader("openid\n"), Format{}, nil); err == nil {
 		t.Error("a file without anybody is shown")
 	}
+}
+
+// bookOf is a workbook of sheets that are named, each of rows, by their order.
+func bookOf(t *testing.T, names []string, sheets ...[][]any) string {
+	t.Helper()
+	f := excelize.NewFile()
+	defer f.Close()
+	for i, name := range names {
+		if _, err := f.NewSheet(name); err != nil {
+			t.Fatal(err)
+		}
+		for n, row := range sheets[i] {
+			if err := f.SetSheetRow(name, fmt.Sprint("A", n+1), &row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Of a workbook the sheet is read that is said, else the first with a column of addresses; a refusal names those that there are.
+func TestASheetOfAWorkbookIsChosen(t *testing.T) {
+	t.Parallel()
+	notes := [][]any{{"字段", "说明"}, {"手机号", "必填"}}
+	may, june := [][]any{{"手机号", "n"}, {"13800138000", 1}}, [][]any{{"电话", "n"}, {"13900139000", 1}}
+	three := bookOf(t, []string{"说明", "五月", "六月"}, notes, may, june)
+	tests := []struct {
+		name, file string
+		f          Format
+		want       string // the sheet and its first record
+		fault      string
+	}{
+		{name: "the first with addresses", file: three, want: "五月 13800138000"},
+		{name: "one that is said", file: three, f: Format{Sheet: "六月"}, want: "六月 13900139000"},
+		{name: "the one with the column that is said", file: three, f: Format{Address: "电话"}, want: "六月 13900139000"},
+		{name: "columns that are said", file: three, f: Format{Columns: []string{"phone", "n"}, Sheet: "六月"}, want: "六月 电话"},
+		{name: "one that is not there", file: three, f: Format{Sheet: "七月"}, fault: `there is no sheet "七月" with something in it: the sheets are "说明", "五月", "六月"`},
+		{name: "one that is empty", file: three, f: Format{Sheet: "Sheet1"}, fault: `there is no sheet "Sheet1" with`},
+		{name: "none with addresses", file: bookOf(t, []string{"说明", "其他"}, notes, notes), fault: `the sheet "说明" was read, of "说明", "其他": which column has the address? The columns are "字段", "说明"`},
+		{name: "a column that none has", file: three, f: Format{Address: "x"}, fault: `the sheet "说明" was read, of "说明", "五月", "六月": there is no column "x"`},
+		{name: "no workbook", file: "手机号\n13800138000\n", f: Format{Sheet: "五月"}, fault: `the file is no workbook (.xlsx): it has no sheet "五月"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := firstOf(tt.file, tt.f)
+			if (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+				t.Fatalf("%q, %v, want %q", got, err, tt.fault)
+			}
+			if got != tt.want {
+				t.Errorf("%q is read, want %q", got, tt.want)
+			}
+		})
+	}
+	p, err := Look(strings.NewReader(three), Format{}, nil)
+	if want := []string{"说明", "五月", "六月"}; err != nil || p.Sheet != "五月" || !slices.Equal(p.Sheets, want) || p.Address != "手机号" {
+		t.Errorf("a look finds %q of %q, %v", p.Sheet, p.Sheets, err)
+	}
+}
+
+// firstOf is the sheet that is read of a file, and the address of its first record.
+func firstOf(text string, f Format) (string, error) {
+	file, err := Open(strings.NewReader(text), f, nil)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	all, err := io.ReadAll(file)
+	if err != nil {
+		return "", err
+	}
+	f = Guess(all, true, f, nil)
+	f.Sheet, f.Sheets = file.Sheet, file.Sheets
+	row, err := NewReader(bytes.NewReader(all), f, Position{}, true, nil).Next()
+	if err != nil {
+		return "", err
+	}
+	return file.Sheet + " " + row.Address, nil
 }

@@ -24,13 +24,43 @@ const (
 	freely    = 16 << 20 // bytes that any file may hold
 )
 
-// Open reads a file as text: one that is compressed by gzip or zstd, the first sheet of a workbook (.xlsx) as a CSV, and UTF-16 as UTF-8, all of
-// which the first bytes tell. Close frees what that takes, and leaves in open.
-func Open(in io.Reader) (io.ReadCloser, error) {
+// File is a file as text.
+type File struct {
+	io.ReadCloser
+	From   Encoding // what it is converted from to UTF-8, empty where it is not
+	Sheet  string   // of a workbook: the one that is read
+	Sheets []string // of a workbook: those with something in them
+}
+
+// Open reads a file as text: one that is compressed by gzip or zstd, a sheet of a workbook (.xlsx) as a CSV, and UTF-16 as UTF-8, all of which
+// the first bytes tell. The sheet is the one that the format says, else the first with a column of addresses, as keep says, else the first. Close
+// frees what that takes, and leaves in open.
+func Open(in io.Reader, f Format, keep func(string) (string, error)) (File, error) {
+	text, err := open(in, f, keep)
+	if err != nil {
+		return File{}, err
+	}
+	out := File{ReadCloser: text}
+	switch is := text.(type) {
+	case *book:
+		out.Sheet, out.Sheets = is.sheet, is.sheets
+	case *converted:
+		out.From = is.from
+	}
+	return out, nil
+}
+
+func open(in io.Reader, f Format, keep func(string) (string, error)) (io.ReadCloser, error) {
 	from := &source{in: in}
 	b := bufio.NewReaderSize(from, 64<<10)
 	head, _ := b.Peek(4)
 	switch {
+	case bytes.HasPrefix(head, zipMagic):
+		return openBook(from, b, f, keep)
+	case bytes.HasPrefix(oleMagic, head) && len(head) == 4:
+		return nil, &FileError{"the file is a workbook of old Excel (.xls) or has a password: save it as .xlsx without one, or as CSV UTF-8"}
+	case f.Sheet != "":
+		return nil, &FileError{fmt.Sprintf("the file is no workbook (.xlsx): it has no sheet %.60q", f.Sheet)}
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(b)
 		if err != nil {
@@ -43,10 +73,6 @@ func Open(in io.Reader) (io.ReadCloser, error) {
 			return nil, from.fault("zstd", err)
 		}
 		return inUTF8(&unzipped{Reader: z, close: func() error { z.Close(); return nil }, name: "zstd", from: from}), nil
-	case bytes.HasPrefix(head, zipMagic):
-		return openBook(from, b)
-	case bytes.HasPrefix(oleMagic, head) && len(head) == 4:
-		return nil, &FileError{"the file is a workbook of old Excel (.xls) or has a password: save it as .xlsx without one, or as CSV UTF-8"}
 	}
 	if kind := kindOf(b); kind != "" {
 		return nil, &FileError{fmt.Sprintf("the file is %s and no table: want a CSV, a workbook (.xlsx) or NDJSON", kind)}
@@ -63,6 +89,9 @@ func kindOf(b *bufio.Reader) string {
 	}
 	return kind
 }
+
+// Workbook reports whether a file with these first bytes is read as a workbook.
+func Workbook(head []byte) bool { return bytes.HasPrefix(head, zipMagic) }
 
 // Packed reports whether Open makes another text of a file with these first bytes, ToldBy where it has as many: a place in that text is none
 // in the file.

@@ -13,7 +13,7 @@ func FormatOf(q url.Values) (f Format, problems []posthouse.Problem) {
 	refuse := func(name, format string, args ...any) {
 		problems = append(problems, posthouse.Problem{Path: "query." + name, Message: fmt.Sprintf(format, args...)})
 	}
-	f = Format{Kind: Kind(q.Get("format")), Delimiter: q.Get("delimiter"), Address: q.Get("address"), Encoding: Encoding(q.Get("encoding"))}
+	f = Format{Kind: Kind(q.Get("format")), Delimiter: q.Get("delimiter"), Address: q.Get("address"), Encoding: Encoding(q.Get("encoding")), Sheet: q.Get("sheet")}
 	if f.Kind != "" && f.Kind != CSV && f.Kind != NDJSON {
 		refuse("format", "is %.60q: want csv or ndjson", f.Kind)
 	}

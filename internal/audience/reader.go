@@ -31,6 +31,22 @@ type Format struct {
 	// Address is the column or field of the address. Defaults to one with a usual name.
 	Address  string   `json:"address,omitempty"`
 	Encoding Encoding `json:"encoding,omitempty"` // defaults to UTF8
+	// Sheet is that of a workbook. Defaults to the first with a column of addresses.
+	Sheet string `json:"sheet,omitempty"`
+	// Sheets are all of the workbook with something in them, for a refusal to name. Nobody says them.
+	Sheets []string `json:"-"`
+}
+
+// place is which of a file's columns has the address, or what is wrong with them.
+func (f Format) place(columns []string) (int, error) {
+	place, err := CheckColumns(columns, f.Address)
+	switch {
+	case err == nil:
+		return place, nil
+	case len(f.Sheets) > 1:
+		err = fmt.Errorf("the sheet %.60q was read, of %s: %w", f.Sheet, list(f.Sheets), err)
+	}
+	return 0, &FileError{err.Error()}
 }
 
 // Row is one record that could be read.
@@ -223,9 +239,9 @@ func (r *Reader) begin() error {
 			return err
 		}
 	}
-	place, err := CheckColumns(columns, r.format.Address)
+	place, err := r.format.place(columns)
 	if err != nil {
-		return &FileError{err.Error()}
+		return err
 	}
 	r.place, r.records.at.Columns = place, columns
 	for i, name := range columns {

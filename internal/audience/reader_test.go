@@ -197,7 +197,7 @@ func TestFilesAreDecompressedByTheirFirstBytes(t *testing.T) {
 		}
 	}
 	for name, file := range map[string][]byte{"plain": []byte(text), "gzip": zipped.Bytes(), "zstd": squeezed.Bytes()} {
-		in, err := Open(bytes.NewReader(file))
+		in, err := Open(bytes.NewReader(file), Format{}, nil)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -207,7 +207,7 @@ func TestFilesAreDecompressedByTheirFirstBytes(t *testing.T) {
 		if err := in.Close(); err != nil || name == "plain" {
 			continue
 		}
-		in, err = Open(bytes.NewReader(file[:len(file)/2]))
+		in, err = Open(bytes.NewReader(file[:len(file)/2]), Format{}, nil)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -276,7 +276,7 @@ func TestACorruptFileIsToldFromALostConnection(t *testing.T) {
 		"lost":            {io.MultiReader(bytes.NewReader(good[:len(good)/2]), iotest.ErrReader(lost)), false},
 		"lost in the end": {io.MultiReader(bytes.NewReader(good[:len(good)/2]), iotest.ErrReader(io.ErrUnexpectedEOF)), false},
 	} {
-		in, err := Open(c.in)
+		in, err := Open(c.in, Format{}, nil)
 		if err == nil {
 			_, err = io.ReadAll(in)
 		}
@@ -326,7 +326,7 @@ func TestAFileThatHoldsNobodyIsGivenUp(t *testing.T) {
 		"one line without end":  {pack(30, strings.Repeat("x", 1<<20)), "the gzip file holds more than 200 times its size", CSV},
 		"few empty lines, then": {strings.NewReader(strings.Repeat("\n", 1000) + "openid\no1\n"), "", CSV},
 	} {
-		file, err := Open(c.file)
+		file, err := Open(c.file, Format{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,12 +2,14 @@ package audience
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -15,7 +17,7 @@ import (
 
 // Bounds of a workbook. It is read by its directory, which stands at its end, so all of the file is held at once.
 const (
-	maxBook     = 32 << 20  // of the file, in bytes
+	MaxBook     = 32 << 20  // of the file, in bytes
 	maxUnzipped = 256 << 20 // of what the file unpacks to, in bytes
 	inMemory    = 8 << 20   // of one part of it: a longer one is unpacked into a file
 )
@@ -25,29 +27,30 @@ var (
 	oleMagic = []byte{0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1}
 )
 
-// book is the first sheet of a workbook that has something, as a CSV in UTF-8. The same workbook is the same text each time, so an import
-// goes on in it at a byte, as in other files.
+// book is one sheet of a workbook as a CSV in UTF-8. The same sheet is the same text each time, so an import goes on in it at a byte, as in
+// other files.
 type book struct {
-	file *excelize.File
-	name string // of the sheet
-	rows *excelize.Rows
-	held [][]string // rows that were read to find the header
-	out  bytes.Buffer
-	csv  *csv.Writer
-	wide int // columns of the header
-	done bool
+	file    *excelize.File
+	sheets  []string // that are shown and have something in them
+	sheet   string   // that is read
+	rows    *excelize.Rows
+	held    [][]string // rows that were read to find the header
+	columns []string   // as the header names them
+	out     bytes.Buffer
+	csv     *csv.Writer
+	done    bool
 }
 
 // openBook reads a workbook whose cells are read row by row.
-func openBook(in *source, body io.Reader) (*book, error) {
-	all, err := io.ReadAll(io.LimitReader(body, maxBook+1))
+func openBook(in *source, body io.Reader, f Format, keep func(string) (string, error)) (*book, error) {
+	all, err := io.ReadAll(io.LimitReader(body, MaxBook+1))
 	switch {
 	case err != nil && in.err != nil:
 		return nil, in.err
 	case err != nil:
 		return nil, in.fault("xlsx", err)
-	case len(all) > maxBook:
-		return nil, &FileError{fmt.Sprintf("the workbook is longer than %d MiB: save the sheet as CSV UTF-8, which has no such bound", maxBook>>20)}
+	case len(all) > MaxBook:
+		return nil, &FileError{fmt.Sprintf("the workbook is longer than %d MiB: save the sheet as CSV UTF-8, which has no such bound", MaxBook>>20)}
 	}
 	most := min(int64(maxUnzipped), freely+mostTimes*int64(len(all)))
 	file, err := excelize.OpenReader(bytes.NewReader(all), excelize.Options{UnzipSizeLimit: most, UnzipXMLSizeLimit: min(inMemory, most), TmpDir: os.TempDir(), ShortDatePattern: "yyyy-mm-dd"})
@@ -56,7 +59,7 @@ func openBook(in *source, body io.Reader) (*book, error) {
 	}
 	b := &book{file: file}
 	b.csv = csv.NewWriter(&b.out)
-	if err := b.begin(); err != nil {
+	if err := b.begin(f, keep); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
@@ -74,29 +77,77 @@ func bookError(err error, most int64) error {
 	return &FileError{"the workbook cannot be read: " + why + ". Save the sheet as CSV UTF-8"}
 }
 
-// begin finds the first sheet that is shown and has a row with something in it.
-func (b *book) begin() error {
+// begin finds the sheets and turns to the one that is to be read.
+func (b *book) begin(f Format, keep func(string) (string, error)) error {
 	for _, name := range b.file.GetSheetList() {
 		if shown, err := b.file.GetSheetVisible(name); err != nil || !shown {
 			continue
 		}
-		rows, err := b.file.Rows(name)
-		if err != nil {
-			continue // a sheet of a chart has no rows
-		}
-		b.rows, b.name = rows, name
-		if err := b.header(); err != nil {
+		switch some, err := b.turnTo(name); {
+		case err != nil:
 			return err
+		case some:
+			b.sheets = append(b.sheets, name)
 		}
-		if b.wide > 0 {
-			return nil
-		}
-		if err := rows.Close(); err != nil {
-			return bookError(err, maxUnzipped)
-		}
-		b.rows = nil
 	}
-	return nil
+	name, err := b.choose(f, keep)
+	if err == nil {
+		_, err = b.turnTo(name)
+	}
+	return err
+}
+
+// choose is the sheet that is said, else the first with a column of addresses, else the first.
+func (b *book) choose(f Format, keep func(string) (string, error)) (string, error) {
+	if f.Sheet != "" && !slices.Contains(b.sheets, f.Sheet) {
+		return "", &FileError{fmt.Sprintf("there is no sheet %.60q with something in it: the sheets are %s", f.Sheet, list(b.sheets))}
+	}
+	if f.Sheet != "" || len(b.sheets) == 0 {
+		return f.Sheet, nil
+	}
+	if len(b.sheets) == 1 {
+		return b.sheets[0], nil
+	}
+	for _, name := range b.sheets {
+		if is, err := b.hasAddresses(name, f, keep); err != nil || is {
+			return name, err
+		}
+	}
+	return b.sheets[0], nil
+}
+
+// hasAddresses reports whether a sheet has the column of the address that is said, or one that looks like it.
+func (b *book) hasAddresses(name string, f Format, keep func(string) (string, error)) (bool, error) {
+	if _, err := b.turnTo(name); err != nil {
+		return false, err
+	}
+	if f.Address != "" {
+		return len(f.Columns) > 0 || slices.Contains(trimmed(b.columns), f.Address), nil
+	}
+	head, err := bufio.NewReaderSize(b, HeadBytes).Peek(HeadBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return Guess(head, err != nil, f, keep).Address != "", nil
+}
+
+// turnTo begins to read a sheet, and reports whether it has something in it. One of a chart, and that of no name, has no rows.
+func (b *book) turnTo(name string) (some bool, err error) {
+	if b.rows != nil {
+		if err := b.rows.Close(); err != nil {
+			return false, bookError(err, maxUnzipped)
+		}
+	}
+	b.sheet, b.held, b.columns, b.done = name, nil, nil, false
+	b.out.Reset()
+	if b.rows, err = b.file.Rows(name); err != nil {
+		b.rows = nil
+		return false, nil //nolint:nilerr // a chart is no fault
+	}
+	if err := b.header(); err != nil {
+		return false, err
+	}
+	return len(b.columns) > 0, nil
 }
 
 // mostTitles is how many rows a sheet may have above its header, such as a title over all columns.
@@ -122,7 +173,7 @@ func (b *book) header() error {
 	if len(b.held) == 0 {
 		return nil
 	}
-	b.wide = len(b.held[0])
+	b.columns = b.held[0]
 	for i, name := range b.held[0] {
 		if strings.TrimSpace(name) == "" { // a column may lack a name in a sheet
 			b.held[0][i] = columnName(i)
@@ -199,7 +250,7 @@ func (b *book) more() error {
 		b.out.WriteByte('\n')
 		return nil
 	}
-	for len(cells) < b.wide {
+	for len(cells) < len(b.columns) {
 		cells = append(cells, "")
 	}
 	if err := b.csv.Write(cells); err != nil {

@@ -74,13 +74,19 @@ func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Aud
 	if a.State == posthouse.AudienceClosing && p.Final {
 		return im.Close(ctx, now, a) // all of the file is stored, and whoever looked for those who stand twice is gone
 	}
-	file, err := audience.Open(body)
+	var before audience.Format
+	if a.Format != "" {
+		_ = json.Unmarshal([]byte(a.Format), &before) // settle says what is wrong with it
+	}
+	p.Sheet = cmp.Or(p.Sheet, before.Sheet)
+	file, err := audience.Open(body, p.Format, p.Keep)
 	if err != nil {
 		return a, faultOf(err)
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, audience.HeadBytes)
-	p.Format = formatOf(&a, p, in)
+	p.Sheet, p.Sheets = file.Sheet, file.Sheets
+	p.Format = formatOf(&a, p, before, in)
 	if err := settle(&a, p); err != nil {
 		return a, err
 	}
@@ -107,11 +113,9 @@ func (im *Importer) Import(ctx context.Context, now func() time.Time, a work.Aud
 }
 
 // formatOf is how a part is read: what it does not say is that of the parts before, or what the beginning of the file tells.
-func formatOf(a *work.Audience, p Part, in *bufio.Reader) audience.Format {
+func formatOf(a *work.Audience, p Part, before audience.Format, in *bufio.Reader) audience.Format {
 	f := p.Format
 	if a.Format != "" {
-		var before audience.Format
-		_ = json.Unmarshal([]byte(a.Format), &before) // settle says what is wrong with it
 		f.Kind, f.Delimiter = cmp.Or(f.Kind, before.Kind), cmp.Or(f.Delimiter, before.Delimiter)
 		f.Address, f.Encoding = cmp.Or(f.Address, before.Address), cmp.Or(f.Encoding, before.Encoding)
 		if len(f.Columns) == 0 {

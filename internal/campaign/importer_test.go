@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/campaign"
+	"github.com/posthouse/posthouse/internal/consoletest"
 	"github.com/posthouse/posthouse/internal/dbtest"
 	"github.com/posthouse/posthouse/internal/store"
 	"github.com/posthouse/posthouse/internal/store/campaigns"
@@ -383,6 +384,30 @@ func TestCAMP9_AFileWithoutAnybodyChangesNothing(t *testing.T) {
 		}
 		if a, err := h.importer.Import(t.Context(), time.Now, h.again(a), campaign.Part{Final: true}, strings.NewReader("openid\no1\n")); err != nil || a.Members != 1 {
 			t.Errorf("the right one: %+v, %v", a.Audience, err)
+		}
+	})
+}
+
+// CAMP-9: the sheet of a workbook that was read first is the one that the next part goes on in, and no other.
+func TestCAMP9_AWorkbookGoesOnInItsSheet(t *testing.T) {
+	book := consoletest.Workbook(t, consoletest.Sheet{Name: "说明", Rows: [][]any{{"字段"}, {"手机号"}}},
+		consoletest.Sheet{Name: "五月", Rows: [][]any{{"手机号"}, {"13800138000"}}}, consoletest.Sheet{Name: "六月", Rows: [][]any{{"手机号"}, {"13900139000"}}})
+	eachDB(t, func(t *testing.T, h *hall) {
+		part := func(a work.Audience, p campaign.Part) (work.Audience, error) {
+			return h.importer.Import(t.Context(), time.Now, a, p, strings.NewReader(book))
+		}
+		a, err := part(h.audience(""), campaign.Part{Format: audience.Format{Sheet: "六月"}})
+		if err != nil || a.Members != 1 {
+			t.Fatalf("a part: %+v, %v", a.Audience, err)
+		}
+		if _, err := part(h.again(a), campaign.Part{Final: true, Format: audience.Format{Sheet: "五月"}}); posthouse.CodeOf(err) != posthouse.CodeConflict {
+			t.Errorf("it goes on in another sheet: %v", err)
+		}
+		if a, err = part(h.again(a), campaign.Part{Final: true}); err != nil || a.Members != 1 {
+			t.Fatalf("the end: %+v, %v", a.Audience, err)
+		}
+		if _, found, err := h.importer.Find(t.Context(), a, "13900139000"); err != nil || !found {
+			t.Errorf("who is in the sheet is not found: %v", err)
 		}
 	})
 }

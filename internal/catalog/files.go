@@ -39,6 +39,9 @@ func peopleFiles() []Sentence {
 		{"it unpacks to more than %d MiB", "解压后超过 {1} MiB"},
 		{"the workbook cannot be read: %s. Save the sheet as CSV UTF-8", "Excel 文件无法读取：{1!}。请把工作表另存为 CSV UTF-8"},
 		{"the workbook is longer than %d MiB: save the sheet as CSV UTF-8, which has no such bound", "Excel 文件超过 {1} MiB；请把工作表另存为 CSV UTF-8，CSV 没有此限制"},
+		{"there is no sheet %s with something in it: the sheets are %s", "没有名为 {1} 且有内容的工作表；现有的工作表：{2}"},
+		{"the sheet %s was read, of %s: %s", "读取的是工作表 {1}（共有 {2}）：{3!}"},
+		{"the file is no workbook (.xlsx): it has no sheet %s", "文件不是 Excel（.xlsx），没有工作表 {1}"},
 		{"there is no column %s for the address: the columns are %s", "没有名为 {1} 的地址列；现有的列：{2}"},
 		{"which column has the address? The columns are %s", "哪一列是地址？现有的列：{1}"},
 	}

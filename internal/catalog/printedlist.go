@@ -23,6 +23,7 @@ func printedList() []Sentence {
 		{"deleted", "已删除"},
 		{"the connection was lost, and the import goes on: %v", "连接断开，导入继续：{1}"},
 		{"%3d %% of %d MB sent", "已发送 {2} MB 的 {1} %"},
+		{"the workbook has several sheets: %s. The first with a column of addresses is read; --sheet NAME takes another", "文件中有多个工作表：{1}。读取第一个含地址列的工作表，用 --sheet NAME 指定其他的"},
 		{"%s: %d people. posthouse campaign plan %s shows what they get", "{1}：{2} 人。posthouse campaign plan {3} 可查看他们收到的内容"},
 		{"posthouse status %s", "posthouse status {1}"},
 		{"nothing happens to %s until it is started: posthouse campaign start %s", "{1!} 还没有启动，启动之前不会有变化：posthouse campaign start {2!}"},

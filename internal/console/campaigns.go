@@ -49,8 +49,7 @@ type march struct {
 	Queries  bool                // from a database, too
 	Follows  bool                // from those who follow the channel's account, too
 	Problems []posthouse.Problem // of the file of people
-	Read     *wire.PeoplePreview // how that file would be read
-	Reading  client.Part         // what the form says of that
+	Read     *reading            // how that file would be read, nil before it was looked at
 }
 
 // OwnText reports whether the campaign has a text of its own: its template is kept under a name that nobody has given.
@@ -230,7 +229,7 @@ func repeatCampaign(v *visit) error {
 }
 
 // refuseCampaign shows the page of a campaign again with what is wrong with one of its forms, at a place where the API names none.
-func refuseCampaign(v *visit, name, path string, reading *client.Part, err error) error {
+func refuseCampaign(v *visit, name, path string, read *reading, err error) error {
 	problems := refusalOf(err, path)
 	if problems == nil {
 		return err
@@ -239,9 +238,7 @@ func refuseCampaign(v *visit, name, path string, reading *client.Part, err error
 	if err != nil {
 		return err
 	}
-	if m.Problems = problems; reading != nil {
-		m.Reading, m.Read = *reading, &wire.PeoplePreview{}
-	}
+	m.Problems, m.Read = problems, read
 	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
 }
 

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -168,15 +171,46 @@ func takePeople(v *visit) error {
 	v.r.Body = http.MaxBytesReader(v.w, v.whole, maxPeople)
 	conn := http.NewResponseController(v.w)
 	_, _ = conn.SetReadDeadline(time.Now().Add(untilTaken)), conn.SetWriteDeadline(time.Now().Add(2*untilTaken)) // what has none keeps the server's
-	part, file, err := peopleIn(v.r)
+	read, file, err := peopleIn(v.r)
 	if err == nil {
-		_, err = v.call().Campaigns.Import(v.ctx(), name, part, file)
+		file, err = read.choose(v, name, file)
+	}
+	if err == nil {
+		_, err = v.call().Campaigns.Import(v.ctx(), name, read.Part, file)
 	}
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
 		err = posthouse.Invalid("the file is too long", problemAt("file", say("people_long", v.zh)))
 	}
-	return tookPeople(v, name, "file", err)
+	if err != nil {
+		return refuseCampaign(v, name, "file", &read, err)
+	}
+	return tookPeople(v, name)
+}
+
+// reading is how a file of people is to be read, as its form says, and as it shows to be.
+type reading struct {
+	client.Part
+	Shown wire.PeoplePreview
+}
+
+// choose refuses a workbook of several sheets of which the form names none: what is stored of the wrong one cannot be taken back. It gives
+// the file as it was.
+func (r *reading) choose(v *visit, name string, file io.Reader) (io.Reader, error) {
+	in := bufio.NewReader(file)
+	if head, _ := in.Peek(4); r.Sheet != "" || !audience.Workbook(head) {
+		return in, nil
+	}
+	book, err := io.ReadAll(io.LimitReader(in, audience.MaxBook))
+	if err != nil {
+		return nil, err
+	}
+	seen, err := v.call().Campaigns.Preview(v.ctx(), name, r.Part, bytes.NewReader(book))
+	if err == nil && len(seen.Sheets) > 1 {
+		r.Shown = seen
+		return nil, posthouse.Invalid("the file cannot be imported", problemAt("sheet", say("camp_which_sheet", v.zh)))
+	}
+	return io.MultiReader(bytes.NewReader(book), in), nil // an import says what is wrong with it
 }
 
 // previewPeople shows how a file would be read, by its beginning: nothing of it is kept.
@@ -184,19 +218,20 @@ func previewPeople(v *visit) error {
 	name := v.r.PathValue("name")
 	v.r.Body = http.MaxBytesReader(v.w, v.whole, maxPeople)
 	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(untilTaken)) // what has none keeps the server's
-	part, file, err := peopleIn(v.r)
+	read, file, err := peopleIn(v.r)
 	if err != nil {
-		return refuseCampaign(v, name, "file", &part, err)
+		return refuseCampaign(v, name, "file", &read, err)
 	}
-	seen, err := v.call().Campaigns.Preview(v.ctx(), name, part, file)
+	seen, err := v.call().Campaigns.Preview(v.ctx(), name, read.Part, file)
 	if err != nil {
-		return refuseCampaign(v, name, "file", &part, err)
+		return refuseCampaign(v, name, "file", &read, err)
 	}
 	m, err := marchOf(v, name)
 	if err != nil {
 		return err
 	}
-	m.Reading, m.Read = part, &seen
+	read.Shown = seen
+	m.Read = &read
 	return v.show("campaign", "campaigns", m)
 }
 
@@ -221,14 +256,14 @@ func followPeople(v *visit) error {
 func fetchPeople(v *visit, path string, fetch func(name string) error) error {
 	name := v.r.PathValue("name")
 	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(untilFetched))
-	return tookPeople(v, name, path, fetch(name))
-}
-
-// tookPeople goes on to the campaign with the people who were imported, or shows beside the form what is wrong.
-func tookPeople(v *visit, name, path string, err error) error {
-	if err != nil {
+	if err := fetch(name); err != nil {
 		return refuseCampaign(v, name, path, nil, err)
 	}
+	return tookPeople(v, name)
+}
+
+// tookPeople goes on to the campaign with the people who were imported.
+func tookPeople(v *visit, name string) error {
 	c, err := v.call().Campaigns.Get(v.ctx(), name)
 	if err != nil {
 		return err
@@ -244,7 +279,7 @@ func tookPeople(v *visit, name, path string, err error) error {
 }
 
 // peopleIn reads the fields of the form up to the file, which comes last.
-func peopleIn(r *http.Request) (p client.Part, file io.Reader, err error) {
+func peopleIn(r *http.Request) (p reading, file io.Reader, err error) {
 	parts, err := r.MultipartReader()
 	if errors.Is(err, http.ErrNotMultipart) {
 		return p, nil, posthouse.Invalid("there is no file", problemAt("file", "is required"))
@@ -275,6 +310,10 @@ func peopleIn(r *http.Request) (p client.Part, file io.Reader, err error) {
 			p.Address = value
 		case "delimiter":
 			p.Delimiter = value
+		case "sheet":
+			p.Sheet, p.Shown.Sheet = value, value
+		case "sheets": // so that another one can be chosen where this one is refused
+			p.Shown.Sheets = append(p.Shown.Sheets, value)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/consoletest"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/wire"
@@ -359,4 +360,35 @@ func TestRulesAreChangedBeforeTheStart(t *testing.T) {
 	if got := h.ask("sender", at+"/copy", url.Values{"name": {"summer"}}); got.to() != "/console/t/default/campaigns/summer?said=stored" {
 		t.Errorf("a copy: %d to %q\n%s", got.status, got.to(), got.body)
 	}
+}
+
+// Of a workbook with several sheets one is chosen: the look shows the first with addresses, another one keeps what is known of the file, and
+// nothing is stored before it was said.
+func TestASheetIsChosen(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/sms", `{"driver":"discard"}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"sms","content":{"text":"x"}}`, nil)
+	const at = "/console/t/default/campaigns/spring"
+	book := consoletest.Workbook(t, consoletest.Sheet{Name: "说明", Rows: [][]any{{"字段", "说明"}, {"手机号", "必填"}}},
+		consoletest.Sheet{Name: "五月", Rows: [][]any{{"手机号"}, {"13800138000"}}}, consoletest.Sheet{Name: "六月", Rows: [][]any{{"电话"}, {"13900139000"}}})
+	look := h.upload("sender", at+"/preview", "people.xlsx", book)
+	h.shows(look.body, `<select name="sheet"`, `<option value="五月" selected>`, `name="sheets" value="六月"`, "<td>13800138000</td>", "Choose the file again")
+	look = h.upload("sender", at+"/preview", "people.xlsx", book, "sheets", "五月", "sheets", "六月", "sheet", "六月")
+	h.shows(look.body, `<option value="六月" selected>`, `<option value="电话" selected>`)
+	wrong := h.upload("sender", at+"/preview", "people.xlsx", book, "sheets", "五月", "sheets", "六月", "sheet", "五月", "address", "电话")
+	h.shows(wrong.body, `data-problem`, "there is no column", `<option value="五月" selected>`, `<option value="六月">`)
+	if got := h.upload("sender", at+"/members", "people.xlsx", book); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("one of three sheets is taken: %d to %q", got.status, got.to())
+	} else {
+		h.shows(got.body, `data-problem="sheet"`, `<option value="五月" selected="">`)
+	}
+	var c wire.Campaign
+	if h.api("GET", "/v1/campaigns/spring", "", &c); c.People.Members != 0 {
+		t.Fatalf("%d are stored of a sheet that nobody chose", c.People.Members)
+	}
+	if got := h.upload("sender", at+"/members", "people.xlsx", book, "sheet", "六月"); got.status != http.StatusSeeOther {
+		t.Fatalf("the file: %d\n%s", got.status, got.body)
+	}
+	h.shows(h.page("sender", at+"?address=13900139000"), "13900139000: ")
 }

@@ -48,7 +48,7 @@ func (l *List) take(ctx context.Context, tenant string, f audience.Format, given
 	if err := posthouse.Invalid("the file cannot be imported", p.List); err != nil {
 		return out, err
 	}
-	file, err := audience.Open(body)
+	file, err := audience.Open(body, f, Plain)
 	if err != nil {
 		return out, faultOf(err)
 	}
@@ -56,6 +56,7 @@ func (l *List) take(ctx context.Context, tenant string, f audience.Format, given
 	in := bufio.NewReaderSize(file, audience.HeadBytes)
 	head, err := in.Peek(audience.HeadBytes)
 	f = audience.Guess(head, errors.Is(err, io.EOF), f, Plain)
+	f.Sheet, f.Sheets = file.Sheet, file.Sheets
 	t := &taking{list: l, tenant: tenant, given: given, out: wire.SuppressionImport{First: []wire.RefusedRecord{}, DryRun: trial}, batch: map[key]posthouse.Suppression{}}
 	err = t.run(ctx, audience.NewReader(in, f, audience.Position{}, true, Plain))
 	return t.out, err

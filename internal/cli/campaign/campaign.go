@@ -80,7 +80,7 @@ func create(sh *shell.Shell) *cobra.Command {
 			draft.OwnText = &wire.CampaignText{Text: own}
 		}
 		if file != "" {
-			if err := how.look(file); err != nil {
+			if err := how.look(sh, file); err != nil {
 				return err
 			}
 		}

@@ -70,9 +70,10 @@ func (f *people) describe(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.Columns, "columns", nil, "the `NAMES` of a CSV's columns, with commas, where its first line has none; an empty one leaves a column out")
 	flags.StringVar(&f.Address, "address", "", "the `COLUMN` of the address (default: one named openid, phone, email, 手机号, 邮箱 or alike whose values fit the channel)")
 	flags.StringVar(&f.Encoding, "encoding", "", "how its characters are written, a `WORD`: utf-8 or gbk (default: what the file shows to be)")
+	flags.StringVar(&f.Sheet, "sheet", "", "the `NAME` of the sheet of a workbook (default: the first with a column of addresses)")
 }
 
-const importLong = `Import people from a file: CSV, the first sheet of a workbook (.xlsx), or lines of JSON, plain or compressed by
+const importLong = `Import people from a file: CSV, a sheet of a workbook (.xlsx), or lines of JSON, plain or compressed by
 gzip or zstd. FILE may be - for standard input. One column is the address, all others are variables. Encoding (UTF-8,
 GBK, UTF-16), delimiter, header and the column of the address are found in the file; the flags say them where that misleads.
 
@@ -93,7 +94,7 @@ func importPeople(sh *shell.Shell) *cobra.Command {
 }
 
 func (f *people) run(ctx context.Context, sh *shell.Shell, to target, path string) error {
-	if err := f.look(path); err != nil {
+	if err := f.look(sh, path); err != nil {
 		return err
 	}
 	a, err := f.send(ctx, sh, to, path)
@@ -103,8 +104,8 @@ func (f *people) run(ctx context.Context, sh *shell.Shell, to target, path strin
 	return sh.Show(a, func() { sh.Printf("%s\n", told(sh, a)) })
 }
 
-// look says at once that a file cannot be read.
-func (f *people) look(path string) error {
+// look says at once that a file cannot be read, and names the sheets of a workbook that has several.
+func (f *people) look(sh *shell.Shell, path string) error {
 	if path == "-" {
 		return nil
 	}
@@ -112,6 +113,9 @@ func (f *people) look(path string) error {
 	var wrong *os.PathError
 	if errors.As(err, &wrong) {
 		return shell.Usagef("%s: the file cannot be read; %w", path, wrong.Err)
+	}
+	if err == nil && f.Sheet == "" {
+		sh.TellSheets(file)
 	}
 	return errors.Join(err, file.Close())
 }

@@ -119,7 +119,7 @@ func importFile(sh *shell.Shell) *cobra.Command {
 	var trial bool
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Import addresses to which nothing is sent from a file", Args: shell.Takes("FILE"),
-		Long: `Import addresses to which nothing is sent: CSV, the first sheet of a workbook (.xlsx), or lines of JSON, plain or
+		Long: `Import addresses to which nothing is sent: CSV, a sheet of a workbook (.xlsx), or lines of JSON, plain or
 compressed by gzip or zstd. FILE may be - for standard input. Encoding, delimiter and columns are found in the file. One column is the address; channel, reason and until
 hold for their record, and the flags for records that do not say them. The same file again stores the same.`,
 		Example: `  posthouse suppression import unsubscribed.csv --channel wechat --address openid --reason STOP`,
@@ -132,6 +132,9 @@ hold for their record, and the flags for records that do not say them. The same 
 				file, err := os.Open(args[0])
 				if err != nil {
 					return err
+				}
+				if p.Sheet == "" {
+					sh.TellSheets(file)
 				}
 				in = file
 			}
@@ -155,6 +158,7 @@ hold for their record, and the flags for records that do not say them. The same 
 	flags.StringSliceVar(&p.Columns, "columns", nil, "the `NAMES` of a CSV's columns, with commas, where its first line has none; an empty one leaves a column out")
 	flags.StringVar(&p.Address, "address", "", "the `COLUMN` of the address (default: one named openid, phone, email, 手机号, 邮箱 or alike)")
 	flags.StringVar(&p.Encoding, "encoding", "", "how its characters are written, a `WORD`: utf-8 or gbk (default: what the file shows to be)")
+	flags.StringVar(&p.Sheet, "sheet", "", "the `NAME` of the sheet of a workbook (default: the first with a column of addresses)")
 	return cmd
 }
 

@@ -1,6 +1,8 @@
 package suppressions
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +13,16 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/console/host"
+	"github.com/posthouse/posthouse/internal/suppress"
 	"github.com/posthouse/posthouse/wire"
 )
 
 // intake is a file of suppressions on its way: it is looked at first, and stored when that is confirmed.
 type intake struct {
 	Text                   string // of the file, in UTF-8
+	Book                   string // a workbook of several sheets instead, in base64
+	Sheet                  string // of it
+	Sheets                 []string
 	Channel, Until, Reason string // of records that do not say it
 	Note                   string
 	Open                   bool
@@ -24,13 +30,13 @@ type intake struct {
 	Problems               []posthouse.Problem
 }
 
-// mostText bounds the text of a file, in bytes: what is shown must fit into the form that confirms it.
+// mostText bounds the text of a file, in bytes, and a workbook that the form keeps: what is shown must fit into the form that confirms it.
 const mostText = 900 << 10
 
 // take looks at a file, and stores it when that was seen.
 func take(v *host.Visit) error {
 	var err error
-	f := intake{Text: v.Form("csv"), Channel: v.Form("channel"), Until: v.Form("until"), Reason: v.Form("reason"), Note: v.Form("note"), Open: true}
+	f := intake{Text: v.Form("csv"), Sheet: v.Form("sheet"), Channel: v.Form("channel"), Until: v.Form("until"), Reason: v.Form("reason"), Note: v.Form("note"), Open: true}
 	in := wire.SuppressionDraft{Channel: f.Channel, Reason: f.Reason}
 	if in.Until, err = untilOf(v, f.Until); err != nil {
 		f.Problems = append(f.Problems, posthouse.Problem{Path: "until", Message: err.Error()})
@@ -45,7 +51,7 @@ func take(v *host.Visit) error {
 	if err != nil {
 		return f.refused(v, err)
 	}
-	if v.Form("sure") == "" {
+	if v.Form("sure") == "" || f.Sheet != v.Form("seen") || v.Form("again") != "" {
 		f.Look = &would
 		return draw(v, http.StatusOK, list{File: f})
 	}
@@ -55,12 +61,17 @@ func take(v *host.Visit) error {
 	return v.GoTo(v.At("suppressions") + "?said=stored&source=" + string(posthouse.SuppressedByImport))
 }
 
-// read takes the text of the file that was chosen, whatever its encoding, or else what was pasted.
+// read takes the text of the file that was chosen, whatever its encoding, or else what was pasted, or of the workbook that the form kept.
 func (f *intake) read(v *host.Visit) error {
 	file, _, err := v.R.FormFile("file")
 	if err == nil {
 		defer file.Close()
 		if err := f.open(v, file); err != nil {
+			return err
+		}
+	}
+	if book := v.Form("book"); book != "" && f.Text == "" {
+		if err := f.open(v, base64.NewDecoder(base64.StdEncoding, strings.NewReader(book))); err != nil {
 			return err
 		}
 	}
@@ -76,11 +87,19 @@ func (f *intake) read(v *host.Visit) error {
 
 // open reads a file; an empty one, which a browser sends where none was chosen, is none.
 func (f *intake) open(v *host.Visit, file io.Reader) error {
-	text, err := audience.Open(file)
+	all, err := io.ReadAll(file)
+	if err != nil {
+		return fmt.Errorf("the file cannot be read: %w", err)
+	}
+	text, err := audience.Open(bytes.NewReader(all), audience.Format{Sheet: f.Sheet}, suppress.Plain)
 	if err != nil {
 		return err
 	}
 	defer text.Close()
+	f.Sheet, f.Sheets = text.Sheet, text.Sheets
+	if len(f.Sheets) > 1 && base64.StdEncoding.EncodedLen(len(all)) <= mostText {
+		f.Book = base64.StdEncoding.EncodeToString(all)
+	}
 	whole, err := io.ReadAll(io.LimitReader(text, mostText+1))
 	switch {
 	case err != nil:

@@ -166,3 +166,32 @@ func TestAFileThatCannotBeImportedSaysSo(t *testing.T) {
 		t.Errorf("stored: %v", stored(h))
 	}
 }
+
+// A workbook of several sheets is kept by the form until its sheet is chosen: what was not looked at is not stored.
+func TestASheetIsChosen(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	book := consoletest.Workbook(t, consoletest.Sheet{Name: "说明", Rows: [][]any{{"字段", "说明"}, {"手机号", "必填"}}},
+		consoletest.Sheet{Name: "五月", Rows: [][]any{{"手机号"}, {"13800138000"}}}, consoletest.Sheet{Name: "六月", Rows: [][]any{{"电话"}, {"13900139000"}}})
+	look := upload(h, "admin", book, url.Values{"reason": {"文件"}})
+	h.Shows(look.Body, "13800138000", `<option value="五月" selected>`, `<option value="六月">`)
+	form := sure(look.Body)
+	form.Set("book", consoletest.Hidden(look.Body, "book"))
+	form.Set("seen", consoletest.Hidden(look.Body, "seen"))
+	form.Set("sheet", "六月")
+	look = h.Ask("admin", at+"/import", form)
+	h.Shows(look.Body, "13900139000", `<option value="六月" selected>`, `name="seen" value="六月"`)
+	form.Set("sheet", "说明")
+	h.Shows(h.Ask("admin", at+"/import", form).Body, `data-problem`, `<option value="说明" selected="">`)
+	if len(stored(h)) != 0 {
+		t.Fatalf("stored: %v", stored(h))
+	}
+	form.Set("sheet", "六月")
+	form.Set("seen", "六月")
+	if got := h.Ask("admin", at+"/import", form); got.Status != http.StatusSeeOther {
+		t.Fatalf("storing: %d %s", got.Status, got.Body)
+	}
+	if got := fmt.Sprint(stored(h)); got != "map[+8613900139000@:文件]" {
+		t.Errorf("stored: %s", got)
+	}
+}

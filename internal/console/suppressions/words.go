@@ -58,6 +58,8 @@ func texts() map[string]words.Word {
 		"supp_import":           {"Import a file", "导入文件"},
 		"supp_import_help":      {"CSV, a workbook (.xlsx) or lines of JSON, in UTF-8, UTF-16 or GBK, at most 900 KB: one column is the address; channel, reason and until may be columns. The file that this page saves is read, too. Longer ones are imported by posthouse suppression import.", "CSV、Excel（.xlsx）或每行一个 JSON，UTF-8、UTF-16 或 GBK 编码，最大 900 KB。一列为地址，另可有 channel、reason、until 列。本页另存的 CSV 可直接导入。更大的文件请用命令 posthouse suppression import。"},
 		"supp_file":             {"File", "文件"},
+		"supp_sheet":            {"Sheet", "工作表"},
+		"supp_one_sheet":        {"Only one sheet of the workbook is read. Save another one as a file of its own. It is:", "只读取文件中的一个工作表，其他工作表请另存为单独的文件。读取的是："},
 		"supp_unsaid":           {"where a line does not say it", "（行内未写明时）"},
 		"supp_no_file":          {"choose a file, or paste its text", "请选择文件，或粘贴内容"},
 		"supp_file_long":        {"is longer than 900 KB: use posthouse suppression import", "超过 900 KB，请用命令 posthouse suppression import 导入"},

@@ -101,6 +101,8 @@ func wizardWords() map[string]Word {
 		"camp_read_of":            {"of the first records can be read", "条记录可读取（只看开头）"},
 		"camp_read_not":           {"cannot", "条不能读取"},
 		"camp_sheet":              {"Sheet", "工作表"},
+		"camp_which_sheet":        {"The workbook has several sheets: choose the one with the people, then take the file.", "文件中有多个工作表，请选择名单所在的工作表，再导入。"},
+		"camp_file_again":         {"Choose the file again too: the browser does not keep it.", "请同时重新选择文件，浏览器不会保留它。"},
 		"camp_guess":              {"as found", "自动识别"},
 		"camp_no_header":          {"The first line is a member already: the columns are numbered.", "首行就是数据，没有表头：列按编号命名。"},
 		"camp_which":              {"Which column has the address? Choose it.", "哪一列是地址？请选择。"},

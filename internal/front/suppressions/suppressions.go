@@ -31,7 +31,7 @@ func Routes(of List) []web.Route {
 		web.Get("/v1/suppressions", reads, "List the addresses to which nothing is sent, or look one up.", s.list).Query("channel", "address").Paged(),
 		web.Post("/v1/suppressions", sends, "Send nothing more to an address. Nothing starts for it once this is answered.", web.BodyOf[wire.SuppressionDraft](), s.add).Audited(),
 		web.Act("/v1/suppressions/import", sends, "Import a file of addresses to which nothing is sent. The same file again stores the same.", s.take).
-			Query("format", "delimiter", "columns", "address", "encoding", "channel", "reason", "until", "dry_run").TakesFile().Audited(),
+			Query("format", "delimiter", "columns", "address", "encoding", "sheet", "channel", "reason", "until", "dry_run").TakesFile().Audited(),
 		web.Delete("/v1/suppressions", sends, "Send to an address again.", s.remove).Query("channel", "address").Audited(),
 	)
 }
