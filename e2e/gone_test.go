@@ -58,6 +58,14 @@ func TestFiguresAreOldWhenTheServerIsGone(t *testing.T) {
 		tab.do(discard(chromedp.WaitNotVisible(chromedp.CSS("#stale"))))
 		tab.forgets() // the refreshes that failed
 	}
+	// A page that does not refresh itself hears of it by the counts of its menu.
+	tab.goes(before.URL+strings.TrimPrefix(h.at("search"), h.url), http.StatusOK)
+	refuses := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	gone.Store(&refuses)
+	tab.do(discard(chromedp.WaitVisible(chromedp.CSS("#stale"))))
+	gone.Store(nil)
+	tab.do(discard(chromedp.WaitNotVisible(chromedp.CSS("#stale"))))
+	tab.forgets()
 }
 
 // program is a server in a process of its own.

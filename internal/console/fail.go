@@ -57,7 +57,11 @@ func foreign(v *visit) error {
 // fail draws the page of an error.
 func (v *visit) fail(err error) {
 	if v.r.Header.Get("HX-Trigger") == asideTrigger {
-		v.w.WriteHeader(http.StatusNoContent)
+		status := http.StatusNoContent // the session has ended, or another role holds: the page says so when it is used
+		if posthouse.CodeOf(err) == posthouse.CodeUnavailable {
+			status = http.StatusServiceUnavailable // what stands on the page is as old as what cannot be counted
+		}
+		v.w.WriteHeader(status)
 		return
 	}
 	if v.refuse(err) {

@@ -61,6 +61,23 @@ func TestAPartOfAPageLeadsTheWholeToTheSignIn(t *testing.T) {
 	}
 }
 
+// The counts of a menu, which each page asks for by itself, say with no page of their own that the database is gone, and lead nowhere where the
+// session has ended.
+func TestTheCountsSayThatTheDatabaseIsGone(t *testing.T) {
+	t.Parallel()
+	c := &console{o: Options{Zone: time.UTC, Log: slog.New(slog.DiscardHandler)}}
+	for code, want := range map[posthouse.Code]int{posthouse.CodeUnavailable: http.StatusServiceUnavailable, posthouse.CodeUnauthorized: http.StatusNoContent, posthouse.CodeForbidden: http.StatusNoContent} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/console/t/default/counts", http.NoBody)
+		r.Header.Set("HX-Request", "true")
+		r.Header.Set("HX-Trigger", asideTrigger)
+		(&visit{console: c, w: w, r: r}).fail(posthouse.Errorf(code, "as the test says"))
+		if w.Code != want || w.Body.Len() > 0 || w.Header().Get("HX-Retarget") != "" {
+			t.Errorf("%s: got %d, %q, to %q", code, w.Code, w.Body, w.Header().Get("HX-Retarget"))
+		}
+	}
+}
+
 // A form leads back to the page where it stands: over the sign-in where the session is over, and from the page that answers it.
 func TestAFormLeadsBackToItsPage(t *testing.T) {
 	t.Parallel()

@@ -29,21 +29,22 @@
 	// A server that is gone refuses, or does not end its answer, or a proxy before it answers with an error. Our own error says so in its own place.
 	const bad = (xhr) => xhr.status >= 500 && !xhr.getResponseHeader("HX-Retarget");
 	document.addEventListener("htmx:configRequest", (e) => { if (e.detail.verb === "get") e.detail.timeout = 8000; });
-	const aside = (e) => e.target.id === "needs"; // a page that does not refresh itself is as true without the counts of its menu
-	for (const gone of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(gone, (e) => { stale.hidden &&= aside(e); });
+	for (const gone of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(gone, () => { stale.hidden = false; });
 	document.addEventListener("htmx:beforeSwap", (e) => { if (bad(e.detail.xhr)) e.detail.shouldSwap = false; });
-	document.addEventListener("htmx:afterOnLoad", (e) => { if (!aside(e)) stale.hidden = !bad(e.detail.xhr); });
+	document.addEventListener("htmx:afterOnLoad", (e) => { stale.hidden = !bad(e.detail.xhr); });
 	// A list that refreshes itself waits while somebody fills in a form in it, and while nobody sees it, but for a count that its title says.
-	// So does one that somebody selects text of. The counts of a menu come with it where there is one, and else for as long as somebody is there: a
-	// session that nobody uses ends.
+	// So does one that somebody selects text of. The counts of a menu come with it while it asks, and else by themselves for as long as somebody is
+	// there, since a session that nobody uses ends: by them each page hears that the server is gone.
 	let touched = performance.now();
 	for (const by of ["pointermove", "pointerdown", "keydown", "wheel"]) document.addEventListener(by, () => { touched = performance.now(); }, { passive: true });
 	const selected = (live) => !getSelection().isCollapsed && live.contains(getSelection().anchorNode);
-	const rests = (live) => live.id === "live" && (selected(live) || document.hidden && !("needs" in live.dataset))
-		|| live.id === "needs" && (document.hidden || document.querySelector("#live[hx-get]") || performance.now() - touched > 3600e3);
+	const filled = (live) => live.querySelector("details:is(.pop, .decide)[open]") || selected(live);
+	const asks = (live) => live && !filled(live);
+	const rests = (live) => live.id === "live" && (filled(live) || document.hidden && !("needs" in live.dataset))
+		|| live.id === "needs" && (document.hidden || asks(document.querySelector("#live[hx-get]")) || performance.now() - touched > 3600e3);
 	// Meanwhile what says how long ago something was counted says when: that stays true.
 	document.addEventListener("htmx:beforeRequest", (e) => {
-		if (!e.target.querySelector("details:is(.pop, .decide)[open]") && !rests(e.target)) return;
+		if (!rests(e.target)) return;
 		e.preventDefault();
 		for (const at of e.target.querySelectorAll("time[data-aged]")) at.textContent = at.title;
 	});
