@@ -50,6 +50,10 @@ func TestLongNamesStayWithinThePage(t *testing.T) {
 	tab.visits(h, visited)
 	tab.do(chromedp.EmulateViewport(375, 800))
 	tab.visits(h, visited)
+	tab.goes(h.at("audit"), http.StatusOK)
+	if tab.is(`[...document.querySelectorAll(".changes summary")].some((line) => line.offsetHeight > 60)`) {
+		t.Error("a line of the audit log is taller than two lines of a phone")
+	}
 
 	// The drawer opens by its button, closes by Escape, and leads.
 	tab.goes(h.at("channels"), http.StatusOK)

@@ -128,6 +128,7 @@ func TestStylesThatPagesNeed(t *testing.T) {
 		{".side", `inset: 0 auto auto`, `top: 0; display`, "the menu stays in view: a later inset would take its top away"},
 		{".picks li a", `margin: 0;`, `margin: -`, "links in a nav have margins below 0, by which chips overlap"},
 		{".aside", `clip-path`, `left:`, "a long name that is aside of a button stands over the menu where it is only moved"},
+		{".wall .tiles dd", `white-space: nowrap`, `anywhere`, "a number that is broken in two reads as two"},
 		{".folded .side:not(:popover-open)", `display: none`, `block`, "a folded menu is not there"},
 	} {
 		rule := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(e.selector) + ` \{([^}]*)\}`).FindStringSubmatch(style)
