@@ -252,6 +252,7 @@ type PeoplePreview struct {
 	Read    int             `json:"read" doc:"How many of the first fifty records can be read with an address of the channel."`
 	Refused int             `json:"refused" doc:"How many of them cannot."`
 	First   []RefusedRecord `json:"first_refused" doc:"The first five of these."`
+	Faulty  int             `json:"faulty,omitempty" doc:"How many cells of the first fifty records hold an error of a spreadsheet, such as #N/A: each counts as empty."`
 }
 
 // CampaignMember is one member and where it stands.

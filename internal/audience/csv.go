@@ -115,6 +115,16 @@ func cutField(rec []byte, at int, delimiter byte) (field string, next int, err e
 	return string(rec[at:end]), next, nil
 }
 
+// faults are what programs of spreadsheets write into a cell whose formula went wrong. Nobody is to read them.
+var faults = []string{
+	"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!", "#GETTING_DATA", "#UNKNOWN!", "#BLOCKED!", "#CONNECT!", "#BUSY!", "#PYTHON!",
+}
+
+func faulty(cell string) bool {
+	cell = strings.TrimSpace(cell)
+	return strings.HasPrefix(cell, "#") && slices.Contains(faults, cell)
+}
+
 // CheckColumns says what is wrong with the names of columns, and which of them has the address.
 func CheckColumns(columns []string, address string) (place int, err error) {
 	for i, name := range columns {

@@ -251,7 +251,7 @@ func most(rows [][]string, at int, is func(cell string) bool) bool {
 // count counts the cells of a column that have a text, and those of them that are something.
 func count(rows [][]string, at int, is func(cell string) bool) (some, good int) {
 	for _, row := range rows {
-		if at >= len(row) || strings.TrimSpace(row[at]) == "" {
+		if at >= len(row) || strings.TrimSpace(row[at]) == "" || faulty(row[at]) {
 			continue
 		}
 		some++

@@ -26,7 +26,9 @@ type Preview struct {
 	Columns []string // of a CSV as the header names them, or the fields of the first objects
 	Rows    [][]string
 	// Read is how many records at the beginning were read, of which Refused, five at most, name what is wrong with the first that are.
-	Read    int
+	Read int
+	// Faulty are the cells at the beginning that hold an error of a spreadsheet, which counts as empty.
+	Faulty  int
 	Wrong   int
 	Refused []Refused
 }
@@ -81,6 +83,13 @@ func (p *Preview) show(head []byte) error {
 	p.Columns = p.Format.Columns
 	if len(p.Columns) == 0 && len(rows) > 0 {
 		p.Columns, rows = trimmed(rows[0]), rows[1:]
+	}
+	for _, row := range rows {
+		for i := range row {
+			if faulty(row[i]) {
+				p.Faulty, row[i] = p.Faulty+1, ""
+			}
+		}
 	}
 	for _, row := range rows[:min(len(rows), shownRows)] {
 		cells := make([]string, len(row))

@@ -88,6 +88,7 @@ func TestAFileIsReadAsItShowsToBe(t *testing.T) {
 		{name: "a workbook", file: workbook(t, []any{"姓名", "手机号", "金额"}, []any{"张三", "13800138000", 20}, []any{}, []any{"李四", 13900139000, "30"}), want: plain},
 		{name: "a workbook with a title and an empty name", file: workbook(t, []any{"2026 年名单"}, []any{"手机号", "", "日期"}, []any{"13800138000", "a,\"b\"\nc", "x"}), want: []string{`13800138000 {"column2":"a,\"b\"\nc","日期":"x"}`}},
 		{name: "numbers as long as they are", file: workbook(t, []any{"phone", "card"}, []any{8613800138000, 621661280000447}), want: []string{`8613800138000 {"card":"621661280000447"}`}},
+		{name: "errors of a spreadsheet are empty", file: "姓名,手机号,金额\n张三,13800138000,#N/A\n#REF!,13900139000,#1\n王,#VALUE!,1\n", want: []string{`13800138000 {"姓名":"张三"}`, `13900139000 {"金额":"#1"}`, "! line 4, column 3: 手机号 is empty: nobody can be reached"}},
 		{name: "an empty workbook", file: workbook(t), want: nil},
 		{name: "a workbook of old Excel", file: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", fault: "the file is a workbook of old Excel (.xls) or has a password"},
 		{name: "an archive that is no workbook", file: archive(t, "a.txt", "hello"), fault: "the workbook cannot be read"},
@@ -221,6 +222,10 @@ func TestAPreview(t *testing.T) {
 	got, err = Look(strings.NewReader(`{"n":1,"phone":"13800138000"}`), Format{}, phoneOnly)
 	if err != nil || got.Kind != NDJSON || got.Address != "phone" || !cmp.Equal(got.Rows, [][]string{{"1", "13800138000"}}) {
 		t.Errorf("JSON: %+v, %v", got, err)
+	}
+	got, err = Look(strings.NewReader("phone,n\n13800138000,#N/A\n13900139000,#DIV/0!\n"), Format{}, phoneOnly)
+	if err != nil || got.Faulty != 2 || got.Rows[0][1] != "" {
+		t.Errorf("errors of a spreadsheet: %+v, %v", got, err)
 	}
 	if _, err = Look(strings.NewReader("openid\n"), Format{}, nil); err == nil {
 		t.Error("a file without anybody is shown")

@@ -319,6 +319,11 @@ func (r *Reader) row(rec record) (Row, error) {
 		}
 		return Row{}, refuse(at, "has %d fields: want %d, one for each column", len(r.fields), len(columns))
 	}
+	for i, cell := range r.fields {
+		if faulty(cell) {
+			r.fields[i] = ""
+		}
+	}
 	address, err := r.addressOf(r.fields[r.place])
 	if err != nil {
 		return Row{}, refuse(r.starts[r.place], "%s %s", columns[r.place], err)

@@ -441,7 +441,7 @@ func (d *Desk) Preview(ctx context.Context, tenant, name string, f audience.Form
 	}
 	out = wire.PeoplePreview{
 		Format: string(seen.Kind), Encoding: string(cmp.Or(seen.From, seen.Encoding)), Delimiter: seen.Delimiter, Address: seen.Address, Header: len(seen.Format.Columns) == 0, Sheet: seen.Sheet, Sheets: seen.Sheets,
-		Columns: append([]string{}, seen.Columns...), Rows: append([][]string{}, seen.Rows...), Read: seen.Read, Refused: seen.Wrong, First: []wire.RefusedRecord{},
+		Columns: append([]string{}, seen.Columns...), Rows: append([][]string{}, seen.Rows...), Read: seen.Read, Refused: seen.Wrong, Faulty: seen.Faulty, First: []wire.RefusedRecord{},
 	}
 	for _, r := range seen.Refused {
 		out.First = append(out.First, wire.RefusedRecord{Line: r.Line, Column: r.Column, Reason: r.Reason, Text: r.Text})
