@@ -22,7 +22,7 @@ func TestTheBoardOfChannels(t *testing.T) {
 	h.counted(time.Now())
 	const at = "/console/t/default/channels"
 	page := h.page("operator", at)
-	h.shows(page, "柜台短信", " of 7 an hour", "for the test", ">5</a>", `<small class="warn">unknown 6</small>`, `<polyline class="bad" points=`, `Resume<span class="aside"> later`)
+	h.shows(page, "柜台短信", " of 7 an hour", "for the test", ">5</a>", `<small class="warn">unknown 6</small>`, `<polyline class="bad" points=`, `Resume<span class="aside"> later`, `<input type="datetime-local" name="until" min="2`)
 	if !strings.Contains(page, ">41</a>") && !strings.Contains(page, ">43</a>") { // where what was sent just now is counted too
 		t.Error("what was sent in the hour is not counted")
 	}

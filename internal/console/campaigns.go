@@ -230,6 +230,10 @@ func repeatCampaign(v *visit) error {
 
 // refuseCampaign shows the page of a campaign again with what is wrong with one of its forms, at a place where the API names none.
 func refuseCampaign(v *visit, name, path string, read *reading, err error) error {
+	return drawRefused(v, http.StatusUnprocessableEntity, name, path, read, err)
+}
+
+func drawRefused(v *visit, status int, name, path string, read *reading, err error) error {
 	problems := refusalOf(err, path)
 	if problems == nil {
 		return err
@@ -239,7 +243,7 @@ func refuseCampaign(v *visit, name, path string, read *reading, err error) error
 		return err
 	}
 	m.Problems, m.Read = problems, read
-	return v.draw(http.StatusUnprocessableEntity, "campaign", "campaigns", m)
+	return v.draw(status, "campaign", "campaigns", m)
 }
 
 // Columns are what the file says of people, each with how many of the records have it.

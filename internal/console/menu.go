@@ -73,8 +73,8 @@ func (f frame) Counting() string {
 	return addressOf(tenant, "counts")
 }
 
-// asideTrigger is what a request names that a browser makes by itself for the counts of a menu: nothing that goes wrong with it is worth a word on
-// a page that somebody reads, or leaving a form that somebody fills in.
+// asideTrigger is what a request names that a browser makes by itself for the counts of a menu: nothing that goes wrong with it is worth leaving
+// a page that somebody reads, or a form that somebody fills in.
 const asideTrigger = "needs"
 
 // alone is what a page shows that stands in no frame.
@@ -190,7 +190,7 @@ func (f frame) Heading() string {
 			return own
 		}
 	}
-	if list, some := f.D.(filtered); some && f.v.query("state") != "" {
+	if list, some := f.D.(filtered); some && f.v.query("state")+f.v.query("held") != "" {
 		if word := list.OfState(); word != "" {
 			return f.T(word) + " · " + title
 		}

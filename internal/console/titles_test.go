@@ -15,7 +15,7 @@ func TestTitlesNameWhatPagesShow(t *testing.T) {
 	for path, want := range map[string]string{
 		"search?channel=later&state=pending": "待发送 · later · 查询 ·", "search": "查询 ·", "?wall=1": "大屏 · 总览 ·", "decisions": "批量处理记录 ·", "new-schedule": "新建定时 ·", "channels/later": "later · 渠道 ·",
 		"attention": "待处理 ·", "attention?state=failed": "失败 · 待处理 ·", "attention?state=none": "未知 · 待处理 ·", "channels?state=halted": "停发 · 渠道 ·", "channels?state=paused": "已暂停 · 渠道 ·", "channels?state=%3Cb%3E": "渠道 ·",
-		"campaigns?state=running": "进行中 · 群发任务 ·", "digests?state=waiting": "收集中 · 汇总 ·", "digests?state=": "汇总 ·", "suppressions": "禁发名单 ·", "suppressions/gone@example.com": "gone@example.com · 禁发 ·", "phones?state=silent": "离线 · 发送端 ·", "phones?state=none": "发送端 ·", "drivers/webhook": "webhook · 新建渠道 ·",
+		"campaigns?state=running": "进行中 · 群发任务 ·", "digests?state=waiting": "收集中 · 汇总 ·", "digests?state=": "汇总 ·", "suppressions": "禁发名单 ·", "suppressions/gone@example.com": "gone@example.com · 禁发 ·", "notifications?state=not_told": "未通知到 · 通知 ·", "notifications?held=true": "恢复后挂起 · 通知 ·", "notifications": "通知 ·", "phones?state=silent": "离线 · 发送端 ·", "phones?state=none": "发送端 ·", "drivers/webhook": "webhook · 新建渠道 ·",
 	} {
 		page := h.page("admin", "/console/t/default/"+path, chinese)
 		_, title, _ := strings.Cut(page, "<title>")

@@ -219,12 +219,12 @@ func previewPeople(v *visit) error {
 	v.r.Body = http.MaxBytesReader(v.w, v.whole, maxPeople)
 	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(untilTaken)) // what has none keeps the server's
 	read, file, err := peopleIn(v.r)
-	if err != nil {
-		return refuseCampaign(v, name, "file", &read, err)
+	var seen wire.PeoplePreview
+	if err == nil {
+		seen, err = v.call().Campaigns.Preview(v.ctx(), name, read.Part, file)
 	}
-	seen, err := v.call().Campaigns.Preview(v.ctx(), name, read.Part, file)
-	if err != nil {
-		return refuseCampaign(v, name, "file", &read, err)
+	if err != nil { // a look that finds a fault is no refused form
+		return drawRefused(v, http.StatusOK, name, "file", &read, err)
 	}
 	m, err := marchOf(v, name)
 	if err != nil {

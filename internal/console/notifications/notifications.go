@@ -72,6 +72,17 @@ type list struct {
 	Unknown bool
 }
 
+// OfState is the word of what the list is narrowed to.
+func (l list) OfState() string {
+	switch {
+	case slices.Contains(l.States, posthouse.NotificationState(l.State)):
+		return "told_" + l.State
+	case l.Held:
+		return "told_held"
+	}
+	return ""
+}
+
 // choice is a value that a list can be narrowed to, or is.
 type choice struct {
 	Name, Word, Link string
