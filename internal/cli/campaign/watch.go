@@ -128,7 +128,7 @@ func progressLine(sh *shell.Shell, c *wire.Campaign, settled int64) string {
 	case p.Waits != "" && p.Until.IsZero():
 		parts = append(parts, sh.Says(p.Waits))
 	case p.Waits != "":
-		parts = append(parts, sh.Says(p.Waits), sh.Text("until %s", p.Until.Local().Format("15:04")))
+		parts = append(parts, sh.Says(p.Waits), sh.Text("until %s", p.Until.In(sh.Location()).Format("15:04")))
 	case c.State == posthouse.CampaignRunning && p.PerSecond > 0:
 		parts = append(parts, sh.Text("%.0f a second", p.PerSecond), sh.Text("%s left", p.Left))
 	case c.State == posthouse.CampaignPaused && c.Reason != "":
