@@ -41,7 +41,7 @@ func explore(t testing.TB, s *scene) finding {
 			t.Error(err)
 		}
 	})
-	f, err := search(t.Context(), db, s)
+	f, err := search(t.Context(), db, s, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,12 +205,12 @@ var fullScenes = []scene{{
 	left:  budget{crashes: 1, receipts: 2, acks: 1},
 }, {
 	name: "over", about: "a route of two steps, the first until it is delivered; the sender says that it is over, and a person takes note",
-	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	messages: 2, slots: 1, alone: true, policy: posthouse.Hold, wait: pause, tries: 1,
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofDelivered, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{crashes: 1, receipts: 2, acks: 1, overs: 1},
 }, {
 	name: "restored", about: "a route of two steps, the first until it is acknowledged; the epoch may be raised, and a person takes note or lets it go on",
-	messages: 2, slots: 1, policy: posthouse.Hold, wait: pause, tries: 1,
+	messages: 2, slots: 1, alone: true, policy: posthouse.Hold, wait: pause, tries: 1,
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}, {Channels: []string{chanel}}}},
 	left:  budget{restores: 1, resumes: 1, acks: 1, resolves: 1},
 }, {
@@ -225,7 +225,7 @@ var fullScenes = []scene{{
 	left:  budget{crashes: 1},
 }, {
 	name: "answers of two", about: "two notifications to one number; a person answers one of them by a word, which the provider may tell again",
-	messages: 2, notices: 2, slots: 1, sure: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byWord},
+	messages: 2, notices: 2, slots: 1, sure: true, alone: true, policy: posthouse.Hold, wait: pause, tries: 1, answers: []answerBy{byWord},
 	route: posthouse.Route{Name: "r", Steps: []posthouse.RouteStep{{Channels: []string{chanel}, Until: posthouse.ProofAcknowledged, Within: posthouse.Duration(pause)}}},
 	left:  budget{crashes: 1, retells: 1},
 }, {

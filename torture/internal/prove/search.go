@@ -34,8 +34,8 @@ type node struct {
 	rests bool
 }
 
-// search visits every state that a scene can come to, nearest first.
-func search(ctx context.Context, db *database, s *scene) (f finding, err error) {
+// search visits every state that a scene can come to, nearest first. Once a minute it says how far it is.
+func search(ctx context.Context, db *database, s *scene, say func(format string, args ...any)) (f finding, err error) {
 	begun := time.Now()
 	m := &model{ctx: ctx, scene: s, db: db, memo: map[string]outcome{}}
 	if err := m.begin(); err != nil {
@@ -43,7 +43,7 @@ func search(ctx context.Context, db *database, s *scene) (f finding, err error) 
 	}
 	f.scene = s
 	g := graph{seen: map[[16]byte]int32{sum(m.start.text()): 0}, nodes: []node{{-1, "", m.rests(&m.start)}}, bases: map[[16]byte]bool{}}
-	level := []place{{0, m.start}}
+	level, said := []place{{0, m.start}}, begun
 	for ; len(level) > 0 && f.broken == nil; f.depth++ {
 		var next []place
 		for i := range level {
@@ -54,6 +54,10 @@ func search(ctx context.Context, db *database, s *scene) (f finding, err error) 
 			}
 		}
 		level = next
+		if time.Since(said) > time.Minute {
+			said = time.Now()
+			say("%s after %s: %d states to depth %d, of which %d are new", s.name, time.Since(begun).Round(time.Second), len(g.nodes), f.depth, len(level))
+		}
 	}
 	if f.broken == nil {
 		if stuck := g.wayless(); stuck >= 0 {
