@@ -194,23 +194,39 @@ type reading struct {
 	Shown wire.PeoplePreview
 }
 
-// choose refuses a workbook of several sheets of which the form names none: what is stored of the wrong one cannot be taken back. It gives
-// the file as it was.
+// ahead is how much of a file is looked at before it is imported, in bytes; of a workbook all of it.
+const ahead = 64 << 10
+
+// choose refuses a workbook of several sheets of which the form names none, since what is stored of the wrong one cannot be taken back, and
+// a file whose column of addresses neither it nor the form tells: the page shows what there is to choose from. It gives the file as it was.
 func (r *reading) choose(v *visit, name string, file io.Reader) (io.Reader, error) {
-	in := bufio.NewReader(file)
-	if head, _ := in.Peek(4); r.Sheet != "" || !audience.Workbook(head) {
+	in := bufio.NewReaderSize(file, ahead)
+	head, _ := in.Peek(ahead) // less of a shorter one; what cannot be read the import tells
+	book := audience.Workbook(head)
+	if r.Address != "" && (r.Sheet != "" || !book) {
 		return in, nil
 	}
-	book, err := io.ReadAll(io.LimitReader(in, audience.MaxBook))
-	if err != nil {
-		return nil, err
+	if book {
+		all, err := io.ReadAll(io.LimitReader(in, audience.MaxBook))
+		if err != nil {
+			return nil, err
+		}
+		head = all
 	}
-	seen, err := v.call().Campaigns.Preview(v.ctx(), name, r.Part, bytes.NewReader(book))
-	if err == nil && len(seen.Sheets) > 1 {
+	seen, err := v.call().Campaigns.Preview(v.ctx(), name, r.Part, bytes.NewReader(head))
+	switch {
+	case err != nil: // an import says what is wrong with it
+	case r.Sheet == "" && len(seen.Sheets) > 1:
 		r.Shown = seen
 		return nil, posthouse.Invalid("the file cannot be imported", problemAt("sheet", say("camp_which_sheet", v.zh)))
+	case seen.Address == "" && len(seen.Columns) > 0:
+		r.Shown = seen
+		return nil, posthouse.Invalid("the file cannot be imported", problemAt("address", say("camp_which", v.zh)))
 	}
-	return io.MultiReader(bytes.NewReader(book), in), nil // an import says what is wrong with it
+	if book {
+		return io.MultiReader(bytes.NewReader(head), in), nil
+	}
+	return in, nil
 }
 
 // previewPeople shows how a file would be read, by its beginning: nothing of it is kept.

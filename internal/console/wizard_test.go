@@ -392,3 +392,28 @@ func TestASheetIsChosen(t *testing.T) {
 	}
 	h.shows(h.page("sender", at+"?address=13900139000"), "13900139000: ")
 }
+
+// A browser without JavaScript takes a file without a look before: one whose column of addresses cannot be told comes back with its columns.
+func TestAColumnOfAddressesIsChosen(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/wx", `{"driver":"discard"}`, nil)
+	files := map[string]string{
+		"people.csv":  "客户,备注\nwang,a\nli,b\n" + strings.Repeat("zhao,c\n", 20_000), // longer than what is looked at
+		"people.xlsx": consoletest.Workbook(t, consoletest.Sheet{Name: "名单", Rows: [][]any{{"客户", "备注"}, {"wang", "a"}}}),
+	}
+	for name, file := range files {
+		campaign := strings.TrimPrefix(name, "people.")
+		h.api("POST", "/v1/campaigns", fmt.Sprintf(`{"name":%q,"channel":"wx","content":{"text":"x"}}`, campaign), nil)
+		at := "/console/t/default/campaigns/" + campaign
+		got := h.upload("sender", at+"/members", name, file)
+		if got.status != http.StatusUnprocessableEntity {
+			t.Fatalf("%s without an address: %d to %q", name, got.status, got.to())
+		}
+		h.shows(got.body, `data-problem="address"`, `<option value="客户">`, "<td>wang</td>", "Choose the file again")
+		if got := h.upload("sender", at+"/members", name, file, "address", "客户"); got.status != http.StatusSeeOther {
+			t.Errorf("%s with its column: %d\n%s", name, got.status, got.body)
+		}
+		h.shows(h.page("sender", at+"?address=wang"), "wang: ")
+	}
+}
