@@ -79,11 +79,8 @@ func (p *provider) driver() channel.Type {
 func open(tb testing.TB, change ...func(*server.Options)) *house {
 	tb.Helper()
 	h := &house{TB: tb, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, provider: &provider{release: make(chan struct{}), began: make(chan string, 100)}, keys: map[string]string{}}
-	dsn := sqltest.Ready.SQLite(tb)
-	h.dsn = dsn
-	h.prepareKeys(dsn)
 	o := server.Options{StateDir: tb.TempDir(),
-		DSN: dsn, Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3",
+		DSN: sqltest.Ready.SQLite(tb), Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Output: io.Discard, Version: "v1.2.3",
 		CreateKeyring: true, KeyringFile: tb.TempDir() + "/posthouse.keys",
 		Drivers: append(builtin.Types(), h.provider.driver()), MaxBody: 1 << 20,
 	}
@@ -91,6 +88,7 @@ func open(tb testing.TB, change ...func(*server.Options)) *house {
 		f(&o)
 	}
 	h.dsn = o.DSN
+	h.prepareKeys(o.DSN)
 	s, err := server.New(context.Background(), o)
 	if err != nil {
 		tb.Fatal(err)
