@@ -155,17 +155,12 @@ func TestABudgetsWarningReachesAPerson(t *testing.T) {
 		var told []string
 		comes := func() *posthouse.BudgetEvent {
 			h.Helper()
-			for e := range heard {
-				if e.Budget == nil {
-					continue
-				}
-				if e.Channel != "small" || e.Account != "" || e.Version != 0 || !e.Budget.Until.After(e.At) {
-					h.Errorf("told %+v of %+v", e, e.Budget)
-				}
-				told = append(told, fmt.Sprint(e.Type(), " ", e.Budget.Used, " of ", e.Budget.Max))
-				return e.Budget
+			e := h.nextBudget(heard)
+			if e.Channel != "small" || e.Account != "" || e.Version != 0 || !e.Budget.Until.After(e.At) {
+				h.Errorf("told %+v of %+v", e, e.Budget)
 			}
-			return nil
+			told = append(told, fmt.Sprint(e.Type(), " ", e.Budget.Used, " of ", e.Budget.Max))
+			return e.Budget
 		}
 		send(4, h)
 		comes()
@@ -175,13 +170,8 @@ func TestABudgetsWarningReachesAPerson(t *testing.T) {
 		h.eventually("a person is told both", func() bool { person = p.texts("b"); return len(person) == 2 })
 		h.put(posthouse.Channel{Name: "next", Driver: "scripted", ChannelSettings: posthouse.ChannelSettings{Budget: &posthouse.Budget{Max: 1, Per: posthouse.PerMonth}}})
 		h.hand(posthouse.Draft{Channel: "next", To: []posthouse.Recipient{{User: "s"}}, Content: &posthouse.Content{Text: "hello"}})
-		for e := range heard { // whatever was told twice of the first has come by now
-			if e.Budget != nil {
-				if e.Channel != "next" {
-					h.Errorf("told once more: %+v", e.Budget)
-				}
-				break
-			}
+		if e := h.nextBudget(heard); e.Channel != "next" { // whatever was told twice of the first has come by now
+			h.Errorf("told once more: %+v", e.Budget)
 		}
 		if diff := cmp.Diff([]string{"budget.warned 4 of 5", "budget.spent 5 of 5"}, told); diff != "" {
 			h.Errorf("told (-want +got):\n%s", diff)
@@ -191,4 +181,22 @@ func TestABudgetsWarningReachesAPerson(t *testing.T) {
 			h.Errorf("the person (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// nextBudget is the next event of a budget that is heard.
+func (h *house) nextBudget(heard chan posthouse.FeedEvent) (found posthouse.FeedEvent) {
+	h.Helper()
+	h.eventually("an event of a budget comes", func() bool {
+		for {
+			select {
+			case found = <-heard:
+				if found.Budget != nil {
+					return true
+				}
+			default:
+				return false
+			}
+		}
+	})
+	return found
 }
