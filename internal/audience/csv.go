@@ -115,7 +115,7 @@ func cutField(rec []byte, at int, delimiter byte) (field string, next int, err e
 	return string(rec[at:end]), next, nil
 }
 
-// faults are what programs of spreadsheets write into a cell whose formula went wrong. Nobody is to read them.
+// faults are what programs of spreadsheets write into a cell whose formula went wrong. Such a cell counts as empty.
 var faults = []string{
 	"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!", "#GETTING_DATA", "#UNKNOWN!", "#BLOCKED!", "#CONNECT!", "#BUSY!", "#PYTHON!",
 }

@@ -33,7 +33,7 @@ type Format struct {
 	Encoding Encoding `json:"encoding,omitempty"` // defaults to UTF8
 	// Sheet is that of a workbook. Defaults to the first with a column of addresses.
 	Sheet string `json:"sheet,omitempty"`
-	// Sheets are all of the workbook with something in them, for a refusal to name. Nobody says them.
+	// Sheets are all sheets of the workbook that hold something. The reader fills them in, and a refusal names them.
 	Sheets []string `json:"-"`
 }
 

@@ -51,8 +51,8 @@ func (a *AtOnce) Refused(now time.Time, took time.Duration, underWay int) {
 	if a.cut.IsZero() || now.Sub(a.cut) > burst && now.Add(-took).After(a.cut) {
 		a.cut, a.least, a.refused = now, max(1, a.most/2), underWay+1
 	}
-	if now := max(underWay, a.least); a.most == 0 || now < a.most {
-		a.most = now
+	if bears := max(underWay, a.least); a.most == 0 || bears < a.most {
+		a.most = bears
 	}
 	a.full, a.good, a.need = 0, 0, max(trialAfter, rounds*a.most)
 	if underWay == 0 {
