@@ -95,16 +95,18 @@ const longest = 4000
 var refusal = channel.Result{Class: posthouse.ClassRecipient, Code: "NO", Error: "refused for good"}
 
 // ways runs a test in a house on each database, with channels a, b and c of a scripted provider.
-func ways(t *testing.T, test func(h *house, p *scripted)) { waysAt(t, "", test) }
+func ways(t *testing.T, test func(h *house, p *scripted), with ...func(*server.Options)) {
+	waysAt(t, "", test, with...)
+}
 
 // waysAt is ways in houses that make links to a public address.
-func waysAt(t *testing.T, address string, test func(h *house, p *scripted)) {
+func waysAt(t *testing.T, address string, test func(h *house, p *scripted), with ...func(*server.Options)) {
 	t.Parallel()
 	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			p := &scripted{answer: map[string]func(channel.Outgoing) channel.Result{}}
-			h := open(t, d.dsn(t), func(o *server.Options) { o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), address })
+			h := open(t, d.dsn(t), append(with, func(o *server.Options) { o.Drivers, o.PublicURL = append(builtin.Types(), p.driver()), address })...)
 			for _, name := range []string{"a", "b", "c"} {
 				h.put(posthouse.Channel{Name: name, Driver: "scripted", ChannelSettings: atOnce(20 * time.Millisecond)})
 			}

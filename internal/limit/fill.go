@@ -14,6 +14,8 @@ type Fill struct {
 	Used int
 	// Opens is how long until it has room again, 0 where it has.
 	Opens time.Duration
+	// Granted is when the last permit was granted, also one that has come back since.
+	Granted time.Time
 }
 
 // fill looks at windows and changes nothing.
@@ -23,7 +25,7 @@ func (s *State) fill(now time.Time, windows []posthouse.Limit) []Fill {
 	list := make([]Fill, len(windows))
 	for i, l := range windows {
 		w := &seen.windows[i]
-		list[i] = Fill{Limit: l, Used: w.sum}
+		list[i] = Fill{Limit: l, Used: w.sum, Granted: timeOf(s.granted)}
 		if w.sum >= l.Max {
 			list[i].Opens = time.Duration(w.free(at, l.Max)-now.UnixMicro()) * time.Microsecond
 		}

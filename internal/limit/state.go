@@ -28,6 +28,7 @@ const maxBack = int64(time.Minute / time.Microsecond)
 // window exact from above, and bounds the list to slots+1 runs.
 type State struct {
 	latest  int64 // the latest time seen, µs since 1970
+	granted int64 // the time of the last grant; of a text its latest, as what grants nothing is not written
 	windows []window
 	touched bool // something was granted or given back since it was read
 }
@@ -89,7 +90,7 @@ func (s *State) clone() *State {
 	for i := range windows {
 		windows[i].runs = slices.Clone(windows[i].runs)
 	}
-	return &State{latest: s.latest, windows: windows}
+	return &State{latest: s.latest, granted: s.granted, windows: windows}
 }
 
 // advance brings the state to the given time and limits, and returns the time
@@ -158,7 +159,7 @@ func (s *State) source(per int64) []run {
 
 // add notes n permits in all windows.
 func (s *State) add(t int64, n int) {
-	s.touched = true
+	s.touched, s.granted = true, t
 	for i := range s.windows {
 		s.windows[i].add(t, n)
 	}

@@ -62,6 +62,7 @@ func decode(text string) (State, error) {
 	}
 	r := reader{rest: raw}
 	s := State{latest: r.number(-maxTime, maxTime)}
+	s.granted = s.latest
 	for r.err == nil && len(r.rest) > 0 {
 		s.windows = append(s.windows, r.window(s.latest))
 		if len(s.windows) > maxWindows {

@@ -43,7 +43,7 @@ func TestTextKeepsTheState(t *testing.T) {
 		if err != nil {
 			t.Fatalf("read %q: %v", text, err)
 		}
-		s.touched = false // what is read is as it was written
+		s.touched, s.granted = false, s.latest // what is read is as it was written, by a grant
 		if diff := cmp.Diff(s, read, sameState...); diff != "" {
 			t.Fatal(diff)
 		}

@@ -56,7 +56,7 @@ type Budgets struct {
 	Metrics *metrics.Metrics
 
 	told map[string]time.Time // marks that need no look any more, until when
-	seen map[string]bool      // marks that the last look found, and told nobody of
+	seen map[string]sight     // marks that the last look found, and told nobody of
 }
 
 // Run looks at the budgets until the engine stops.
@@ -89,52 +89,91 @@ func (b *Budgets) Look(ctx context.Context, now time.Time) error {
 	b.Metrics.BudgetUsed.Reset()
 	b.Metrics.BudgetLimit.Reset()
 	before := b.seen
-	b.seen = map[string]bool{}
+	b.seen = map[string]sight{}
 	var failed []error
 	for i := range list {
-		is, used := &list[i], fills[i][0].Used
-		b.Metrics.BudgetUsed.WithLabelValues(is.Tenant, is.Channel, is.Account, string(is.Per)).Set(float64(used))
+		is, fill := &list[i], fills[i][0]
+		b.Metrics.BudgetUsed.WithLabelValues(is.Tenant, is.Channel, is.Account, string(is.Per)).Set(float64(fill.Used))
 		b.Metrics.BudgetLimit.WithLabelValues(is.Tenant, is.Channel, is.Account, string(is.Per)).Set(float64(is.Max))
-		failed = append(failed, b.tell(ctx, now, is, used, before)) // of the others it is told all the same
+		failed = append(failed, b.tell(ctx, now, is, fill, before)) // of the others it is told all the same
 	}
 	return errors.Join(failed...)
 }
 
-// tell says that a budget has come to its warning or its end, once in its period, where the look before found it too: processes hold what they
-// have not used yet for a moment, and give it back. The mark is taken last: whoever dies before it tells the same once more, which the feed
-// knows by its id.
-func (b *Budgets) tell(ctx context.Context, now time.Time, is *Budget, used int, before map[string]bool) error {
-	text, mark := "a budget is nearly spent", posthouse.BudgetWarned
-	switch {
-	case used < is.Warns():
-		return nil
-	case used >= is.For(posthouse.Normal):
-		text, mark = "a budget is spent", posthouse.BudgetSpent
+// sight is what looks have seen of a mark.
+type sight struct {
+	looks   int       // in a row that found it
+	used    int       // the least of them
+	granted time.Time // when the last permit before the last of them was granted
+}
+
+// busy is how many looks in a row find a mark of a budget that is busy before it is told: a claim asks for permits before it knows what it finds,
+// and gives back what it has not used, so that a look may find what nobody uses. A budget of which nothing was granted between two looks holds
+// nothing of that sort.
+const busy = 6
+
+// look notes that a look has found a mark, and reports what looks in a row have seen of it, and whether nothing was granted since the one before.
+func (b *Budgets) look(key string, fill limit.Fill, before map[string]sight) (is sight, rests bool) {
+	was := before[key]
+	is = sight{was.looks + 1, fill.Used, fill.Granted}
+	rests = was.looks > 0 && is.granted.Equal(was.granted)
+	if was.looks > 0 && !rests {
+		is.used = min(is.used, was.used)
 	}
-	key := is.Bound.Key + ":" + string(mark)
-	if _, told := b.told[key]; told {
+	b.seen[key] = is
+	return is, rests
+}
+
+// tell says that a budget has come to its warning or its end: once it rests, or after so many looks. One that is spent rests, but for its reserve.
+func (b *Budgets) tell(ctx context.Context, now time.Time, is *Budget, fill limit.Fill, before map[string]sight) error {
+	spent, warned := is.Bound.Key+":"+string(posthouse.BudgetSpent), is.Bound.Key+":"+string(posthouse.BudgetWarned)
+	most := is.For(posthouse.Normal)
+	if fill.Used >= most {
+		if seen, rests := b.look(spent, fill, before); rests || is.Reserved() > 0 && seen.looks >= busy {
+			return b.once(ctx, now, is, spent, posthouse.BudgetEvent{Mark: posthouse.BudgetSpent, Used: seen.used})
+		}
+	}
+	if is.Warns() >= most || fill.Used < is.Warns() { // of a reserve that begins before the warning, the end comes first
 		return nil
 	}
-	if b.seen[key] = true; !before[key] {
-		return nil
+	if seen, rests := b.look(warned, fill, before); rests || seen.looks >= busy {
+		used := min(seen.used, most-1) // what looks spent, and is not for sure, has something left
+		return b.once(ctx, now, is, warned, posthouse.BudgetEvent{Mark: posthouse.BudgetWarned, Used: used}, spent)
 	}
-	taken := []limit.Bound{{Key: key, Windows: markOf(is.Bound)}}
-	fills, err := b.Counts.Fills(ctx, taken)
+	return nil
+}
+
+// once tells of a mark once in its period, over all processes, unless one that comes after it is told. The mark is taken last: whoever dies before
+// it tells the same once more, which the feed knows by its id.
+func (b *Budgets) once(ctx context.Context, now time.Time, is *Budget, key string, event posthouse.BudgetEvent, after ...string) error {
+	var marks []limit.Bound
+	for _, mark := range append(after, key) {
+		if _, told := b.told[mark]; told {
+			return nil
+		}
+		marks = append(marks, limit.Bound{Key: mark, Windows: markOf(is.Bound)})
+	}
+	fills, err := b.Counts.Fills(ctx, marks)
 	if err != nil {
 		return err
 	}
 	first := limit.Grant{}
-	if fills[0][0].Used == 0 {
-		if err := b.feed(ctx, now, key, is, posthouse.BudgetEvent{Mark: mark, Used: used, Max: is.Max, Per: is.Per, Until: is.To.UTC()}); err != nil {
+	if !slices.ContainsFunc(fills, func(of []limit.Fill) bool { return of[0].Used > 0 }) {
+		event.Max, event.Per, event.Until = is.Max, is.Per, is.To.UTC()
+		if err := b.feed(ctx, now, key, is, event); err != nil {
 			return err
 		}
-		if first, err = b.Counts.Take(ctx, taken, 1); err != nil {
+		if first, err = b.Counts.Take(ctx, marks[len(after):], 1); err != nil {
 			return err
 		}
 	}
 	b.remember(now, key, is.To)
 	if first.N > 0 {
-		b.Log.Warn(text, "tenant", is.Tenant, "channel", is.Channel, "account", is.Account, "used", used, "budget", is.Max, "per", is.Per, "until", is.To)
+		text := "a budget is nearly spent"
+		if event.Mark == posthouse.BudgetSpent {
+			text = "a budget is spent"
+		}
+		b.Log.Warn(text, "tenant", is.Tenant, "channel", is.Channel, "account", is.Account, "used", event.Used, "budget", is.Max, "per", is.Per, "until", is.To)
 	}
 	return nil
 }

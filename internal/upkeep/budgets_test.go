@@ -115,6 +115,7 @@ func TestABudgetThatIsGivenBackIsNotWarnedOf(t *testing.T) {
 		for _, e := range feed.told {
 			got = append(got, e.Type())
 		}
+		slices.SortFunc(got, func(a, b string) int { return strings.Compare(b, a) })
 		if !slices.Equal(got, want) {
 			t.Errorf("told %v, want %v", got, want)
 		}
@@ -127,14 +128,59 @@ func TestABudgetThatIsGivenBackIsNotWarnedOf(t *testing.T) {
 		}
 		return g
 	}
-	take(4)
-	held := take(1)
-	look()
-	if err := counts.Refund(t.Context(), held, 1); err != nil {
-		t.Fatal(err)
+	back := func(g limit.Grant) {
+		t.Helper()
+		if err := counts.Refund(t.Context(), g, g.N); err != nil {
+			t.Fatal(err)
+		}
 	}
+	take(3)
+	held := take(2)
 	look()
-	look("budget.warned")
+	back(held)
+	for range 2 {
+		look()
+	}
+	take(1)
+	held = take(1)
+	look()
+	for i := range 20 { // each look meets a claim, and never the same
+		back(held)
+		held = take(1)
+		if i < 4 {
+			look()
+		} else {
+			look("budget.warned")
+		}
+	}
+	if used := slices.Collect(maps.Values(feed.told))[0].Budget.Used; used != 4 {
+		t.Errorf("warned of %d, want 4", used)
+	}
+	look("budget.warned", "budget.spent") // of what nothing was granted between two looks
+}
+
+// A budget whose reserve goes on being spent is told to be spent for all others, which needs no rest.
+func TestABudgetIsSpentWhileItsReserveIsNot(t *testing.T) {
+	t.Parallel()
+	counts, feed := limit.NewMemory(), &wall{told: map[string]posthouse.FeedEvent{}}
+	is := spending{Tenant: "t", Channel: "c", To: time.Now().Add(time.Hour), Budget: posthouse.Budget{Max: 100, Per: posthouse.PerDay, WhenSpent: posthouse.SpentHighPriority, Reserve: 50},
+		Bound: limit.Bound{Key: "t/c:budget:1", Windows: []posthouse.Limit{{Max: 100, Per: posthouse.Duration(48 * time.Hour)}}}}
+	b := &upkeep.Budgets{Spending: is, Counts: counts, Feed: feed, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(prometheus.NewRegistry())}
+	looks := 0
+	for n := 50; len(feed.told) == 0; n = 1 {
+		if g, err := counts.Take(t.Context(), []limit.Bound{is.Bound}, n); err != nil || g.N != n {
+			t.Fatalf("%d are granted, %v: not told in %d looks", g.N, err, looks)
+		}
+		if err := b.Look(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		looks++
+	}
+	for _, e := range feed.told {
+		if e.Type() != "budget.spent" || e.Budget.Used != 50 || looks != 6 {
+			t.Errorf("after %d looks told %s, %d of %d; want spent, 50 of 100, after 6", looks, e.Type(), e.Budget.Used, e.Budget.Max)
+		}
+	}
 }
 
 // several are budgets.
