@@ -89,6 +89,9 @@ func TestUnknownNamesBringTheNearest(t *testing.T) {
 		{"campaign show sprng", "did you mean spring?"}, {"campaign start sprnig", "did you mean spring?"}, {"campaign repair Spring2", "did you mean spring?"},
 		{"template show alret", "did you mean alert?"}, {"audience show leader", "did you mean leaders?"}, {"campaign strat spring", "did you mean start?"},
 		{"campaign show autumn", ""}, {"campaign show sprng --json", `"hint":"did you mean spring?"`}, {"campaign show sprng --lang zh", "是否指 spring？"},
+		{"send --channel dsk --to u1 --text hello", "did you mean --channel desk?"}, {"send --channel dsk --to u1 --text hello --lang zh", "是否指 --channel desk？"},
+		{"send --channel desk --to u1 --template alrt", "did you mean --template alert?"}, {"send --channel autumn --to u1 --text hello", ""},
+		{"campaign add x --channel dsk --text hello", "did you mean --channel desk?"}, {"channel set x --preset telegrm", "did you mean --preset telegram?"},
 		{"preset show telegrm", "did you mean telegram?"}, {"help campain", "did you mean campaign?"}, {"help campaign strat", "did you mean start?"},
 	} {
 		text, code := ran(t, environ, strings.Fields(c.line)...)

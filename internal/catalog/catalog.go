@@ -282,7 +282,7 @@ func (p *pattern) fillBy(args []string, inside func(string) string) string {
 		case '!':
 			arg = inside(arg)
 		case "、"[0]: // a list
-			arg = strings.ReplaceAll(arg, ", ", "、")
+			arg = strings.ReplaceAll(strings.ReplaceAll(arg, ", ", "、"), " or ", " 或 ")
 		case '?':
 			if word := Reason(arg); word != arg {
 				return word

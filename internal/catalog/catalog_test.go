@@ -21,7 +21,7 @@ func TestSentencesInChinese(t *testing.T) {
 	for text, want := range map[string]string{
 		"the window of 20 in 1m of its account sales-07 is full":                                                                                 "账号 sales-07的限流窗口已满：每 1m 最多 20 条",
 		`there is no channel "nix"; the channels are desk`:                                                                                       `没有渠道 "nix"；可用的渠道有 desk`,
-		`there is no channel "w20"; did you mean w20a or w10?`:                                                                                   `没有渠道 "w20"；是否指 w20a or w10？`,
+		`there is no channel "w20"; did you mean w20a or w10?`:                                                                                   `没有渠道 "w20"；是否指 w20a 或 w10？`,
 		"is missing; give a whole number from 1 to 5":                                                                                            "必填，请填写1 至 5 的整数",
 		`"ftp://x, \"y\"; give" is not allowed; give an http or https URL without a user name in it, such as https://example.com/send`:           `不能填 "ftp://x, \"y\"; give"，请填写http 或 https 地址，不带用户名，例如 https://example.com/send`,
 		"the phone gave no answer: unexpected EOF":                                                                                               "手机没有应答：内容不完整",
@@ -32,7 +32,7 @@ func TestSentencesInChinese(t *testing.T) {
 		"the provider refuses the account: rate":                                                                                                 "平台拒绝账号：超过频率",
 		"account sales-07 is refused by the provider: 40001: x":                                                                                  "平台拒绝账号 sales-07：40001: x",
 		"100 a second of priority low may begin, and 10000 or more that are due stand before it":                                                 "优先级 低 每秒可开始 100 条，前面还有 至少 10000 条到期的",
-		`there is no setting of this name; did you mean a or b?`:                                                                                 "没有这个名称的设置，是否指 a or b？",
+		`there is no setting of this name; did you mean a or b?`:                                                                                 "没有这个名称的设置，是否指 a 或 b？",
 		`is "a%b": /, \, ?, #, % and spaces at the ends are not allowed in a name`:                                                               `为 "a%b"；名称中不能有 /、\、?、#、%，首尾不能有空格`,
 		"no index i on posthouse_queue":                                                                                                          "表 posthouse_queue 缺少索引 i",
 		"column posthouse_queue.state is `int` instead of `text`":                                                                                "表 posthouse_queue 的列 state 为 `int`，应为 `text`",

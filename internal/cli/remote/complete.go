@@ -110,18 +110,23 @@ func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 	}
 	var visit func(cmd *cobra.Command, path string)
 	visit = func(cmd *cobra.Command, path string) {
+		own := map[string]shell.Lister{}
 		for name, list := range flags {
 			if cmd.Flags().Lookup(name) != nil && path+" "+name != "job enqueue channel" { // there it is one of two
 				_ = cmd.RegisterFlagCompletionFunc(name, sh.Complete(list)) // fails for a flag that is not there, or twice
+				own[name] = list
 			}
 		}
 		group, _, _ := strings.Cut(path, " ")
-		list, own := arguments[path]
-		if !own {
+		list, named := arguments[path]
+		if !named {
 			list = arguments[group]
 		}
-		if list != nil && !cmd.HasSubCommands() && strings.ContainsAny(cmd.Use, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-			sh.Suggest(cmd, list)
+		if cmd.HasSubCommands() || !strings.ContainsAny(cmd.Use, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			list = nil
+		}
+		sh.Suggest(cmd, list, own)
+		if list != nil {
 			complete := sh.Complete(list)
 			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 				if len(args) > 0 {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,26 +42,55 @@ func (sh *Shell) listed(cmd *cobra.Command, list Lister) []string {
 	return names
 }
 
-// Suggest has a command whose first argument names what the server does not know say which names are near, of those that it lists to the same key.
-func (sh *Shell) Suggest(cmd *cobra.Command, list Lister) {
+// Suggest has a command whose first argument or flags name what the server does not know say which names are near, of those that it lists to the
+// same key. The first argument has no list where it names something else.
+func (sh *Shell) Suggest(cmd *cobra.Command, first Lister, flags map[string]Lister) {
 	run := cmd.RunE
 	if run == nil {
 		return
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
-		if err == nil || len(args) == 0 || posthouse.CodeOf(err) != posthouse.CodeNotFound {
+		if err == nil {
+			return nil
+		}
+		code := posthouse.CodeOf(err)
+		if code == posthouse.CodeNotFound && first != nil && len(args) > 0 {
+			if near := sh.near(cmd, args[0], first); len(near) > 0 {
+				return Hint(err, didYouMean(near))
+			}
+		}
+		if code != posthouse.CodeNotFound && code != posthouse.CodeInvalid {
 			return err
 		}
-		names := sh.listed(cmd, list)
-		for i := range names {
-			names[i], _, _ = strings.Cut(names[i], "\t") // what a shell shows beside it
-		}
-		if near := channel.Nearest(args[0], names); len(near) > 0 && !slices.Contains(names, args[0]) {
-			return Hint(err, "did you mean "+strings.Join(near, " or ")+"?")
+		for _, name := range slices.Sorted(maps.Keys(flags)) {
+			flag := cmd.Flags().Lookup(name)
+			if flag == nil || !flag.Changed || flag.Value.Type() != "string" || !strings.Contains(err.Error(), flag.Value.String()) { // another's mistake
+				continue
+			}
+			if near := sh.near(cmd, flag.Value.String(), flags[name]); len(near) > 0 {
+				for i := range near {
+					near[i] = "--" + name + " " + near[i]
+				}
+				return Hint(err, didYouMean(near))
+			}
 		}
 		return err
 	}
+}
+
+func didYouMean(near []string) string { return "did you mean " + strings.Join(near, " or ") + "?" }
+
+// near are the names that are near one that is not among those of a list.
+func (sh *Shell) near(cmd *cobra.Command, name string, list Lister) []string {
+	names := sh.listed(cmd, list)
+	for i := range names {
+		names[i], _, _ = strings.Cut(names[i], "\t") // what a shell shows beside it
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	return channel.Nearest(name, names)
 }
 
 // Matching are the names that begin as what was typed after its last comma, with what stands before that.
