@@ -64,6 +64,7 @@ func once(ctx context.Context, flags, packages []string) (again []string, err er
 		return nil, err
 	}
 	r := newReport(os.Stdout, of, time.Now())
+	r.race = slices.Contains(flags, "-race")
 	tick := time.NewTicker(sayEvery)
 	defer tick.Stop()
 	r.follow(events(out), tick.C)
@@ -131,18 +132,24 @@ type report struct {
 	failed   map[string]bool      // packages with a test that failed
 	panicked map[string]bool      // and whose program ended by a panic, as after too long
 	failures []string
-	again    []string // packages in which the race detector died
+	race     bool            // with the race detector
+	died     map[string]bool // packages in which it died
+	again    []string        // of them those to run again: nothing else failed there
 }
 
 // detectorDied is what the race detector prints as it ends the program for a fault of its own, which tests by testing/synctest have about once
-// in fifty runs (go.dev/issue/78156). No test is to blame.
-const detectorDied = "ThreadSanitizer: CHECK failed"
+// in fifty runs (go.dev/issue/78156). No test is to blame. It may also touch memory that is not there, which the runtime says of code that is not
+// Go's alone; a test with the race detector has no other.
+const (
+	detectorDied    = "ThreadSanitizer: CHECK failed"
+	detectorCrashed = "SIGSEGV: segmentation violation\n"
+)
 
 // mostLast bounds the lines that are kept of a package.
 const mostLast = 60
 
 func newReport(out io.Writer, of int, started time.Time) *report {
-	return &report{out: out, of: of, started: started, running: map[string]time.Time{}, printed: map[string][]string{}, last: map[string][]string{}, failed: map[string]bool{}, panicked: map[string]bool{}}
+	return &report{out: out, of: of, started: started, running: map[string]time.Time{}, printed: map[string][]string{}, last: map[string][]string{}, failed: map[string]bool{}, panicked: map[string]bool{}, died: map[string]bool{}}
 }
 
 // follow takes the events of a run until there are no more.
@@ -171,6 +178,9 @@ func (r *report) take(e event) {
 	case "output":
 		if strings.HasPrefix(e.Output, "panic: ") || strings.HasPrefix(e.Output, "fatal error: ") {
 			r.panicked[e.Package] = true
+		}
+		if strings.Contains(e.Output, detectorDied) || r.race && e.Output == detectorCrashed {
+			r.died[e.Package] = true
 		}
 		if r.panicked[e.Package] {
 			of = e.Package // and of no test: it may be said of the last one that passed
@@ -215,7 +225,7 @@ func (r *report) endPackage(e event) {
 // between two of them, it may be among what one that passed has printed.
 func (r *report) failPackage(e event) {
 	known := r.failed[e.Package] || r.panicked[e.Package] || e.FailedBuild != ""
-	died := !known && slices.ContainsFunc(r.last[e.Package], func(line string) bool { return strings.Contains(line, detectorDied) })
+	died := !known && r.died[e.Package]
 	if died {
 		r.again = append(r.again, e.Package)
 		fmt.Fprintf(r.out, "...\tthe race detector died in %s\n", e.Package)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,24 +100,31 @@ func TestAFailureOfNoTestIsSaid(t *testing.T) {
 	}
 }
 
-// Where the race detector itself dies nothing has failed, and the package is run again.
+// Where the race detector itself dies nothing has failed, and the package is run again. Without it a crash is a failure.
 func TestADetectorThatDiesIsNoFailure(t *testing.T) {
 	t.Parallel()
 	const lines = `{"Action":"output","Package":"a","Test":"TestWell","Output":"--- PASS: TestWell (1.00s)\n"}
-{"Action":"output","Package":"a","Test":"TestWell","Output":"ThreadSanitizer: CHECK failed: tsan_rtl.cpp:346\n"}
+{"Action":"output","Package":"a","Test":"TestWell","Output":%q}
 {"Action":"pass","Package":"a","Test":"TestWell","Elapsed":1}
 {"Action":"output","Package":"a","Test":"TestLong","Output":"    a_test.go:1: half of it\n"}
-{"Action":"output","Package":"a","Output":"FAIL\ta\t1.0s\n"}
+%s{"Action":"output","Package":"a","Output":"FAIL\ta\t1.0s\n"}
 {"Action":"fail","Package":"a","Elapsed":1}
 `
-	var out strings.Builder
-	r := newReport(&out, 1, time.Time{})
-	for e := range events(strings.NewReader(lines)) {
-		r.take(e)
-	}
-	r.end(time.Time{})
-	if len(r.again) != 1 || r.again[0] != "a" || len(r.failures) > 0 || !strings.Contains(out.String(), "the race detector died in a") {
-		t.Errorf("again %v, failed %q: %s", r.again, r.failures, out.String())
+	stack := strings.Repeat(`{"Action":"output","Package":"a","Output":"goroutine 1 [running]\n"}`+"\n", 2*mostLast)
+	for said, race := range map[string]bool{"ThreadSanitizer: CHECK failed: tsan_rtl.cpp:346\n": true, detectorCrashed: true, "\tSIGSEGV: segmentation violation\n": false} {
+		for _, with := range []bool{false, true} {
+			var out strings.Builder
+			r := newReport(&out, 1, time.Time{})
+			r.race = with
+			for e := range events(strings.NewReader(fmt.Sprintf(lines, said, stack))) {
+				r.take(e)
+			}
+			r.end(time.Time{})
+			died := race && (with || strings.HasPrefix(said, "Thread"))
+			if again := slices.Equal(r.again, []string{"a"}); again != died || (len(r.failures) == 0) != died || strings.Contains(out.String(), "the race detector died in a") != died {
+				t.Errorf("%q, race %t: again %v, failed %q: %s", said, with, r.again, r.failures, out.String())
+			}
+		}
 	}
 }
 
