@@ -67,3 +67,20 @@ func kinds() []Sentence {
 		{"Chinese characters", "个汉字"},
 	}
 }
+
+// campaignSteps are what a campaign's state does not allow.
+func campaignSteps() (list []Sentence) {
+	states := []Sentence{
+		{"draft", "还是草稿"}, {"importing", "正在导入名单"}, {"ready", "已就绪"}, {"scheduled", "已定时"}, {"running", "正在发送"}, {"paused", "已暂停"}, {"done", "已完成"}, {"expired", "已过期"}, {"cancelled", "已取消"},
+	}
+	actions := []Sentence{
+		{"import", "导入名单"}, {"close", "结束导入"}, {"change", "修改"}, {"start", "开始"}, {"schedule", "定时"}, {"unschedule", "取消定时"}, {"pause", "暂停"}, {"resume", "恢复"}, {"cancel", "取消"},
+		{"repair", "修复"}, {"finish", "结束"}, {"expire", "过期"},
+	}
+	for _, state := range states {
+		for _, action := range actions {
+			list = append(list, Sentence{"the campaign %s is " + state.English + ": " + action.English + " is possible while it is %s", "群发任务 {1} " + state.Chinese + "，此时不能" + action.Chinese})
+		}
+	}
+	return append(list, Sentence{"the campaign %s is %s: %s is possible while it is %s", "群发任务 {1} 为 {2}；{3} 只能在 {4} 时进行"})
+}

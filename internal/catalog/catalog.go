@@ -19,7 +19,7 @@ type Sentence struct{ English, Chinese string }
 
 // Sentences are all that are known.
 func Sentences() []Sentence {
-	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drivers(), answers(), anyAPI(), sends(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), forms(), findings(), settings(), places(), notified(), proofs(), commands(), refused(), flows(), headings(), others())
+	return slices.Concat(summaries(), hints(), waits(), channels(), fields(), drivers(), answers(), anyAPI(), sends(), drafts(), schedules(), digests(), recall(), decisions(), requests(), peopleFiles(), campaigns(), campaignSteps(), forms(), findings(), settings(), places(), notified(), proofs(), commands(), refused(), flows(), headings(), others())
 }
 
 // Words are what stands in sentences as an argument, and reasons of deliveries. Alone, such a word may be a person's.

@@ -19,7 +19,13 @@ type keptForm struct {
 	Here   string     `json:"here"`
 	Values url.Values `json:"values"`
 	// Lost are secrets that were typed: they are typed again.
-	Lost []string `json:"lost,omitempty"`
+	Lost []lostSecret `json:"lost,omitempty"`
+}
+
+// lostSecret is a secret that was typed in a form that is kept without it.
+type lostSecret struct {
+	Name  string `json:"name"`
+	Lines bool   `json:"lines,omitempty"` // it has several
 }
 
 const (
@@ -52,8 +58,8 @@ func (v *visit) keepThrough() bool {
 	}
 	f := keptForm{Action: v.r.URL.RequestURI(), Here: backTo(v.here()), Values: maps.Clone(v.r.PostForm)}
 	for _, name := range v.r.PostForm[unkeptField] {
-		if f.Values.Get(name) != "" {
-			f.Lost = append(f.Lost, name)
+		if text := f.Values.Get(name); text != "" {
+			f.Lost = append(f.Lost, lostSecret{name, strings.Contains(text, "\n")})
 		}
 		f.Values.Del(name)
 	}

@@ -64,12 +64,22 @@ func TestAFormIsKeptThroughTheSignIn(t *testing.T) {
 		h.shows(h.ask("", "/console/sign-in", sign).body, want, `name="for" value="`+length+`"`)
 	}
 
-	secret := h.ask("over", "/console/t/default/drivers/webhook", url.Values{"name": {"hook"}, "config.secret": {"whsec_typed"}, "unkept": {"config.secret", "config.headers"}})
+	hook := url.Values{"name": {"hook"}, "config.url": {"https://example.com/hook"}, "config.secret": {"whsec_" + strings.Repeat("typd", 11)}, "config.headers": {"X-A: 1\nX-B: 2"}, "unkept": {"config.secret", "config.headers", "config.other"}}
+	secret := h.ask("over", "/console/t/default/drivers/webhook", hook)
 	sign.Set("kept", consoletest.Hidden(secret.body, "kept"))
 	let = h.ask("", "/console/sign-in", sign)
-	h.shows(let.body, "Secrets are not kept", "<code>config.secret</code>")
-	if strings.Contains(let.body, "whsec_typed") || strings.Contains(let.body, "Send it now") || strings.Contains(let.body, "config.headers</code>") {
+	h.shows(let.body, "Secrets are not kept", `name="config.secret" type="password" required`, `<textarea id="config.headers" name="config.headers"`, "Send it now")
+	if strings.Contains(let.body, "whsec_typd") || strings.Contains(let.body, "X-A: 1") || strings.Contains(let.body, `name="config.other"`) {
 		t.Errorf("a form with a secret is kept as\n%s", let.body)
+	}
+	hook.Set("click", consoletest.Hidden(let.body, "click")) // the rest stands in the page, and the secrets are typed again
+	hook.Set("config.url", consoletest.Hidden(let.body, "config.url"))
+	if got := h.ask(sessionOf(t, let), "/console/t/default/drivers/webhook", hook); got.status != http.StatusSeeOther {
+		t.Errorf("with its secrets typed again: %d\n%s", got.status, got.body)
+	}
+	var made posthouse.Channel
+	if h.api("GET", "/v1/channels/hook", "", &made); made.Config["url"] != "https://example.com/hook" {
+		t.Errorf("the channel is %+v", made)
 	}
 }
 

@@ -218,10 +218,26 @@ func (one *Field) wants() string {
 		return "an http or https URL such as " + one.example("https://example.com")
 	case one.Kind == Hook:
 		return "the whole URL that the provider shows, such as " + one.example("https://example.com/hook/…")
+	case len(one.choices()) > 0:
+		return "one of " + strings.Join(one.choices(), ", ")
+	case one.Pattern != nil && one.Example != "":
+		return "a value such as " + one.Example
 	case one.Example != "":
-		return one.Label + ", such as " + one.Example
+		return "one line of text, such as " + one.Example
 	}
-	return one.Label
+	return "one line of text"
+}
+
+// choices are the values of a field that takes one of a few, as its pattern names them.
+func (one *Field) choices() []string {
+	if one.Pattern == nil {
+		return nil
+	}
+	list := strings.Split(strings.TrimSuffix(strings.TrimPrefix(one.Pattern.String(), "^(?:"), ")$"), "|")
+	if len(list) == 1 || slices.ContainsFunc(list, func(s string) bool { return s != regexp.QuoteMeta(s) }) {
+		return nil
+	}
+	return list
 }
 
 func (one *Field) example(otherwise string) string {

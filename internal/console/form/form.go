@@ -128,8 +128,9 @@ func (f *Form) Refill(sent Sent) {
 	}
 }
 
-// called is what an error of the API calls a field by, or something in quotes, which is a value.
-var called = regexp.MustCompile(`"[^"]*"|[a-z][a-z_.]*[a-z]`)
+// called is what an error of the API calls a field by. What stands in quotes, in a list of values or with a slash or an equals sign, as an example
+// does, is no field.
+var called = regexp.MustCompile(`"[^"]*"|[^\s，。；：（）]*[/=][^\s，。；：（）]*|(?:[\w.]+、)+[\w.]+|[a-z][a-z_.]*[a-z]`)
 
 // Labelled is a Chinese text of an error in which the fields that it names are called as the form calls them.
 func (f *Form) Labelled(text string) string {

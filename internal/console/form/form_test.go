@@ -232,10 +232,12 @@ func TestErrorsCallFieldsByTheirLabels(t *testing.T) {
 	t.Parallel()
 	f := OfChannel(wire.Driver{}, posthouse.Channel{Name: "out", Driver: "discard"})
 	for text, want := range map[string]string{
-		"没有多个账号时请用 max_inflight":     "没有多个账号时请用 “" + f.Label("max_inflight") + "”",
-		"只有设了 pull 的渠道才有，为 \"pull\"": "只有设了 “" + f.Label("pull") + "” 的渠道才有，为 \"pull\"",
-		"应为 09:00 这样的时间":             "应为 09:00 这样的时间",
-		"egress.hosts 第 1 项":         "“" + f.Label("egress.hosts") + "” 第 1 项",
+		"没有多个账号时请用 max_inflight":                        "没有多个账号时请用 “" + f.Label("max_inflight") + "”",
+		"只有设了 pull 的渠道才有，为 \"pull\"":                    "只有设了 “" + f.Label("pull") + "” 的渠道才有，为 \"pull\"",
+		"应为 09:00 这样的时间":                                "应为 09:00 这样的时间",
+		"例如 20/1s/burst=5/jitter=80ms":                  "例如 20/1s/burst=5/jitter=80ms",
+		"应为 ok、transient、rate、auth 之一，或 500: transient": "应为 ok、transient、rate、auth 之一，或 500: transient",
+		"egress.hosts 第 1 项":                            "“" + f.Label("egress.hosts") + "” 第 1 项",
 	} {
 		if got := f.Labelled(text); got != want || strings.Contains(want, "“”") {
 			t.Errorf("%s: %s, want %s", text, got, want)

@@ -53,7 +53,7 @@ func frameWords() map[string]Word {
 		"not_in_yet":      {"Nobody has signed in in this browser yet.", "此浏览器尚未登录。"},
 		"form_kept_title": {"Your form is kept", "已保留提交的内容"},
 		"form_kept_help":  {"It was not carried out yet.", "以下内容尚未执行。"},
-		"form_kept_lost":  {"Secrets are not kept. Go back to the form, and fill it in again:", "密钥不会保留，请返回表单重新填写："},
+		"form_kept_lost":  {"Secrets are not kept. Type them again:", "密钥不会保留，请重新填写："},
 		"form_kept_send":  {"Send it now", "继续提交"},
 		"form_kept_leave": {"Back to the page, without sending it", "不提交，返回页面"},
 		"slowed":          {"Too many wrong tries: wait a minute.", "错误次数太多，请一分钟后再试。"},
