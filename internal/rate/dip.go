@@ -62,7 +62,7 @@ func (s *State) judge(now time.Time) {
 	if in := s.past.last(now, time.Second); in.called > 0 && clearly*in.share(in.failed) < d.share {
 		d.next, d.wait = now.Add(dipLasts), 0
 		s.Learned = max(nip*d.from, floor)
-		s.trial.end()
+		s.trial.end(s.Learned, s.fallen())
 		return
 	}
 	d.wait = min(max(2*d.wait, dipSoon), dipLate)

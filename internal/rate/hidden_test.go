@@ -201,6 +201,16 @@ func steps(limits ...float64) func(time.Duration) float64 {
 	return func(at time.Duration) float64 { return limits[min(int(at/(2*time.Minute)), len(limits)-1)] }
 }
 
+// spell is a limit that falls to 1 a second for some seconds after half a minute.
+func spell(limit float64, lasts time.Duration) func(time.Duration) float64 {
+	return func(at time.Duration) float64 {
+		if at >= 30*time.Second && at < 30*time.Second+lasts {
+			return 1
+		}
+		return limit
+	}
+}
+
 func sine(mean, swing float64, period time.Duration) func(time.Duration) float64 {
 	return func(at time.Duration) float64 {
 		return math.Floor(mean + swing*math.Sin(2*math.Pi*at.Seconds()/period.Seconds()))
@@ -243,6 +253,9 @@ func TestALimitThatMovesIsFollowed(t *testing.T) {
 		{name: "steps", world: world{limit: steps(30, 10, 40, 40, 40)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.01}},
 		{name: "steps, base above", world: world{limit: steps(30, 10, 40, 40, 40)}, base: 50, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.011}},
 		{name: "high steps", world: world{limit: steps(300, 100, 400, 400, 400)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.01, 0.01}},
+		{name: "a spell of refusals", world: world{limit: spell(30, 20*time.Second)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.015, 0.015}},
+		{name: "a longer one, base above", world: world{limit: spell(20, time.Minute)}, base: 20, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.015, 0.015}},
+		{name: "5 minutes of 1 a second", world: world{limit: spell(100, 5*time.Minute)}, used: [2]float64{0.9, 0.9}, refused: [2]float64{0.015, 0.015}},
 		{name: "sine of two minutes", world: world{limit: sine(30, 10, 2*time.Minute)}, used: [2]float64{0.88, 0.87}, refused: [2]float64{0.01, 0.011}},
 		{name: "sine of a minute", world: world{limit: sine(300, 100, time.Minute)}, used: [2]float64{0.87, 0.88}, refused: [2]float64{0.01, 0.01}},
 		{name: "walk", world: world{limit: walk(1)}, used: [2]float64{0.86, 0.86}, refused: [2]float64{0.01, 0.01}},

@@ -17,6 +17,7 @@ const (
 	nip     = 0.9   // what is left after a trial that met no more than few refusals
 	few     = 2     // calls in a second, refused or failed
 	regain  = 0.03  // of the learned limit, gained an interval after a cut: a second to be back
+	fallen  = 0.3   // of the most that an account had: more than a limit that moves
 	least   = 0.05  // of the base: a provider in trouble is still asked
 	floor   = 0.1   // calls a second, for all that is learned
 	refused = 0.005 // the share of refusals in a second that is a sign of a limit
@@ -87,6 +88,7 @@ type State struct {
 
 	past    past
 	median  time.Duration // of the latency, moving
+	best    float64       // the most that was accepted, calls a second
 	lastCut time.Time
 	trial   trial
 	dip     dip
@@ -129,6 +131,7 @@ func (s State) Step(now time.Time, seen Seen, c Settings) State {
 	if c.Base > 0 {
 		s.Allowed = min(s.Allowed, c.Base)
 	}
+	s.best = max(s.best, s.past.last(now, window*time.Second).rate())
 	return s
 }
 
@@ -177,7 +180,7 @@ func (s *State) knows(began time.Time) bool {
 func (s *State) learn(now time.Time, limit, left float64, why Reason) {
 	s.Learned = max(limit, floor)
 	s.Allowed, s.lastCut = max(left*s.Learned, floor), now
-	s.trial.end()
+	s.trial.end(s.Learned, s.fallen())
 	s.become(now, why)
 }
 
@@ -192,7 +195,7 @@ func (s *State) trouble(now time.Time, why Reason, c Settings) {
 
 // grow goes on where nothing was wrong and the rate was used up.
 func (s *State) grow(now time.Time, seen Seen, second span, c Settings) {
-	if !seen.Short || second.rate() < cut*s.Allowed && s.Allowed > 1 {
+	if !seen.Short || second.rate() < cut*s.Allowed && s.Allowed > 1 && !s.fallen() { // of few calls a second says little
 		return
 	}
 	top := s.Learned
@@ -208,11 +211,15 @@ func (s *State) grow(now time.Time, seen Seen, second span, c Settings) {
 		s.become(now, Recovers)
 	case top == c.Base || now.Before(s.Held):
 		s.become(now, Holds)
-	case !s.trial.goesOn(s.Learned, s.Allowed):
+	case !s.trial.goesOn(s.Learned, s.Allowed, s.fallen()):
 		s.become(now, Holds)
 	default:
 		growth := first // a provider that punishes is tried no faster
-		if s.Held.IsZero() {
+		switch {
+		case !s.Held.IsZero():
+		case s.fallen():
+			growth = climb - 1
+		default:
 			growth = s.trial.growth()
 		}
 		s.Learned *= 1 + growth
@@ -220,6 +227,9 @@ func (s *State) grow(now time.Time, seen Seen, second span, c Settings) {
 		s.become(now, Probes)
 	}
 }
+
+// fallen reports whether a spell of refusals has left the account at a fraction of what it had: it may be over by now.
+func (s *State) fallen() bool { return s.Learned > 0 && s.Learned < fallen*s.best }
 
 func (s *State) slowed(latency time.Duration) bool {
 	return s.median > 0 && latency > slow*s.median && latency > quick

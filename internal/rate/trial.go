@@ -16,6 +16,7 @@ type trial struct {
 	waited time.Duration // for credit
 	from   float64       // the limit at which it began
 	credit float64       // refusals that trials may cost
+	failed int           // trials in a row that found no more
 	wait   time.Duration // that the last refusal named, 0 for none
 }
 
@@ -29,8 +30,9 @@ const (
 	thrift   = 0.006            // credit for each accepted call
 	credits  = 4                // the most of it, and what there is at first
 	debt     = 2                // the least of it
-	patience = 10 * time.Second // the longest wait for credit, but earned calls of a slow account
+	patience = 10 * time.Second // the longest wait for credit, but earned calls of a slow account, and twice as long after each trial that found no more
 	earned   = 150.0
+	more     = 1.2             // of the limit at which a trial began: it has found more
 	settled  = 5 * time.Second // since the last cut, before a refusal is one that a trial met
 )
 
@@ -43,12 +45,12 @@ func (t *trial) pay(seen Seen) {
 }
 
 // goesOn counts an interval at the limit, and reports whether more is tried in it.
-func (t *trial) goesOn(limit, rate float64) bool {
+func (t *trial) goesOn(limit, rate float64, fallen bool) bool {
 	switch {
 	case t.at < t.quiet():
 		t.at, t.from = t.at+Interval, limit
 		return false
-	case t.at == t.quiet() && t.credit < 0 && t.waited < max(patience, time.Duration(earned/rate*float64(time.Second))):
+	case t.at == t.quiet() && t.credit < 0 && t.waited < t.patience(rate, fallen):
 		t.waited += Interval
 		return false
 	}
@@ -65,8 +67,26 @@ func (t *trial) quiet() time.Duration {
 	return max(quiet, min(waits*t.wait, slowest)).Truncate(Interval)
 }
 
-// end begins anew.
-func (t *trial) end() { t.at, t.waited = 0, 0 }
+// patience is the longest wait for credit. An account that a spell of refusals has left at a fraction of what it had makes so few calls that it
+// would earn none for minutes: it tries soon, and again later each time that it was for nothing.
+func (t *trial) patience(rate float64, fallen bool) time.Duration {
+	wait := max(patience, time.Duration(earned/rate*float64(time.Second)))
+	if fallen {
+		return min(wait, patience<<min(t.failed, 10))
+	}
+	return wait
+}
+
+// end begins anew, at the limit that was learned.
+func (t *trial) end(limit float64, fallen bool) {
+	switch {
+	case !fallen || limit >= more*t.from:
+		t.failed = 0
+	case t.running():
+		t.failed++
+	}
+	t.at, t.waited = 0, 0
+}
 
 // growth is that of an interval.
 func (t *trial) growth() float64 {
