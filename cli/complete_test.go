@@ -85,7 +85,9 @@ func TestUnknownNamesBringTheNearest(t *testing.T) {
 		must(whose, "template", "set", []string{"alert", "alertt"}[i], "--text", "hello")
 		must(whose, "audience", "add", []string{"leaders", "readers"}[i])
 	}
+	must(environ, "template", "set", "b; $(id)", "--text", "hello")
 	for _, c := range []struct{ line, want string }{
+		{"send --channel desk --to u1 --template b;$(id)", "did you mean --template 'b; $(id)'?"},
 		{"campaign show sprng", "did you mean spring?"}, {"campaign start sprnig", "did you mean spring?"}, {"campaign repair Spring2", "did you mean spring?"},
 		{"template show alret", "did you mean alert?"}, {"audience show leader", "did you mean leaders?"}, {"campaign strat spring", "did you mean start?"},
 		{"campaign show autumn", ""}, {"campaign show sprng --json", `"hint":"did you mean spring?"`}, {"campaign show sprng --lang zh", "是否指 spring？"},

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/shellword"
 )
 
 // Lister asks a server for names that the user's shell can complete.
@@ -90,7 +91,11 @@ func (sh *Shell) near(cmd *cobra.Command, name string, list Lister) []string {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	return channel.Nearest(name, names)
+	near := channel.Nearest(name, names)
+	for i := range near {
+		near[i] = shellword.Quote(near[i]) // it is copied
+	}
+	return near
 }
 
 // Matching are the names that begin as what was typed after its last comma, with what stands before that.
