@@ -57,6 +57,8 @@ type Result struct {
 	// Gone is set where the provider says that the recipient's address reaches nobody any more, such as the token of an app that was
 	// removed: from then on nothing is sent to it. The class is recipient then.
 	Gone bool
+	// Unsent is set where the provider has surely seen nothing of it, such as where no connection could be had or no token: it uses up no budget.
+	Unsent bool
 	// Await is when a Tracker is first to be asked what became of it, 0 for never.
 	Await time.Duration
 	// Request and Response are excerpts for the log, bounded and redacted.

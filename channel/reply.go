@@ -140,7 +140,7 @@ func (r *Reply) Result(v Verdict) Result {
 	}
 	out := Result{
 		Class: v.Class, Code: r.line(v.Code, maxCode), Ref: cut(oneLine(r.redactor.Secrets(v.Ref)), maxRef),
-		Request: r.Request, Response: r.Response,
+		Request: r.Request, Response: r.Response, Unsent: v.Class != posthouse.ClassOK && !r.Written,
 	}
 	if v.Class == posthouse.ClassOK {
 		return out

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,35 @@ func budgetHolds(h *house, redis string) {
 		})
 		break
 	}
+}
+
+// Attempts of which the provider has seen nothing use up no budget: it refuses the connection, or gives no token.
+func TestFLEET_WhatNeverLeftUsesUpNoBudget(t *testing.T) {
+	onEachDatabase(t, func(h *house) {
+		gone, err := (&net.ListenConfig{}).Listen(h.Context(), "tcp", "127.0.0.1:0")
+		h.must(err)
+		away := "http://" + gone.Addr().String()
+		h.must(gone.Close())
+		settings := runs(0)
+		settings.Backoff = []posthouse.Duration{posthouse.Duration(10 * time.Millisecond)}
+		settings.Tries, settings.Budget = 2, &posthouse.Budget{Max: 3, Per: posthouse.PerMonth}
+		for name, config := range map[string]map[string]any{
+			"webhook": {"url": away + "/hook", "secret": "whsec_" + strings.Repeat("typd", 11)},
+			"wecom":   {"corp_id": "ww1", "agent_id": 1, "secret": "s", "url": away},
+		} {
+			h.put(posthouse.Channel{Name: name, Driver: name, ChannelSettings: settings, Config: config})
+			for i := range 3 { // six attempts, of a budget of three
+				id := h.hand(posthouse.Draft{Channel: name, To: []posthouse.Recipient{{User: fmt.Sprint("u", i)}}, Content: &posthouse.Content{Text: "hello"}}).Deliveries[0].ID
+				h.eventually("it fails", func() bool { return h.delivery(id).State == posthouse.Failed })
+			}
+			h.eventually("nothing of the budget is used", func() bool {
+				windows, err := h.api.Channels.Windows(h.Context(), name)
+				h.must(err)
+				i := slices.IndexFunc(windows, func(w wire.Window) bool { return w.Budget != "" })
+				return i >= 0 && windows[i].Used == 0
+			})
+		}
+	})
 }
 
 // beside is another process on the same database.

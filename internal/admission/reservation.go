@@ -396,6 +396,18 @@ func (s *Seat) answered(now time.Time, a *Answer) {
 	s.c.end(now, s.of, Ended{Room: Room{0, 1}, Answer: a})
 }
 
+// Budgets are the permits of budgets that come back for so many of its slots, of which the provider has seen nothing.
+func (s *Seat) Budgets(unseen int) (grant *limit.Grant, permits int) {
+	if s == nil || s.grant == nil || !s.c.budgeted || unseen <= 0 {
+		return nil, 0
+	}
+	if s.c.Settings.ByCalls && s.c.Whole() { // all of it took one permit
+		unseen = unseen / s.n
+	}
+	of := state.BudgetsIn(*s.grant)
+	return &of, min(unseen, s.n)
+}
+
 // End frees the slots, of which so many were never used. It returns the permits that come back, of
 // the grant by which it was claimed.
 func (s *Seat) End(now time.Time, unsent int) (grant *limit.Grant, permits int) {

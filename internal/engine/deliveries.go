@@ -342,12 +342,15 @@ func (g *group) holds(id string, token int64) bool {
 	return slices.ContainsFunc(g.ended, func(d done) bool { return d.item.Delivery.ID == id && d.item.Delivery.Token == token })
 }
 
-func (g *group) done() (unsent int) {
+func (g *group) done() (unsent, unseen int) {
 	for i := range g.ended {
 		d := &g.ended[i]
 		g.of.suspects.cleared(&d.item.Delivery)
 		grant, some := g.taken[d.item.Delivery.ID]
 		if d.left() {
+			if d.result.Unsent {
+				unseen++
+			}
 			if some && state.Unsent(d.result.Class) { // a cap counts what people get
 				grant = state.CapsIn(grant)
 				g.of.permits.refund(&grant, 1)
@@ -359,7 +362,7 @@ func (g *group) done() (unsent int) {
 			g.of.permits.refund(&grant, 1)
 		}
 	}
-	return unsent
+	return unsent, unseen
 }
 
 // left reports whether a byte of it may have left for the provider.

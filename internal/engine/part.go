@@ -97,10 +97,15 @@ func (p *part) sent() bool {
 }
 
 // done gives back the permits of members that were not used, and lets the lane go on.
-func (p *part) done() (unsent int) {
+func (p *part) done() (unsent, unseen int) {
 	unsent = len(p.bad) + len(p.barred)
 	if !p.sent() {
 		unsent += len(p.places)
+	}
+	for i := range p.ended.results {
+		if p.sent() && p.ended.results[i].Unsent {
+			unseen++
+		}
 	}
 	r := p.is.route
 	if !p.sent() {
@@ -113,7 +118,7 @@ func (p *part) done() (unsent int) {
 	// The slots come free for others of the campaign too.
 	p.of.holder.Occupy(slotsOf(r, p.is.account), -p.is.size)
 	p.of.routes.Rouse(r.Key, p.in.Lane.Priority, "")
-	return unsent
+	return unsent, unseen
 }
 
 // uncount gives back what caps have counted of members who were not reached.

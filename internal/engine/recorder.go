@@ -240,6 +240,8 @@ func (rec *recorder) free(batch []unit) {
 	}
 	rec.mu.Unlock()
 	for _, u := range batch {
-		rec.refund(u.seat().End(time.Now(), u.done()))
+		unsent, unseen := u.done()
+		rec.refund(u.seat().Budgets(unseen))
+		rec.refund(u.seat().End(time.Now(), unsent))
 	}
 }

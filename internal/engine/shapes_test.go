@@ -162,9 +162,9 @@ func (o *onlooker) prepare(context.Context, time.Time) bool {
 func (o *onlooker) outgoing() []channel.Outgoing {
 	return []channel.Outgoing{{Channel: o.route.Key.Channel, Content: posthouse.Content{Text: "hello"}, Priority: o.priority}}
 }
-func (o *onlooker) end(ending)               {}
-func (o *onlooker) holds(string, int64) bool { return false }
-func (o *onlooker) done() (unsent int)       { return 0 }
+func (o *onlooker) end(ending)                 {}
+func (o *onlooker) holds(string, int64) bool   { return false }
+func (o *onlooker) done() (unsent, unseen int) { return 0, 0 }
 
 // FLEET-10: what is of high priority is with the provider within 100 ms, 99 of 100 times, while a million of low priority stand
 // behind it and the provider takes 300 ms a call.

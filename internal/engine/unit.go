@@ -24,8 +24,9 @@ type unit interface {
 	end(e ending)
 	// holds reports whether something that was claimed by a token is a part of it.
 	holds(id string, token int64) bool
-	// done is called once, when nothing of it is under way any more. It returns how much of it never left for the provider.
-	done() (unsent int)
+	// done is called once, when nothing of it is under way any more. It returns how much of it never left for the provider, and of how much else the
+	// provider has surely seen nothing: it was tried, and uses up no budget.
+	done() (unsent, unseen int)
 	// sit is called once, before it is sent, with what was reserved for it; seat is that.
 	sit(*admission.Seat)
 	seat() *admission.Seat

@@ -97,12 +97,12 @@ func (u *leaflet) outgoing() []channel.Outgoing {
 func (u *leaflet) end(e ending)                  { u.ended = e }
 func (u *leaflet) holds(id string, _ int64) bool { return id == u.name }
 
-func (u *leaflet) done() (unsent int) {
+func (u *leaflet) done() (unsent, unseen int) {
 	u.of.mu.Lock()
 	defer u.of.mu.Unlock()
 	u.of.inUse -= len(u.to)
 	u.freed++
-	return 0
+	return 0, 0
 }
 
 // drop makes units due.

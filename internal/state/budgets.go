@@ -39,8 +39,11 @@ func TierOfBudget(now time.Time, key string, b *posthouse.Budget, p posthouse.Pr
 	}
 	return Tier{
 		Name:   TierBudget,
-		Bound:  limit.Bound{Key: key + ":budget:" + name, Windows: []posthouse.Limit{{Max: b.For(p), Per: per}}},
+		Bound:  limit.Bound{Key: key + budgetKey + name, Windows: []posthouse.Limit{{Max: b.For(p), Per: per}}},
 		Limits: []posthouse.Limit{{Max: b.For(p), Per: posthouse.Duration(s.To.Sub(s.From))}},
 		Spends: s,
 	}
 }
+
+// budgetKey stands in the keys of budgets, between what they are of and their period.
+const budgetKey = ":budget:"

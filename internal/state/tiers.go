@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -170,6 +171,17 @@ func CapsIn(g limit.Grant) limit.Grant {
 	of := limit.Grant{N: g.N, At: g.At}
 	for _, s := range g.Stamps {
 		if quiet.IsKey(s.Key) {
+			of.Stamps = append(of.Stamps, s)
+		}
+	}
+	return of
+}
+
+// BudgetsIn is the part of a grant that budgets have counted.
+func BudgetsIn(g limit.Grant) limit.Grant {
+	of := limit.Grant{N: g.N, At: g.At}
+	for _, s := range g.Stamps {
+		if strings.Contains(s.Key, budgetKey) {
 			of.Stamps = append(of.Stamps, s)
 		}
 	}

@@ -118,8 +118,14 @@ func (a *Access) Test(ctx context.Context, client *channel.Client) channel.Resul
 	return channel.Result{Class: posthouse.ClassOK, Code: "0", Response: "an access token that lasts " + posthouse.Duration(lasts).String()}
 }
 
-// Without is the result of a delivery for which Token gave an error.
+// Without is the result of a delivery for which Token gave an error: nothing of it has left.
 func Without(err error, client *channel.Client) channel.Result {
+	result := without(err, client)
+	result.Unsent = true
+	return result
+}
+
+func without(err error, client *channel.Client) channel.Result {
 	var failed *Failed
 	if errors.As(err, &failed) {
 		return failed.Result
