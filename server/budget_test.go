@@ -81,7 +81,7 @@ func budgetHolds(h *house, redis string) {
 
 // Attempts of which the provider has seen nothing use up no budget: it refuses the connection, or gives no token.
 func TestFLEET_WhatNeverLeftUsesUpNoBudget(t *testing.T) {
-	onEachDatabase(t, func(h *house) {
+	test := func(h *house) {
 		gone, err := (&net.ListenConfig{}).Listen(h.Context(), "tcp", "127.0.0.1:0")
 		h.must(err)
 		away := "http://" + gone.Addr().String()
@@ -105,6 +105,12 @@ func TestFLEET_WhatNeverLeftUsesUpNoBudget(t *testing.T) {
 				return i >= 0 && windows[i].Used == 0
 			})
 		}
+	}
+	onEachDatabase(t, test)
+	t.Run("with redis", func(t *testing.T) {
+		t.Parallel()
+		redis := "redis://" + dbtest.Redis(t) + "/0"
+		test(open(t, dbtest.Postgres(t), func(o *server.Options) { o.Redis = redis }))
 	})
 }
 

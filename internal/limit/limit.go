@@ -160,6 +160,21 @@ func (g Grant) back(n int) (int, bool) {
 	return n, n > 0 && len(g.Stamps) > 0
 }
 
+// Part is the part of a grant that some keys have counted, wherever that was.
+func (g Grant) Part(is func(key string) bool) Grant {
+	of := Grant{N: g.N, At: g.At}
+	for _, s := range g.Stamps {
+		if is(s.Key) {
+			of.Stamps = append(of.Stamps, s)
+		}
+	}
+	if g.first != nil {
+		first := g.first.Part(is)
+		of.first = &first
+	}
+	return of
+}
+
 // keys are the keys that the grant was counted for.
 func (g Grant) keys() []string {
 	keys := make([]string, len(g.Stamps))

@@ -167,25 +167,11 @@ func capped(d posthouse.Delivery) bool {
 }
 
 // CapsIn is the part of a grant that caps have counted.
-func CapsIn(g limit.Grant) limit.Grant {
-	of := limit.Grant{N: g.N, At: g.At}
-	for _, s := range g.Stamps {
-		if quiet.IsKey(s.Key) {
-			of.Stamps = append(of.Stamps, s)
-		}
-	}
-	return of
-}
+func CapsIn(g limit.Grant) limit.Grant { return g.Part(quiet.IsKey) }
 
 // BudgetsIn is the part of a grant that budgets have counted.
 func BudgetsIn(g limit.Grant) limit.Grant {
-	of := limit.Grant{N: g.N, At: g.At}
-	for _, s := range g.Stamps {
-		if strings.Contains(s.Key, budgetKey) {
-			of.Stamps = append(of.Stamps, s)
-		}
-	}
-	return of
+	return g.Part(func(key string) bool { return strings.Contains(key, budgetKey) })
 }
 
 // Unsent reports whether a result says that nothing has reached the recipient.
