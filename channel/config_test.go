@@ -122,6 +122,22 @@ func TestURLsThatAreRefused(t *testing.T) {
 	}
 }
 
+// What is refused is shown as it was written.
+func TestARefusedValueIsShownAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	for want, raw := range map[string]map[string]any{
+		"1000000 is not allowed":         {"size": 1e6},
+		"-0.25 is not allowed":           {"size": -0.25},
+		`{"a":"${text}"} is not allowed`: {"name": map[string]any{"a": "${text}"}},
+		`["a",1] is not allowed`:         {"name": []any{"a", 1.0}},
+	} {
+		raw["url"] = "http://example.com"
+		if _, problems := every().Validate(raw); len(problems) != 1 || !strings.HasPrefix(problems[0].Message, want) {
+			t.Errorf("%v: %+v, want %s", raw, problems, want)
+		}
+	}
+}
+
 func TestCheckAddsToWhatTheFieldsShow(t *testing.T) {
 	t.Parallel()
 	typ := every()

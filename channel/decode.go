@@ -1,11 +1,13 @@
 package channel
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -249,8 +251,15 @@ func (f Field) shown(raw any) string {
 		return "this value"
 	}
 	s := fmt.Sprintf("%v", raw)
-	if text, ok := raw.(string); ok {
-		s = fmt.Sprintf("%q", text)
+	switch v := raw.(type) {
+	case string:
+		s = fmt.Sprintf("%q", v)
+	case float64: // of JSON: as it was written, and not as 1e+06
+		s = strconv.FormatFloat(v, 'f', -1, 64)
+	case map[string]any, []any:
+		if text, err := json.Marshal(v); err == nil {
+			s = string(text)
+		}
 	}
 	if len(s) > 60 {
 		s = strings.ToValidUTF8(s[:60], "") + "…"

@@ -42,7 +42,7 @@ type Options struct {
 	ReadDSN string
 	// ReadMaxLag is how far the replica may be behind; beyond it the database answers itself. Defaults to 30s.
 	ReadMaxLag time.Duration
-	// MustExist refuses an SQLite file that is not there, instead of making it and its folder. Defaults to false.
+	// MustExist refuses an SQLite file that is not there or empty, instead of making it and its folder. Defaults to false.
 	MustExist bool
 	// Addr is where the HTTP API listens. Defaults to 127.0.0.1:8080; port 0 takes a free one.
 	Addr string

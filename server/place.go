@@ -81,8 +81,8 @@ func (s *Server) openPlace(ctx context.Context) error {
 		return err
 	}
 	s.place = &place{name: s.o.Place, urls: s.o.Places, log: s.o.Log, http: &http.Client{Timeout: placePeers}}
-	if path, missing := sqldb.MissingFile(s.o.DSN); missing {
-		s.o.Log.Debug("there is no database yet for a place to hold", "file", path)
+	if none := sqldb.MissingFile(s.o.DSN); none != nil {
+		s.o.Log.Debug("there is no database yet for a place to hold", "file", none.Path)
 		s.place.now.Store(&stance{})
 		return nil
 	}

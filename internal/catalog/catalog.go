@@ -37,9 +37,12 @@ func Error(text string) (string, bool) {
 	if strings.Count(text, colon) > mostColons || len(text) > maxText {
 		return text, false
 	}
-	if flag, rest, ok := strings.Cut(text, colon); ok && strings.HasPrefix(flag, "--") && !strings.Contains(flag, " ") {
-		said, ok := Error(rest)
-		return flag + "：" + said, ok
+	about, rest, ok := strings.Cut(text, colon)
+	flag := strings.HasPrefix(about, "--") && !strings.Contains(about, " ")
+	if ok && (flag || field.MatchString(about)) {
+		if said, known := Error(rest); known || flag {
+			return about + "：" + said, known
+		}
 	}
 	if said, ok := Chinese(text); ok {
 		if strings.Contains(said, between) { // its argument may be the beginning of one and the end of another
@@ -54,7 +57,6 @@ func Error(text string) (string, bool) {
 			return at + " " + said, true
 		}
 	}
-	about, rest, ok := strings.Cut(text, colon)
 	if !ok {
 		return several(text)
 	}

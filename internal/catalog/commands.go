@@ -327,7 +327,7 @@ func next() []Sentence {
 		{"--replace moves it aside", "用 --replace 可把它移开"},
 		{"a reminder is ended by posthouse remind end %s", "结束提醒请用 posthouse remind end {1}"},
 		{"give the agent's own key: posthouse agent key %s makes one", "请使用发送端自己的密钥：posthouse agent key {1} 可生成"},
-		{"if dsn has no slip in it: posthouse migrate --create makes it, or posthouse serve --create", "如果 dsn 没有写错：用 posthouse migrate --create 或 posthouse serve --create 创建"},
+		{"if dsn has no slip in it, and no file was moved away: posthouse migrate --create makes it, or posthouse serve --create", "如果 dsn 没有写错，原来的文件也没有被移走：用 posthouse migrate --create 或 posthouse serve --create 创建"},
 		{"pg_dump, pg_basebackup and mariadb-dump do it there: see the guide of backups", "那里请用 pg_dump、pg_basebackup 或 mariadb-dump，见备份指南"},
 		{"posthouse agent drain %s lets it finish; posthouse agent reassign %s takes what it holds", "posthouse agent drain {1} 让它处理完；posthouse agent reassign {2} 收回它持有的消息"},
 		{"posthouse migrate brings it up", "用 posthouse migrate 升级"},

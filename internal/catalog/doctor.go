@@ -3,7 +3,8 @@ package catalog
 // findings are what an examination of the server says: what is well, and what is not with what to do.
 func findings() []Sentence {
 	return []Sentence{
-		{"there is no file %s yet: posthouse serve or posthouse migrate makes it, with --create where it is not the default one", "还没有文件 {1}：posthouse serve 或 posthouse migrate 会新建，非默认路径需加 --create"},
+		{"%s: posthouse serve or posthouse migrate makes it, with --create where it is not the default one", "{1!}：posthouse serve 或 posthouse migrate 会新建，非默认路径需加 --create"},
+		{"the SQLite file %s is empty", "SQLite 文件 {1} 是空的"},
 		{"the server's own sessions", "直接连接数据库"},
 		{"by a pooler that keeps a session for each client, as pool=session says", "经由为每个客户端保持会话的连接池（pool=session）"},
 		{"by a pooler, which was found out: nothing rests on a session (pool=transaction). Where it keeps a session for each client, pool=session saves some time", "经由连接池（自动识别），不依赖会话（pool=transaction）；若连接池为每个客户端保持会话，设 pool=session 可节省一些时间"},

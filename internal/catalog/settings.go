@@ -6,7 +6,7 @@ func settings() []Sentence {
 		{"the DATABASE: sqlite:PATH, postgres://… or mysql://… (MariaDB too)", "数据库：sqlite:PATH、postgres://… 或 mysql://…（MariaDB 也用它）"},
 		{"a replica of that DATABASE, which answers lists, searches, exports and charts in its place: a hot standby of PostgreSQL or a replica of MariaDB (default none)", "该数据库的副本，代替主库应答列表、查询、导出和图表：PostgreSQL 热备库或 MariaDB 副本（默认不用）"},
 		{"how far that replica may be behind, a DURATION; beyond it the database answers itself", "副本最多可落后多久；超过时由主库应答"},
-		{"make the SQLite file that dsn names, and its folder, where they are not there; the default one is made in any case", "dsn 所指的 SQLite 文件及其目录不存在时新建；默认文件总会新建"},
+		{"make the SQLite file that dsn names, and its folder, where they are not there or empty; the default one is made in any case, but where a server has worked before", "dsn 所指的 SQLite 文件及其目录不存在（或文件为空）时新建；默认文件总会新建，除非目录里曾有服务器运行"},
 		{"where the HTTP API listens, HOST:PORT; port 0 takes a free one", "HTTP API 的监听地址 HOST:PORT；端口为 0 时任取一个空闲端口"},
 		{"proxies in front whose X-Forwarded-For is believed, a LIST of addresses and networks such as 10.0.0.5 (default none)", "前面可信的代理，采信其 X-Forwarded-For：地址或网段列表，例如 10.0.0.5（默认没有）"},
 		{"where the metrics are served, and nothing else, HOST:PORT; off; or open for /metrics at addr for everybody (default /metrics at addr, with metrics_token or from this machine)", "指标的专用监听地址 HOST:PORT；off 关闭；open 表示任何人可访问 addr 上的 /metrics（默认在 addr 的 /metrics，凭 metrics_token 或仅本机）"},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -202,20 +203,35 @@ func (p *Opener) Masked(ch posthouse.Channel) posthouse.Channel {
 	return ch
 }
 
-// warnings say which URLs of a channel lead to addresses that this server may not call.
+// warnings say which URLs and servers of a channel are addresses that this server may not call.
 func (p *Opener) warnings(t channel.Type, ch posthouse.Channel) (list []string) {
 	if t.Pulled(ch.ChannelSettings) {
 		return nil
 	}
+	warn := func(path, url string) {
+		if why := p.o.Network.Warn(url); why != "" {
+			list = append(list, path+": "+why)
+		}
+	}
 	for _, f := range t.Fields {
-		if text, ok := ch.Config[f.Name].(string); ok && f.Kind == channel.KindURL {
-			if why := p.o.Network.Warn(text); why != "" {
-				list = append(list, "config."+f.Name+": "+why)
-			}
+		text, _ := ch.Config[f.Name].(string)
+		switch {
+		case f.Kind == channel.KindURL:
+			warn("config."+f.Name, text)
+		case f.Kind == channel.KindString && f.Destination: // the name of a server
+			warn("config."+f.Name, hostURL(text))
+		}
+	}
+	if ch.Egress != nil {
+		for i, host := range ch.Egress.Hosts {
+			warn(fmt.Sprintf("egress.hosts[%d]", i), hostURL(host))
 		}
 	}
 	return list
 }
+
+// hostURL is a URL of a host, on a port that only the host decides about.
+func hostURL(host string) string { return "https://" + net.JoinHostPort(host, "443") }
 
 // Sealed encrypts the secrets of a configuration, each bound to its tenant, channel and field.
 func (p *Opener) Sealed(ch posthouse.Channel) (posthouse.Channel, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/channel/builtin"
 	"github.com/posthouse/posthouse/internal/channels"
 	"github.com/posthouse/posthouse/internal/secret"
 )
@@ -158,3 +159,21 @@ var _ channel.Tokens = (*channels.Tokens)(nil)
 
 // Send of the probe is never called.
 func (p *probe) Send(context.Context, channel.Outgoing) channel.Result { return channel.Result{} }
+
+// A channel that leads to a private address is stored, and says so at once: by a URL, by the name of a server, and by its egress.
+func TestAPrivateAddressIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	p := openerWith(t, builtin.Types()...)
+	for want, ch := range map[string]posthouse.Channel{
+		"config.url: 10.9.9.9 ":      {Driver: "httpapi", Config: map[string]any{"url": "http://10.9.9.9/send"}},
+		"config.host: 192.168.3.4 ":  {Driver: "email", Config: map[string]any{"host": "192.168.3.4"}},
+		"config.host: fd00::1 ":      {Driver: "email", Config: map[string]any{"host": "fd00::1", "port": 2525}},
+		"egress.hosts[1]: 10.9.9.9 ": {Driver: "webhook", ChannelSettings: posthouse.ChannelSettings{Egress: &posthouse.Egress{Hosts: []string{"*.example.com", "10.9.9.9"}}}},
+		"":                           {Driver: "email", Config: map[string]any{"host": "smtp.example.com"}},
+	} {
+		said := p.Masked(ch).Warnings
+		if want == "" && len(said) > 0 || want != "" && (len(said) != 1 || !strings.HasPrefix(said[0], want)) {
+			t.Errorf("a channel of %s is warned of by %q, want %q", ch.Driver, said, want)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -487,5 +488,28 @@ func TestSettingsOfAnotherProgramAreNamed(t *testing.T) {
 	got, err = Load(from(t, nil, nil, map[string]string{".env": "POSTGRES_DB=lksms_db\nPOSTGRES_PASSWORD=hidden\n"}))
 	if err != nil || len(got.Warnings) != 0 {
 		t.Errorf("error %v, warnings %q, want none: all of them are read", err, got.Warnings)
+	}
+}
+
+// The default file is made where there is none, but not where a server has worked: the file was moved away, or the DSN forgotten.
+func TestTheDefaultFileIsNotMadeWhereAServerHasWorked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must := func(args ...string) bool {
+		t.Helper()
+		c, err := Load(from(t, append(args, "--state-dir", dir), nil, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Server.MustExist
+	}
+	if must() || !must("--dsn", "sqlite:other.db") {
+		t.Error("in an empty folder the default file is made, and no other")
+	}
+	if err := os.WriteFile(schema.MarkFile(dir, "h"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !must() || must("--create") {
+		t.Error("where a server has worked it is made for whoever asks for it")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 
+	"github.com/posthouse/posthouse/internal/store/schema"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/wire"
 )
@@ -46,7 +47,7 @@ var serverSettings = []setting[Config]{{
 	parse: func(c *Config, v string) error { return duration(&c.Server.ReadMaxLag, v) },
 }, {
 	name: "create", toggle: true,
-	help:  "make the SQLite file that dsn names, and its folder, where they are not there; the default one is made in any case",
+	help:  "make the SQLite file that dsn names, and its folder, where they are not there or empty; the default one is made in any case, but where a server has worked before",
 	parse: func(c *Config, v string) error { return boolean(&c.Create, v) },
 }, {
 	name: "addr", def: "127.0.0.1:8080",
@@ -374,9 +375,15 @@ func Load(from Sources) (Config, error) {
 	c := Config{Server: server.Options{DSN: defaultDSN, Addr: "127.0.0.1:8080"}}
 	var err error
 	c.Warnings, c.InForce, err = load(serverSettings, &c, from)
-	c.Server.MustExist = !c.Create && c.Server.DSN != defaultDSN // a DSN with a slip in it makes no empty database
+	c.Server.MustExist = !c.Create && (c.Server.DSN != defaultDSN || workedBefore(&c.Server))
 	if c.AppHost != "" || c.AppPort != "" {
 		c.Server.SMS.Addr = net.JoinHostPort(cmp.Or(c.AppHost, "0.0.0.0"), cmp.Or(c.AppPort, "8000"))
 	}
 	return c, err
+}
+
+// workedBefore reports whether a server has worked with this folder, on a file that was moved away since or on another database: one
+// that is missing is made for whoever asks for it, as one is that a DSN with a slip in it names.
+func workedBefore(o *server.Options) bool {
+	return len(schema.Marks(schema.MarkFolder(o.StateDir, o.DSN))) > 0
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
+	"github.com/posthouse/posthouse/internal/console/form"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -47,7 +48,7 @@ func (f frame) Where(path string) where {
 		return where{Path: path}
 	}
 	if f.v.filled != nil {
-		if label := f.v.filled.Label(path); label != "" {
+		if label := labelOf(f.v.filled, path); label != "" {
 			return where{path, label, f.colon()}
 		}
 	}
@@ -55,6 +56,20 @@ func (f frame) Where(path string) where {
 		return where{path, said, f.colon()}
 	}
 	return where{Path: path}
+}
+
+// labelOf is the Chinese label of the field that a path leads to, or that a part of it stands in, and which of its items is meant. It is
+// empty where the form has no such field.
+func labelOf(filled *form.Form, path string) string {
+	field, item, listed := strings.Cut(path, "[")
+	label := filled.Label(field)
+	if parent, _, within := strings.Cut(field, "."); label == "" && within {
+		label = filled.Label(parent) // a time zone of a budget, which is one field of the form
+	}
+	if said, ok := catalog.Path("[" + item); listed && label != "" && ok {
+		return label + " " + said
+	}
+	return label
 }
 
 // colon is what stands behind a label.

@@ -56,6 +56,7 @@ func TestAPageSaysWhereSomethingIsWrong(t *testing.T) {
 	h := open(t, false)
 	h.api("PUT", "/v1/people/zhao.min", `{"roles":{"default":"viewer"}}`, nil)
 	h.api("PUT", "/v1/channels/out", `{"driver":"discard","limits":[{"max":1,"per":"1h"}]}`, nil)
+	h.api("PUT", "/v1/channels/mail", `{"driver":"email","config":{"host":"fd12::25","from":"duty@example.com"}}`, nil)
 	h.api("PUT", "/v1/rosters/night", `{"days":{"1":["li.na"]}}`, nil)
 	h.api("PUT", "/v1/routes/alarm", `{"steps":[{"channels":["out"],"to":[{"user":"gone"}]}]}`, nil)
 	h.api("POST", "/v1/messages", `{"channel":"out","kind":"night-shift","ref":"1","to":[{"user":"u1"},{"user":"u2"}],"content":{"text":"x"},"not_before":"`+time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339)+`"}`, nil)
@@ -73,6 +74,9 @@ func TestAPageSaysWhereSomethingIsWrong(t *testing.T) {
 		want []string
 		not  string
 	}{
+		{"drivers/webhook", url.Values{"name": {"x"}, "config.url": {"https://example.com/h"}, "budget": {"5/day@Mars"}}, []string{"预算：</span>"}, "time_zone<"},
+		{"drivers/httpapi", url.Values{"name": {"x"}, "config.url": {"https://example.com/h"}, "egress.hosts": {"h.example.com"}, "egress.ports": {"443, 99999999"}}, []string{"允许的端口 第 2 项：</span>"}, "egress ports"},
+		{"channels/mail", nil, []string{"config.host：本服务器不访问地址 fd12::25：以 --allow-networks"}, "does not call"},
 		{"rosters/night", url.Values{"do": {"import"}, "csv": {"when,who\nFri,q\n"}}, []string{"第 1 行：</span>表头应为"}, "<code>line"},
 		{"rosters/night", url.Values{"do": {"import"}, "csv": {"day,user\nFreitag,q\n"}}, []string{"第 2 行：</span>"}, "<code>line"},
 		{"directory", url.Values{"csv": {"name\n张三\n"}}, []string{"第 1 行：</span>缺少列 id"}, "<code>line"},

@@ -89,8 +89,12 @@ func examiner(c config.Config) func(ctx context.Context) []wire.Finding {
 
 // examine looks at everything that can be looked at and changes nothing.
 func examine(ctx context.Context, c config.Config, full bool) []finding {
-	if path, missing := sqldb.MissingFile(c.Server.DSN); missing {
-		return []finding{{"database", false, "there is no file " + path + " yet: posthouse serve or posthouse migrate makes it, with --create where it is not the default one"}}
+	switch none := sqldb.MissingFile(c.Server.DSN); {
+	case none == nil:
+	case none.Trace != "":
+		return []finding{{"database", false, none.Error()}}
+	default:
+		return []finding{{"database", false, none.Error() + ": posthouse serve or posthouse migrate makes it, with --create where it is not the default one"}}
 	}
 	s, err := store.Open(ctx, store.Options{DSN: c.Server.DSN, Log: c.Server.Log, ReadOnly: true, Standby: c.Server.Place != ""})
 	if err != nil {

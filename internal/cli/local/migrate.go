@@ -90,10 +90,10 @@ func withStore(sh *shell.Shell, cmd *cobra.Command, to access, do func(context.C
 func noFile(err error, asked bool) error {
 	var missing *sqldb.NoFile
 	switch {
-	case !errors.As(err, &missing):
+	case !errors.As(err, &missing), missing.Trace != "":
 		return err
 	case asked:
-		return shell.Hint(err, "if dsn has no slip in it: posthouse migrate --create makes it, or posthouse serve --create")
+		return shell.Hint(err, "if dsn has no slip in it, and no file was moved away: posthouse migrate --create makes it, or posthouse serve --create")
 	}
 	return shell.Hint(err, "posthouse migrate makes it, or posthouse serve")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
+	"github.com/posthouse/posthouse/internal/retry"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -242,5 +243,17 @@ func TestErrorsCallFieldsByTheirLabels(t *testing.T) {
 		if got := f.Labelled(text); got != want || strings.Contains(want, "“”") {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// The form offers each profile that there is.
+func TestProfilesAreChoices(t *testing.T) {
+	t.Parallel()
+	var offered []string
+	for _, c := range profiles() {
+		offered = append(offered, c.Value)
+	}
+	if !slices.Equal(offered, retry.Names()) {
+		t.Errorf("the form offers %q, want %q", offered, retry.Names())
 	}
 }

@@ -63,9 +63,11 @@ func settings() []setting {
 }
 
 func ofItself() []setting {
+	profile := named("profile", channel.KindChoice, bilingual{"Profile", "预设参数"}, bilingual{"A set of defaults, for what is not said below. Without it default.", "一组默认设置，下面没有填的以它为准。不选为 default。"})
+	profile.Choices = profiles()
 	return []setting{
 		word(named("title", channel.KindString, bilingual{"Title", "显示名称"}, bilingual{"What people call it, shown beside its name.", "与渠道名一起显示，方便辨认。"}), func(c *posthouse.Channel) *string { return &c.Title }),
-		word(named("profile", channel.KindString, bilingual{"Profile", "预设参数"}, bilingual{"A set of defaults, such as duty, flow or wecom.", "一组默认设置，例如 duty、flow、wecom。"}), func(c *posthouse.Channel) *string { return &c.Profile }),
+		word(profile, func(c *posthouse.Channel) *string { return &c.Profile }),
 		flag(named("accounts", channel.KindBool, bilingual{"It sends by several accounts", "用多个账号发送"}, bilingual{}), func(c *posthouse.Channel) *bool { return &c.Accounts }),
 	}
 }
@@ -90,6 +92,15 @@ func ofTries() []setting {
 			func(c *posthouse.Channel) *map[string]posthouse.Class { return &c.Codes }, PairsText[posthouse.Class], ReadPairs[posthouse.Class]),
 		over(named("rules", channel.KindText, bilingual{"Rules", "规则"}, bilingual{"One a line: duty roster=night recipients=head_office,branch tells these types of recipients only while they are on duty.", "每行一条：duty roster=night recipients=head_office,branch 表示这些类型的收件人只在当班时通知。"}),
 			func(c *posthouse.Channel) *[]posthouse.RuleSettings { return &c.Rules }, rulesText, (*Reader).rules),
+	}
+}
+
+func profiles() []wire.Choice {
+	return []wire.Choice{
+		{Value: "default", Label: "default: eight tries within some five hours", LabelZH: "default：约五小时内最多失败 8 次"},
+		{Value: "duty", Label: "duty: a run each minute, three tries; what may have arrived is sent again", LabelZH: "duty：每分钟发送一轮，最多失败 3 次；结果未知的重发"},
+		{Value: "flow", Label: "flow: as default; what may have arrived is sent again", LabelZH: "flow：同 default；结果未知的重发"},
+		{Value: "wecom", Label: "wecom: tries and waits by the class of the error; what may have arrived is sent again", LabelZH: "wecom：次数和间隔按错误类别；结果未知的重发"},
 	}
 }
 

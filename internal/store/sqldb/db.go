@@ -55,7 +55,7 @@ type Options struct {
 	ReadOnly bool
 	// Standby lets the connections be to a standby of PostgreSQL or a replica of MariaDB, which is read and takes no writes. Defaults to the primary alone.
 	Standby bool
-	// MustExist refuses a DSN of SQLite whose file is not there, instead of making it and its folder. Defaults to false.
+	// MustExist refuses a DSN of SQLite whose file is not there or empty, instead of making it and its folder. Defaults to false.
 	MustExist bool
 	// Sole keeps every other process that asks the same off an SQLite file until Close, and refuses one that another
 	// process keeps: a server works alone on it. Defaults to false.
@@ -87,8 +87,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		o.Log = slog.Default()
 	}
 	open := d.open
-	if path, missing := MissingFile(dsn); missing && o.MustExist {
-		return nil, &NoFile{path}
+	if none := MissingFile(dsn); none != nil && o.MustExist {
+		return nil, none
 	}
 	if o.ReadOnly && d.openToRead != nil {
 		open = d.openToRead

@@ -129,6 +129,11 @@ func TestALostFileIsNoNewInstallation(t *testing.T) {
 					t.Errorf("the start took away what it refused: %v", err)
 				}
 			}
+			if lost := new(NoFile); name == "empty" {
+				if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path, MustExist: true}); !errors.As(err, &lost) || !lost.Empty {
+					t.Errorf("got %v, want a refusal: the lock was moved along with the file", err)
+				}
+			}
 			reopen(t, path, true) // now it is
 		})
 	}

@@ -115,19 +115,8 @@ func makeSQLite(path string) (empty bool, err error) {
 			return false, fmt.Errorf("make the database's folder: %w", err)
 		}
 	}
-	real := path
-	if at, err := filepath.EvalSymlinks(path); err == nil { // else there is no file yet
-		real = at
-	}
-	trace := traceOf(real) // before the size: who has made a file makes these when there is something in it
-	at, err := os.Stat(path)
-	if trace != "" && (errors.Is(err, fs.ErrNotExist) || err == nil && at.Size() == 0) {
-		found := "is empty"
-		if err != nil {
-			found = "is not there"
-		}
-		return false, fmt.Errorf("the SQLite file %s %s, and %s beside it says that a server has worked on it: nothing is begun anew in its place. "+
-			"Put the file back, or restore a backup; to begin a new installation, move %s away too", path, found, trace, trace)
+	if none := lookFor(path); none != nil && none.Trace != "" {
+		return false, none
 	}
 	// The file holds message texts: only its owner may read it. SQLite gives its side files the same mode.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -174,21 +163,55 @@ func SQLiteFile(dsn string) (path string, ok bool) {
 	return strings.TrimPrefix(path, "//"), ok
 }
 
-// MissingFile is the SQLite file that a DSN names where nobody has made it yet.
-func MissingFile(dsn string) (path string, missing bool) {
+// MissingFile says of the SQLite file that a DSN names that nobody has made it yet, or that it is empty. It is nil for any other.
+func MissingFile(dsn string) *NoFile {
 	path, ok := SQLiteFile(dsn)
 	if !ok || path == "" || strings.Contains(path, ":memory:") {
-		return "", false
+		return nil
 	}
-	_, err := os.Stat(path)
-	return path, errors.Is(err, fs.ErrNotExist)
+	return lookFor(path)
 }
 
-// NoFile says that there is no such SQLite file, and that none was to be made.
-type NoFile struct{ Path string }
+// lookFor is nil where there is something in the file.
+func lookFor(path string) *NoFile {
+	real := path
+	if at, err := filepath.EvalSymlinks(path); err == nil { // else there is no file yet
+		real = at
+	}
+	none := &NoFile{Path: path, Trace: traceOf(real)} // before the size: who has made a file makes these when there is something in it
+	at, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return none
+	case err != nil || at.Size() > 0:
+		return nil
+	}
+	none.Empty = true
+	return none
+}
+
+// NoFile says that there is no database in an SQLite file, and that none is made there.
+type NoFile struct {
+	Path  string
+	Empty bool   // the file is there, with nothing in it
+	Trace string // a file beside it that says that a server has worked on it, empty for none
+}
 
 // Error is for people.
-func (e *NoFile) Error() string { return "there is no file " + e.Path }
+func (e *NoFile) Error() string {
+	found := "is not there"
+	if e.Empty {
+		found = "is empty"
+	}
+	switch {
+	case e.Trace != "":
+		return fmt.Sprintf("the SQLite file %s %s, and %s beside it says that a server has worked on it: nothing is begun anew in its place. "+
+			"Put the file back, or restore a backup; to begin a new installation, move %s away too", e.Path, found, e.Trace, e.Trace)
+	case e.Empty:
+		return "the SQLite file " + e.Path + " is empty"
+	}
+	return "there is no file " + e.Path
+}
 
 func sqlitePath(dsn string) (string, error) {
 	path, _ := SQLiteFile(dsn)
