@@ -6,10 +6,10 @@ import (
 	"maps"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/wire"
 )
 
@@ -44,8 +44,8 @@ func BadName(name string) string {
 		return "is empty"
 	case len(name) > maxName:
 		return fmt.Sprintf("has %d bytes: at most %d are allowed", len(name), maxName)
-	case !utf8.ValidString(name), strings.ContainsFunc(name, hidden):
-		return "holds characters that nobody sees, or that turn the order of others"
+	case draft.UnseenIn(name) != "":
+		return draft.UnseenIn(name)
 	case strings.ContainsAny(name, "/\\?#%"), strings.TrimSpace(name) != name:
 		return "holds /, \\, ?, #, % or spaces at its ends"
 	case name == "." || name == "..":
@@ -56,15 +56,10 @@ func BadName(name string) string {
 	return ""
 }
 
-// hidden reports whether a character of a text is not seen as it is: it is a control, or turns the order of those around it.
-func hidden(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-}
-
 // titleOf is as much of a title as can be kept.
 func titleOf(title string) string {
 	title = strings.Map(func(r rune) rune {
-		if hidden(r) {
+		if draft.Unseen(r) {
 			return -1
 		}
 		return r

@@ -141,7 +141,7 @@ func (t *taking) take(row audience.Row) error {
 		}
 	}
 	t.list.check(t.tenant, one.Channel, one.Reason, one.Until, p)
-	forms := t.list.forms(t.tenant, one.Channel, cell.Bare(row.Address), p) // as an export has it, for spreadsheets
+	forms := t.list.forms(t.tenant, one.Channel, shown(cell.Bare(row.Address), p), p) // as an export has it, for spreadsheets
 	if len(p.List) > 0 {
 		return errors.New(p.List[0].Path + ": " + p.List[0].Message)
 	}

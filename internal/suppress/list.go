@@ -46,7 +46,7 @@ const MaxReason = 255
 func (l *List) Add(ctx context.Context, tenant string, in wire.SuppressionDraft) ([]posthouse.Suppression, error) {
 	p := &draft.Problems{}
 	l.check(tenant, in.Channel, in.Reason, in.Until, p)
-	forms := l.forms(tenant, in.Channel, in.Address, p)
+	forms := l.forms(tenant, in.Channel, shown(in.Address, p), p)
 	if err := posthouse.Invalid("the suppression cannot be stored", p.List); err != nil {
 		return nil, err
 	}
@@ -81,6 +81,25 @@ func (l *List) check(tenant, channel, reason string, until time.Time, p *draft.P
 	if !until.IsZero() && !until.After(time.Now()) {
 		p.Add("until", "is %s, which has passed", until.Format(time.RFC3339))
 	}
+}
+
+// shown is an address without the marks that a number has as it comes from a phone's contacts, and refuses another one with such, which a page
+// shows as what it is not. What is stored already can be looked up and removed, and what providers tell counts as they tell it.
+func shown(address string, p *draft.Problems) string {
+	odd := draft.UnseenIn(strings.TrimSpace(address))
+	if _, err := Plain(address); odd == "" || err != nil { // the latter is said where it is written
+		return address
+	}
+	if _, err := phone.Parse(address, phone.Home); err != nil {
+		p.Add("address", "%s", odd)
+		return address
+	}
+	return strings.Map(func(r rune) rune {
+		if draft.Unseen(r) {
+			return -1
+		}
+		return r
+	}, address)
 }
 
 // forms are those under which an address is suppressed: as its channel writes it, folded. For all channels it is the form in which each of

@@ -308,6 +308,30 @@ func TestNumbersWithSpacesAreImported(t *testing.T) {
 	}
 }
 
+// An address that a page shows as another one is refused, with its field; what is stored so can be removed, and a number loses such marks.
+func TestAnAddressIsSeenAsItIs(t *testing.T) {
+	t.Parallel()
+	const odd = "!! {<x \"\u202e"
+	l, b := newList()
+	_, err := l.Add(t.Context(), "t1", wire.SuppressionDraft{Address: odd})
+	var coded *posthouse.Error
+	if !errors.As(err, &coded) || len(coded.Problems) != 1 || coded.Problems[0].Path != "address" || !strings.Contains(coded.Problems[0].Message, "turn the order") {
+		t.Errorf("added: %v", err)
+	}
+	file := "address\n" + "\"!! {<x\u202e\"\nu\u200b1\n\u202d138 0013 8000\u202c\nu2\n"
+	done, err := l.Import(t.Context(), "t1", audience.Format{}, wire.SuppressionDraft{}, strings.NewReader(file))
+	if err != nil || done.Stored != 2 || done.Refused != 2 || !strings.HasPrefix(done.First[0].Reason, "address: holds characters that nobody sees") || strings.ContainsFunc(b.keys(), draft.Unseen) {
+		t.Errorf("imported: %+v, %v, stored %q", done, err, b.keys())
+	}
+	if _, err = l.Add(t.Context(), "t1", wire.SuppressionDraft{Address: " u3 "}); err != nil || b.list[key{"u3", ""}].Address != "u3" {
+		t.Errorf("with spaces around it: %v, stored %q", err, b.keys())
+	}
+	b.list[key{odd, ""}] = posthouse.Suppression{Address: odd} // as a version before has taken it
+	if err = l.Remove(t.Context(), "t1", "", odd); err != nil {
+		t.Errorf("removed: %v", err)
+	}
+}
+
 // A trial of a file says what an import of it stores and refuses, how many of its records stand there already, and stores nothing. What an
 // export has guarded from spreadsheets is read as it was.
 func TestATrialOfAFileStoresNothing(t *testing.T) {
