@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -77,6 +79,20 @@ func TestAnImportGoesOnAfterItsConnectionIsLost(t *testing.T) {
 	lossy := []string{"POSTHOUSE_URL=" + cutting(t, server, 2, 200_000), "POSTHOUSE_API_KEY=" + key}
 	if text, code := ran(t, lossy, "campaign", "import", "spring", file); code != 0 || strings.Count(text, "the connection was lost") != 2 || !strings.Contains(text, "ready: 30000 people, 0 repeated, 0 refused") {
 		t.Errorf("the same file on a bad line: %d %s", code, text)
+	}
+	if text, code := ran(t, environ, "campaign", "import", "spring", other); code == 0 || !strings.Contains(text, "the people are complete: nothing of it is added") {
+		t.Errorf("a second file: %d %s", code, text)
+	}
+	packed := filepath.Join(folder, "people.csv.gz")
+	var gz bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	if _, err := z.Write([]byte(b.String())); err != nil || z.Close() != nil || os.WriteFile(packed, gz.Bytes(), 0o600) != nil {
+		t.Fatal("the file was not packed")
+	}
+	for _, path := range []string{file, packed} {
+		if text, code := ran(t, environ, "campaign", "import", "spring", path); code != 0 || !strings.Contains(text, "ready: 30000 people") {
+			t.Errorf("%s once more: %d %s", path, code, text)
+		}
 	}
 }
 

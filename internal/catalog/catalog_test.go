@@ -22,7 +22,7 @@ func TestSentencesInChinese(t *testing.T) {
 		"the window of 20 in 1m of its account sales-07 is full":                                                                                 "账号 sales-07的限流窗口已满：每 1m 最多 20 条",
 		`there is no channel "nix"; the channels are desk`:                                                                                       `没有渠道 "nix"；可用的渠道有 desk`,
 		`there is no channel "w20"; did you mean w20a or w10?`:                                                                                   `没有渠道 "w20"；是否指 w20a 或 w10？`,
-		"is missing; give a whole number from 1 to 5":                                                                                            "必填，请填写1 至 5 的整数",
+		"is missing; give a whole number from 1 to 5":                                                                                            "必填，请填写整数（1 至 5）",
 		`"ftp://x, \"y\"; give" is not allowed; give an http or https URL without a user name in it, such as https://example.com/send`:           `不能填 "ftp://x, \"y\"; give"，请填写http 或 https 地址，不带用户名，例如 https://example.com/send`,
 		"the phone gave no answer: unexpected EOF":                                                                                               "手机没有应答：内容不完整",
 		"the task names no channels, and neither oa nor dingtalk is configured":                                                                  "任务没有指定渠道，oa 和 dingtalk 也都没有配置",

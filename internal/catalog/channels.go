@@ -7,7 +7,7 @@ func fields() []Sentence {
 		{"%s is not allowed; give %s", "不能填 {1}，请填写{2!}"}, {"this value is not allowed; give %s", "不能填这个值，请填写{1!}"},
 		{"%s is not allowed; give a text", "不能填 {1}，请填写文字"},
 		{"the mask keeps a stored secret, but none is stored for this destination; give the secret itself", "掩码表示沿用已保存的密钥，但这个目标没有已保存的密钥，请填写密钥本身"},
-		{"a whole number", "整数"}, {"a whole number from %d to %d", "{1} 至 {2} 的整数"}, {"true or false", "true 或 false"}, {"a string", "字符串"}, {"a list", "列表"}, {"an object", "对象"}, {"a number", "数字"},
+		{"a whole number", "整数"}, {"a whole number from %d to %d", "整数（{1} 至 {2}）"}, {"true or false", "true 或 false"}, {"a string", "字符串"}, {"a list", "列表"}, {"an object", "对象"}, {"a number", "数字"},
 		{"a duration such as 500ms, 90s, 5m, 1h30m or 7d", "时长，例如 500ms、90s、5m、1h30m、7d"},
 		{"one of %s", "以下之一：{1}"}, {"an http or https URL such as %s", "http 或 https 地址，例如 {1}"}, {"the whole URL that the provider shows, such as %s", "平台显示的完整地址，例如 {1}"}, {"a value such as %s", "类似 {1} 的值"}, {"one line of text, such as %s", "一行文字，例如 {1}"},
 		{"names with a text each", "名称和对应的文字"}, {"a list of texts", "文字列表"}, {"one line of text", "一行文字"}, {"a text", "文字"},

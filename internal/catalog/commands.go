@@ -190,6 +190,7 @@ func operations() []Sentence {
 		{"message %s is accepted and follows a route: --wait waits for deliveries alone", "消息 {1} 已受理，按路由发送：--wait 只等待投递"},
 		{"%s does not prove anything", "{1} 不能作为证明"},
 		{"%s ends at byte %d, and %d are stored already: it is another file", "{1} 只有 {2} 字节，而已存入 {3} 字节：不是同一个文件"},
+		{"%s is another file than the one that was imported, and the people are complete: nothing of it is added. Put all people into one file, or make another campaign", "{1} 与已导入的不是同一个文件，而名单已完整，不再添加。请把所有人放进一个文件，或另建群发任务"},
 		{"%s is another file than the one whose first %d bytes are stored", "{1} 与已存入前 {2} 字节的不是同一个文件"},
 		{"%s is damaged", "{1} 已损坏"},
 		{"%s is no Posthouse database", "{1} 不是驿站的数据库"},

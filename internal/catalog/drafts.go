@@ -129,7 +129,7 @@ func requests() []Sentence {
 		{"the body is larger than the %d bytes that are allowed", "内容超过允许的 {1} 字节"},
 		{"the audit log cannot be written, and without it nothing is shown: %w", "审计日志无法写入，因此不显示：{1!}"},
 		{"something went wrong here; the server's log says what, under the id %s", "服务器内部出错，详情见服务器日志，编号 {1}"},
-		{"paused: %s until %s", "已暂停：{1}，至 {2}"}, {"paused: %s", "已暂停：{1}"}, {"parked: %s until %s", "平台暂拒：{1!}，至 {2}"}, {"parked: %s", "平台暂拒：{1!}"}, {"broken: %s", "无法打开：{1!}"},
+		{"paused: %s until %s", "已暂停：{1!}，至 {2}"}, {"paused: %s", "已暂停：{1!}"}, {"parked: %s until %s", "平台暂拒：{1!}，至 {2}"}, {"parked: %s", "平台暂拒：{1!}"}, {"broken: %s", "无法打开：{1!}"},
 		{"the database was upgraded for newer programs than this process: start a newer one in its place", "数据库已升级给更新的版本使用，请换成更新的程序"},
 		{"the database was restored under this process: restart it", "数据库在本进程运行期间被恢复，请重启本进程"},
 		{"%d deliveries have a state or priority that is not known: the log names their channels", "有 {1} 条投递的状态或优先级无法识别，所属渠道见日志"},

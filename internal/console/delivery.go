@@ -68,6 +68,11 @@ func (l life) Holds() []wire.Wait {
 	return l.Why.Waits
 }
 
+// Paused reports whether a pause of the channel, or of an account of it, holds the delivery: it is ended on the channel's page.
+func (l life) Paused() bool {
+	return slices.ContainsFunc(l.Why.Waits, func(w wire.Wait) bool { return w.Cause == "paused" })
+}
+
 // ready says what can be decided about a delivery.
 type ready struct{ Cancel, Replay, Resolve, Arrived, Recall bool }
 

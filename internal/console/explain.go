@@ -52,8 +52,16 @@ func (f frame) Where(path string) where {
 			return where{path, label, f.colon()}
 		}
 	}
+	field, _, _ := strings.Cut(strings.TrimPrefix(path, "query."), "[")
+	called := f.Member(field)
 	if said, ok := catalog.Path(path); ok {
+		if rest, raw := strings.CutPrefix(said, field); raw {
+			said = called + rest
+		}
 		return where{path, said, f.colon()}
+	}
+	if called != field {
+		return where{path, called, f.colon()}
 	}
 	return where{Path: path}
 }

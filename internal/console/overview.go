@@ -217,6 +217,19 @@ func (o *overview) From() time.Time { return o.Bars[0].At }
 // Differ reports whether processes that are at work differ in version or keyring, or one has outlived a restore.
 func (o *overview) Differ() bool { return differ(o.Processes) }
 
+// AtWork is how many processes are.
+func (o *overview) AtWork() int { return len(o.Processes) - o.Silent() }
+
+// Silent is how many were killed, hang or do not reach the database, of those of the last day.
+func (o *overview) Silent() (n int) {
+	for _, p := range o.Processes {
+		if p.Gone {
+			n++
+		}
+	}
+	return n
+}
+
 func differ(list []wire.Process) bool {
 	kinds := map[[2]string]bool{}
 	for _, p := range list {

@@ -122,6 +122,9 @@ func TestProcessesAreShownToTheDefaultTenant(t *testing.T) {
 	for _, path := range []string{"", "system"} {
 		page := h.page("operator", "/console/t/default/"+path)
 		h.shows(page, "one-7-00", "two-8-00", "gone without a word", "v8", "<code>bb</code>")
+		if path == "" {
+			h.shows(page, `#processes">1 <small class="warn">gone without a word 1</small></a>`)
+		}
 		if page := h.page("viewer", "/console/t/default/"+path); strings.Contains(page, "one-7-00") {
 			t.Error("a viewer is shown processes")
 		}

@@ -20,6 +20,14 @@ func (frame) Pauses() []time.Duration { return pauses() }
 // Morning is the next 08:00 after now, in the visitor's zone: when somebody is there again.
 func (f frame) Morning() time.Time { return morningAfter(f.Now, zoneFor(f.v)) }
 
+// MorningWord is what people call it.
+func (f frame) MorningWord() string {
+	if f.Morning().Day() == f.Now.In(zoneFor(f.v)).Day() {
+		return "pause_this_morning"
+	}
+	return "pause_tomorrow"
+}
+
 func morningAfter(now time.Time, zone *time.Location) time.Time {
 	local := now.In(zone)
 	at := time.Date(local.Year(), local.Month(), local.Day(), 8, 0, 0, 0, zone)

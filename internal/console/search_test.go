@@ -175,7 +175,7 @@ func TestAPausedChannelIsNamedAsWhatHolds(t *testing.T) {
 		list, reason string
 	}{{chinese, "渠道已暂停</span>", "正在等待：渠道已暂停：for the test。"}, {func(*http.Request) {}, "the channel is paused</span>", "It waits: the channel is paused: for the test."}} {
 		h.shows(h.page("viewer", "/console/t/default/search?q=u1", c.change), c.list)
-		h.shows(h.page("viewer", "/console/t/default/deliveries/"+id, c.change), c.reason)
+		h.shows(h.page("viewer", "/console/t/default/deliveries/"+id, c.change), c.reason, `role="button" class="secondary" href="/console/t/default/channels/`)
 	}
 }
 

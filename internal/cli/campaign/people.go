@@ -160,8 +160,11 @@ func lost(err error) bool {
 // once sends what is not stored yet of a file.
 func (f *people) once(ctx context.Context, sh *shell.Shell, to target, p client.Part, path string) (posthouse.Audience, error) {
 	a, err := to.now(ctx)
-	if err != nil || a.State == posthouse.AudienceReady {
+	if err != nil {
 		return a, err
+	}
+	if a.State == posthouse.AudienceReady {
+		return a, f.repeats(path, a)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -186,6 +189,30 @@ func (f *people) once(ctx context.Context, sh *shell.Shell, to target, p client.
 	bar := &sendingBar{sh: sh, on: sh.ErrTerminal, in: in, done: p.Offset, size: size}
 	defer bar.end()
 	return to.upload(ctx, p, bar)
+}
+
+// repeats is an error where a file is not the one that a complete audience was made of. Of a workbook with several sheets it cannot be told: the
+// server has chosen the one with addresses of the channel.
+func (f *people) repeats(path string, a posthouse.Audience) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := audience.Open(file, audience.Format{Sheet: f.Sheet}, nil)
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, text)
+	switch {
+	case err != nil:
+		return err
+	case n == a.Offset && hex.EncodeToString(h.Sum(nil)) == a.SHA256, len(text.Sheets) > 1 && f.Sheet == "":
+		return nil
+	}
+	return shell.Usagef("%s is another file than the one that was imported, and the people are complete: nothing of it is added. Put all people into one file, or make another campaign", path)
 }
 
 // sendingBar shows on a terminal how much of a file was sent.

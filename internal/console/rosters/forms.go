@@ -7,9 +7,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -87,7 +89,7 @@ func change(v *host.Visit) error {
 	var coded *posthouse.Error
 	switch {
 	case err == nil:
-		return v.GoTo(v.At("rosters", next.Name) + "?said=stored")
+		return v.GoTo(v.At("rosters", next.Name) + "?" + ask.back().Encode())
 	case posthouse.CodeOf(err) == posthouse.CodeChanged:
 		return d.changedMeanwhile(ask)
 	case errors.As(err, &coded) && coded.Code == posthouse.CodeInvalid:
@@ -326,6 +328,16 @@ func wishOf(v *host.Visit) wish {
 		}
 	}
 	return w
+}
+
+// back leads to where the page was, with the day that was changed.
+func (w wish) back() url.Values {
+	q := url.Values{"said": {"stored"}}
+	if _, err := time.Parse(time.DateOnly, w.Date); err == nil && w.View != "" {
+		q.Set("view", w.View)
+		q.Set("date", w.Date)
+	}
+	return q
 }
 
 // Fields are the names and values of the form, which the look hands on.

@@ -125,11 +125,32 @@ func usersOf(r posthouse.Roster) (users []string) {
 // tones is how many colours people have.
 const tones = 8
 
-// Tone is the colour of a user: the same on each page.
-func (c calendar) Tone(user string) int {
+// tonesOf has a colour for each user: the same on each page of a roster, and one of their own for as many as there are colours.
+func tonesOf(users []string) map[string]int {
+	list, taken := make(map[string]int, len(users)), map[int]bool{}
+	for _, user := range users {
+		tone := toneOf(user)
+		for n := 0; n < tones && taken[tone]; n++ {
+			tone = (tone + 1) % tones
+		}
+		list[user], taken[tone] = tone, true
+	}
+	return list
+}
+
+// toneOf is the colour of a user who is on no roster.
+func toneOf(user string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(user)) // a hash takes anything
 	return int(h.Sum32() % tones)
+}
+
+// Tone is the colour of a user.
+func (c calendar) Tone(user string) int {
+	if tone, ok := c.tones[user]; ok {
+		return tone
+	}
+	return toneOf(user)
 }
 
 // Strangers are those on duty of whom the directory knows nothing, in a look those who would be.

@@ -106,10 +106,11 @@ type calendar struct {
 	New     bool
 	View    string // month or week
 	Label   string
-	Earlier string // the date of the page before
-	Later   string
+	Earlier beyond // the page before
+	Later   beyond
 	Date    string // that the page is about
 	ahead   time.Time
+	tones   map[string]int
 	Weeks   [][]square
 	Gaps    []string // dates on the page with nobody
 	Several []rule.UserDays
@@ -158,9 +159,11 @@ func (d duty) calendarOf(r posthouse.Roster, view, date string) (c calendar, err
 	if c.watch, err = d.watchOf(r); err != nil {
 		return c, err
 	}
-	if c.Book, err = d.bookOf(usersOf(r)); err != nil {
+	users := usersOf(r)
+	if c.Book, err = d.bookOf(users); err != nil {
 		return c, err
 	}
+	c.tones = tonesOf(users)
 	at, err := time.Parse(time.DateOnly, date)
 	if err != nil || !posthouse.ValidTime(at) {
 		at, _ = time.Parse(time.DateOnly, c.Now.Date) // it wrote the date
@@ -203,19 +206,25 @@ func (d duty) calendarOf(r posthouse.Roster, view, date string) (c calendar, err
 	return c, nil
 }
 
+// beyond is a page before or after that of a calendar: a date on it, and what names it.
+type beyond struct{ Date, Label string }
+
 // span is the Monday that the page begins with and how many days it has; it sets what names the page and its neighbours.
 func (c *calendar) span(at time.Time) (first time.Time, days int) {
 	monday := func(t time.Time) time.Time { return t.AddDate(0, 0, -(int(t.Weekday())+6)%7) }
 	if c.View == "week" {
 		first = monday(at)
-		c.Label = first.Format(time.DateOnly) + " – " + first.AddDate(0, 0, 6).Format(time.DateOnly)
-		c.Earlier, c.Later = at.AddDate(0, 0, -7).Format(time.DateOnly), at.AddDate(0, 0, 7).Format(time.DateOnly)
+		week := func(at time.Time) beyond {
+			first := monday(at)
+			return beyond{at.Format(time.DateOnly), first.Format(time.DateOnly) + " – " + first.AddDate(0, 0, 6).Format(time.DateOnly)}
+		}
+		c.Label, c.Earlier, c.Later = week(at).Label, week(at.AddDate(0, 0, -7)), week(at.AddDate(0, 0, 7))
 		return first, 7
 	}
 	month := at.AddDate(0, 0, 1-at.Day())
 	next := month.AddDate(0, 1, 0)
-	c.Label = month.Format("2006-01")
-	c.Earlier, c.Later = month.AddDate(0, -1, 0).Format(time.DateOnly), next.Format(time.DateOnly)
+	of := func(month time.Time) beyond { return beyond{month.Format(time.DateOnly), month.Format("2006-01")} }
+	c.Label, c.Earlier, c.Later = of(month).Label, of(month.AddDate(0, -1, 0)), of(next)
 	first = monday(month)
 	last := monday(next.AddDate(0, 0, -1)).AddDate(0, 0, 7)
 	if !c.ahead.IsZero() && !last.After(c.ahead) {

@@ -3,10 +3,12 @@ package rosters_test
 import (
 	"bytes"
 	"html"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -141,15 +143,20 @@ func TestARosterIsChangedAfterALook(t *testing.T) {
 		form.Set("step", "store")
 		form.Set("version", consoletest.VersionOf(look.Body))
 		form.Set("note", "as agreed")
-		if got := h.Ask(who, at, form); got.To() != atNight+"?said=stored" {
-			t.Fatalf("%v: %d\n%s", form, got.Status, got.Body)
+		back := "?said=stored"
+		if form.Get("view") != "" { // to where the page was
+			back = "?date=" + form.Get("date") + "&said=stored&view=" + form.Get("view")
+		}
+		if got := h.Ask(who, at, form); got.To() != atNight+back {
+			t.Fatalf("%v: %d to %s\n%s", form, got.Status, got.To(), got.Body)
 		}
 		if got := h.Ask(who, at, form); got.Status/100 != 4 {
 			t.Errorf("%v: a second click gets %d", form, got.Status)
 		}
 		return h.roster("night")
 	}
-	r := change(url.Values{"do": {"date"}, "date": {"2099-12-01"}, "users": {"a，b\r\nc"}}, "2099-12-01", "wang.fang")
+	r := change(url.Values{"do": {"date"}, "date": {"2099-12-01"}, "users": {"a，b\r\nc"}, "view": {"month"}}, "2099-12-01", "wang.fang")
+	h.Shows(h.Page("viewer", atNight+"?view=month&date=2099-12-01"), "← 2099-11</a>", "2100-01 →</a>")
 	if got := r.Overrides["2099-12-01"]; !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("the date has %v", got)
 	}
@@ -404,5 +411,19 @@ func TestHolidaysAreShownByTheCalendarOfTheTenant(t *testing.T) {
 	}
 	if body := h.Page("viewer", atNight+"?date=2099-11-24"); strings.Contains(body, `class="kind off"`) {
 		t.Error("a viewer sees what the tenant has set")
+	}
+}
+
+// As many people as there are colours have one of their own each.
+func TestEachPersonOnDutyHasAColour(t *testing.T) {
+	t.Parallel()
+	h := consoletest.Open(t, false)
+	h.API("PUT", "/v1/rosters/day", `{"days":{"1":["qian.duo","sun.yue","chen.jing","li.na"],"2":["a","b","c","d"]}}`, nil)
+	tones := map[string]string{}
+	for _, at := range regexp.MustCompile(`<li class="(tone-\d)"[^>]*>\s*([a-z.]+)`).FindAllStringSubmatch(h.Page("viewer", "/console/t/default/rosters/day"), -1) {
+		tones[at[2]] = at[1]
+	}
+	if all := slices.Compact(slices.Sorted(maps.Values(tones))); len(tones) != 8 || len(all) != 8 {
+		t.Errorf("eight people have the colours %v", tones)
 	}
 }

@@ -22,6 +22,7 @@ func timelineWords() map[string]Word {
 		"next_replay":            {"nothing by itself. It can be sent again.", "不会自动重试，需要时可以重发。"},
 		"next_nothing":           {"nothing: it is settled.", "没有了，已经了结。"},
 		"received":               {"Received by the SMS front", "短信接入请求"},
+		"to_paused_channel":      {"See what is paused, and resume it", "查看暂停情况并恢复"},
 		"of_notification":        {"A step of the notification", "所属通知"},
 		"facts":                  {"Details", "详情"},
 	}
