@@ -78,16 +78,10 @@ func run(ctx context.Context, sh *shell.Shell, args []string) int {
 	root.SetOut(sh.Out)
 	root.SetErr(sh.Err)
 	err := root.ExecuteContext(ctx)
-	sh.JSON = sh.JSON || asksForJSON(args) // a wrong flag before it ends the reading of flags
-	return sh.Exit(err)
-}
-
-// asksForJSON looks for --json among arguments that could not be read.
-func asksForJSON(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
+	if err != nil {
+		sh.Overhear(args)
 	}
-	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+	return sh.Exit(err)
 }
 
 func root(sh *shell.Shell) *cobra.Command {

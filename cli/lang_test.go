@@ -40,6 +40,30 @@ func TestErrorsAndReasonsInThePersonsLanguage(t *testing.T) {
 	run(zh, 1, "请换用有此权限的密钥", "channel", "set", "desk", "--driver", "console", "--key", narrow(t, environ))
 	run(zh, 1, "必填", "send", "--messages", `{"channel":"desk","content":{"text":"Hello"}}`)
 	run("", 2, `--lang`, "--lang", "fr", "explain", message)
+
+	// What ends the reading of flags before --lang does not hide it.
+	for _, lang := range [][]string{{"--lang", "zh"}, {"--lang=zh"}} {
+		for _, c := range []struct{ line, want string }{
+			{"send --chanel wx", "--chanel：没有这个名称的选项，是否指 channel？"},
+			{"send -Z", "没有短选项 'Z'（-Z）"},
+			{"send --json=x", "应为 true 或 false"},
+			{"send --wait=x", "为 \"x\"，应为"},
+			{"channel lst", `"channel lst"：没有这个名称的命令，是否指 list？`},
+			{"channel --limit 5 lst", "没有这个选项；posthouse channel --help 列出全部选项"},
+			{"channel lst --limit 5", `"channel lst"：没有这个名称的命令，是否指 list？`},
+			{"template nix", `"template nix"：没有这个命令；posthouse template --help 列出全部命令`},
+			{"channel set", "缺少 NAME，用法：posthouse channel set NAME [flags]"},
+		} {
+			run("", 2, c.want, append(strings.Fields(c.line), lang...)...)
+			if text := run("LANG=zh_CN.UTF-8", 2, "posthouse: ", append(strings.Fields(c.line), "--lang", "en")...); strings.Contains(text, "：") {
+				t.Errorf("%s is not in English: %s", c.line, text)
+			}
+		}
+	}
+	run("", 2, "缺少值，用法：posthouse send [flags]", "send", "--lang", "zh", "--to")
+	if text := run("", 2, "did you mean channel?", "send", "--chanel", "--", "--lang", "zh"); strings.Contains(text, "选项") {
+		t.Errorf("what stands behind -- is no flag:\n%s", text)
+	}
 }
 
 // narrow is a key that may read alone.

@@ -92,6 +92,14 @@ func TestWhatIsPrintedIsInThePersonsLanguage(t *testing.T) {
 	if got, want := run("channel", "pause", "desk"), "desk：已暂停\n"; got != want {
 		t.Errorf("it is paused: %q, want %q", got, want)
 	}
+	members := filepath.Join(t.TempDir(), "members.csv")
+	if err := os.WriteFile(members, []byte("address\nu1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("campaign", "add", "spring", "--channel", "desk", "--text", "hello")
+	if got, want := run("campaign", "import", "spring", members), "已就绪：1 人，重复 0，被拒 0\n"; !strings.Contains(got, want) {
+		t.Errorf("its people are read: %q, want %q", got, want)
+	}
 	if got, want := run("route", "list"), "无\n"; got != want {
 		t.Errorf("nothing is listed: %q, want %q", got, want)
 	}

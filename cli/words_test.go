@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -37,6 +38,12 @@ func TestErrorsOfAllCommandsAreInOneLanguage(t *testing.T) {
 	}
 }
 
+// inEnglish are words that a sentence in Chinese has only where some of it was left in English, and quotes what it may show as it is typed.
+var (
+	inEnglish = regexp.MustCompile(`(?i)\b(an?|the|all|is|are|of|and|or|not?|want|such|there|did|with|missing|value|commands?|flags?|argument) `)
+	quotes    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+)
+
 // walk calls commands with values that they refuse: all on one tree of commands, since making one takes longer than to refuse.
 type walk struct {
 	chinese bool
@@ -50,6 +57,7 @@ type walk struct {
 func (w *walk) visit(t *testing.T, cmd *cobra.Command) {
 	if cmd.HasSubCommands() {
 		w.try(t, cmd, "nix")
+		w.try(t, cmd, cmd.Commands()[0].Name()+"x")
 		for _, below := range cmd.Commands() {
 			if below.Name() != "help" && below.Name() != "completion" && below.Name() != "man" {
 				w.visit(t, below)
@@ -69,6 +77,7 @@ func (w *walk) visit(t *testing.T, cmd *cobra.Command) {
 		}
 	})
 	for _, f := range flags {
+		w.try(t, cmd, "--"+f.Name+"x")
 		if f.NoOptDefVal == "" {
 			w.try(t, cmd, "--"+f.Name)
 		}
@@ -100,6 +109,9 @@ func (w *walk) try(t *testing.T, cmd *cobra.Command, args ...string) {
 		w.seen[line] = true
 		if strings.ContainsFunc(line, func(r rune) bool { return unicode.Is(unicode.Han, r) }) != w.chinese {
 			t.Errorf("%v: %s", args, line)
+		}
+		if english := inEnglish.FindString(quotes.ReplaceAllString(line, "")); w.chinese && english != "" {
+			t.Errorf("%v: %q is in English: %s", args, english, line)
 		}
 	}
 }

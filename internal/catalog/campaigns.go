@@ -68,11 +68,16 @@ func kinds() []Sentence {
 	}
 }
 
-// campaignSteps are what a campaign's state does not allow.
-func campaignSteps() (list []Sentence) {
-	states := []Sentence{
+// campaignStates are the states of campaigns where they stand in a line.
+func campaignStates() []Sentence {
+	return []Sentence{
 		{"draft", "还是草稿"}, {"importing", "正在导入名单"}, {"ready", "已就绪"}, {"scheduled", "已定时"}, {"running", "正在发送"}, {"paused", "已暂停"}, {"done", "已完成"}, {"expired", "已过期"}, {"cancelled", "已取消"},
 	}
+}
+
+// campaignSteps are what a campaign's state does not allow.
+func campaignSteps() (list []Sentence) {
+	states := campaignStates()
 	actions := []Sentence{
 		{"import", "导入名单"}, {"close", "结束导入"}, {"change", "修改"}, {"start", "开始"}, {"schedule", "定时"}, {"unschedule", "取消定时"}, {"pause", "暂停"}, {"resume", "恢复"}, {"cancel", "取消"},
 		{"repair", "修复"}, {"finish", "结束"}, {"expire", "过期"},

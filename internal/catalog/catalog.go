@@ -39,7 +39,7 @@ func Error(text string) (string, bool) {
 	}
 	about, rest, ok := strings.Cut(text, colon)
 	flag := strings.HasPrefix(about, "--") && !strings.Contains(about, " ")
-	if ok && (flag || field.MatchString(about)) {
+	if ok && (flag || field.MatchString(about) || argument.MatchString(about)) {
 		if said, known := Error(rest); known || flag {
 			return about + "：" + said, known
 		}
@@ -90,6 +90,9 @@ func several(text string) (string, bool) {
 	}
 	return strings.Join(list, "；"), true
 }
+
+// argument is what the help calls one of a command.
+var argument = regexp.MustCompile(`^[A-Z]{2,}$`)
 
 // field is the path of a field; people name variables in their language.
 var field = regexp.MustCompile(`^[a-z_]+(?:[.\[][\p{L}\p{N}_\]-]+)+$`)
@@ -284,7 +287,7 @@ func (p *pattern) fillBy(args []string, inside func(string) string) string {
 		case '!':
 			arg = inside(arg)
 		case "、"[0]: // a list
-			arg = strings.ReplaceAll(strings.ReplaceAll(arg, ", ", "、"), " or ", " 或 ")
+			arg = strings.NewReplacer(", ", "、", " or ", " 或 ", " and ", " 和 ").Replace(arg)
 		case '?':
 			if word := Reason(arg); word != arg {
 				return word

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/catalog"
 )
 
@@ -115,6 +116,32 @@ func whole(t *testing.T, list []catalog.Sentence) {
 			if n, err := strconv.Atoi(at[1]); err != nil || n < 1 || n > len(verb.FindAllString(s.English, -1)) {
 				t.Errorf("%q has no argument %s", s.English, at[1])
 			}
+		}
+	}
+}
+
+// Each state has its word where it stands in a line, whatever it is a state of.
+func TestEachStateIsInChinese(t *testing.T) {
+	t.Parallel()
+	var states []string
+	for _, s := range posthouse.States() {
+		states = append(states, string(s))
+	}
+	for _, s := range posthouse.CampaignStates() {
+		states = append(states, string(s))
+	}
+	for _, s := range posthouse.NotificationStates() {
+		states = append(states, string(s))
+	}
+	for _, s := range []posthouse.AgentState{posthouse.AgentActive, posthouse.AgentPaused, posthouse.AgentDraining} {
+		states = append(states, string(s))
+	}
+	for _, s := range []posthouse.AudienceState{posthouse.AudienceOpen, posthouse.AudienceClosing, posthouse.AudienceReady} {
+		states = append(states, string(s))
+	}
+	for _, s := range states {
+		if word := catalog.State(s); word == s || strings.ContainsFunc(word, func(r rune) bool { return r < unicode.MaxASCII }) {
+			t.Errorf("the state %s is %q", s, word)
 		}
 	}
 }

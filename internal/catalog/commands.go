@@ -11,7 +11,7 @@ func commands() []Sentence {
 // typed are what is wrong with arguments and flags.
 func typed() []Sentence {
 	return []Sentence{
-		{"a value is missing", "缺少值，用法"},
+		{"a value is missing: posthouse %s", "缺少值，用法：posthouse {1}"},
 		{"is %q: want true or false", "为 {1}，应为 true 或 false"},
 		{"is %q: want a whole number such as 10", "为 {1}，应为整数，例如 10"},
 		{"is %q: want a number such as 0.2", "为 {1}，应为数字，例如 0.2"},
@@ -57,6 +57,7 @@ func typed() []Sentence {
 		{"%s is not of the form CODE=CLASS", "{1} 不是 CODE=CLASS（错误码=类别）的形式"},
 		{"%s is not true or false", "{1} 不是 true 或 false"},
 		{"it is not JSON: character %d", "不是 JSON：第 {1} 个字符"},
+		{"it is not JSON: character %d: %s", "不是 JSON：第 {1} 个字符：{2!}"},
 		{"it is not a JSON object such as {\"name\": \"value\"}", "不是 JSON 对象，应如 {\"name\": \"value\"}"},
 		{"%d is not a number from 1 to 1000", "{1} 不在 1 至 1000 之间"},
 		{"is %s: want 100ms or more", "为 {1}，至少为 100ms"},
@@ -138,7 +139,7 @@ func textsOfSettings() []Sentence {
 		{"the settings cannot be used", "设置有误，无法使用"},
 		{"the settings cannot be read", "设置无法读取"},
 		{"this is not a database; sqlite:PATH, postgres://… and mysql://… are allowed", "不是数据库地址；应为 sqlite:PATH、postgres://… 或 mysql://…"},
-		{"this is not a URL that begins with %s://", "不是以 {1}:// 开头的地址"},
+		{"this is not a URL that begins with %s://", "不是以 {1、}:// 开头的地址"},
 		{"%q is not an address such as 127.0.0.1:8080 or :8080", "{1} 不是监听地址；例如 127.0.0.1:8080 或 :8080"},
 		{"%q has no port from 0 to 65535", "{1} 没有 0 至 65535 的端口"},
 		{"%q is not a host such as 127.0.0.1, 0.0.0.0 or ::1", "{1} 不是主机；例如 127.0.0.1、0.0.0.0 或 ::1"},
@@ -151,7 +152,7 @@ func textsOfSettings() []Sentence {
 		{"%q is not a number above zero", "{1} 不是大于零的数字"},
 		{"%q is not a size such as 1048576, 512KiB or 4MiB", "{1} 不是大小；例如 1048576、512KiB 或 4MiB"},
 		{"%q is not a level; debug, info, warn and error are allowed", "{1} 不是日志级别，应为 debug、info、warn 或 error"},
-		{"%q is not allowed; %s are", "{1} 不能用，应为 {2}"},
+		{"%q is not allowed; %s are", "{1} 不能用，应为 {2、}"},
 		{"%.80q is no HOST=KIND, such as push.example.com=gotify", "{1} 不是 HOST=KIND（主机=类型），例如 push.example.com=gotify"},
 		{"%.80q is no NAME=URL, such as a=https://a.posthouse.example", "{1} 不是 NAME=URL（名称=地址），例如 a=https://a.posthouse.example"},
 		{"names the host %.80q twice: the paths of two kinds would overlap, give each a host of its own", "主机 {1} 出现两次：两种类型的路径会重叠，请各用一个主机"},

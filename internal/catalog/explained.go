@@ -1,5 +1,7 @@
 package catalog
 
+import "slices"
+
 // summaries are what explain says of a delivery in one sentence.
 func summaries() []Sentence {
 	return []Sentence{
@@ -41,6 +43,34 @@ func summaries() []Sentence {
 		{"until %s (in %s)", "到 {1}（{2} 后）"},
 		{"until %s (%s ago)", "到 {1}（{2} 前）"},
 	}
+}
+
+// State is what a state is called in Chinese where it stands in a line, as it is where it is not known.
+func State(of string) string {
+	switch of { // words that mean something else elsewhere
+	case "open":
+		return "导入中"
+	case "closing":
+		return "整理中"
+	case "active":
+		return "正常"
+	case "draining":
+		return "排空中"
+	case "waiting":
+		return "通知中"
+	case "told":
+		return "已通知到"
+	case "not_told":
+		return "未通知到"
+	case "acknowledged":
+		return "已确认"
+	}
+	for _, s := range slices.Concat(states(), campaignStates()) {
+		if s.English == of {
+			return s.Chinese
+		}
+	}
+	return inside(of)
 }
 
 // states are those of deliveries, where they stand in sentences.

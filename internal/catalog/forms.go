@@ -420,7 +420,7 @@ func others() []Sentence {
 		{"is %.60s: want a time such as 2030-01-01T00:00:00Z", "为 {1}，应为时间，例如 2030-01-01T00:00:00Z"},
 		{"is %.60s: want a text", "为 {1}，应为文本"},
 		{"no suppression can be removed", "无法移除禁发"},
-		{"there is no suppression of %.80q in %s", "{2} 中没有对 {1} 的禁发"},
+		{"there is no suppression of %.80q in %s", "{2!} 中没有对 {1} 的禁发"},
 		{"nothing can be looked up", "无法查询"},
 		{"the suppression cannot be stored", "禁发无法保存"},
 	}

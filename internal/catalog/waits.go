@@ -112,7 +112,7 @@ func words() []Sentence {
 	return append(classes(), []Sentence{
 		{"channel", "渠道"}, {"account", "账号"}, {"recipient", "收件人"}, {"cap", "频次上限"}, {"day", "日"}, {"month", "月"}, {"minute", "分钟"}, {"hour", "小时"}, {"day of the month", "日"}, {"day of the week", "星期"}, {"tenant", "租户"}, {"template", "模板"}, {"type", "类型"},
 		{"the address is not one this server may connect to", "不允许访问该地址"}, {"%s: the address is not one this server may connect to", "{1!}：不允许访问该地址"},
-		{"flag", "选项"},
+		{"flag", "选项"}, {"the channel %s", "渠道 {1}"}, {"all channels", "所有渠道"}, {"command", "命令"}, {"query parameter", "查询参数"},
 		{"the digest %s", "汇总 {1}"}, {"the route %s", "路由 {1}"}, {"the front %s", "接入端 {1}"}, {"the reminder %s", "提醒 {1}"}, {"account %s", "账号 {1}"}, {"the account", "账号"}, {"the account %s", "账号 {1}"},
 		{"high", "高"}, {"normal", "普通"}, {"low", "低"},
 		{"climbs", "上升中"}, {"refused", "平台拒绝：过快"}, {"punished", "平台长时间拒绝"}, {"failing", "平台故障"}, {"slow", "平台响应慢"},

@@ -202,9 +202,9 @@ func printReasons(sh *shell.Shell, list []wire.CampaignReason) {
 
 // told says how far an import is.
 func told(sh *shell.Shell, a posthouse.Audience) string {
-	text := sh.Text("%s: %d people, %d repeated, %d refused", a.State, a.Members, a.Repeated, a.Refused)
+	text := sh.Text("%s: %d people, %d repeated, %d refused", sh.State(string(a.State)), a.Members, a.Repeated, a.Refused)
 	if a.State == posthouse.AudienceOpen {
-		text = sh.Text("%s, %d bytes so far: %d people, %d refused", a.State, a.Offset, a.Members, a.Refused)
+		text = sh.Text("%s, %d bytes so far: %d people, %d refused", sh.State(string(a.State)), a.Offset, a.Members, a.Refused)
 	}
 	return text
 }

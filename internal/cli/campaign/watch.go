@@ -115,7 +115,7 @@ func (w *watcher) end() {
 // progressLine says how far a campaign is, and how fast, or why nobody is sent to.
 func progressLine(sh *shell.Shell, c *wire.Campaign, settled int64) string {
 	p := &c.Progress
-	parts := []string{sh.Text("%s: %d of %d", c.State, settled, p.Members)}
+	parts := []string{sh.Text("%s: %d of %d", sh.State(string(c.State)), settled, p.Members)}
 	for _, n := range []struct {
 		name string
 		n    int64

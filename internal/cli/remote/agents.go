@@ -243,7 +243,7 @@ func halted(sh *shell.Shell, use, short string, do func(c client.Agents, ctx con
 			if err != nil {
 				return err
 			}
-			return sh.Show(a, func() { sh.Printf("%s: %s, holds %d\n", a.ID, a.State, a.Holds) })
+			return sh.Show(a, func() { sh.Printf("%s: %s, holds %d\n", a.ID, sh.State(string(a.State)), a.Holds) })
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "the `REASON`, shown with the agent")
@@ -258,7 +258,7 @@ func agentsResume(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Show(a, func() { sh.Printf("%s: %s\n", a.ID, a.State) })
+			return sh.Show(a, func() { sh.Printf("%s: %s\n", a.ID, sh.State(string(a.State))) })
 		}),
 	}
 }

@@ -104,7 +104,7 @@ func explainNotifications(sh *shell.Shell, all []posthouse.Notification) error {
 	}
 	return sh.Show(explained, func() {
 		for _, x := range explained {
-			sh.Printf("%s  %s\n  %s\n", x.Notification, x.State, sh.Says(x.Summary))
+			sh.Printf("%s  %s\n  %s\n", x.Notification, sh.State(string(x.State)), sh.Says(x.Summary))
 			for _, line := range x.Steps {
 				sh.Printf("  - %s\n", sh.Tells(line))
 			}
@@ -117,7 +117,7 @@ func printExplained(sh *shell.Shell, all []wire.Explanation) {
 		sh.Printf("all of its deliveries were sent\n")
 	}
 	for _, x := range all {
-		sh.Printf("%s  %s\n", x.Delivery, x.State)
+		sh.Printf("%s  %s\n", x.Delivery, sh.State(string(x.State)))
 		sh.Printf("  %s\n", shell.Cut(sh.Tells(x.Summary), 300))
 		for _, note := range x.Notes {
 			sh.Printf("  %s\n", sh.Tells(note))

@@ -304,7 +304,7 @@ func notificationEnd(sh *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.Done(n.ID, "%s", n.State)
+			return sh.DoneState(n.ID, string(n.State))
 		}),
 	}
 }
@@ -353,7 +353,7 @@ func letGo(ctx context.Context, sh *shell.Shell, c *client.Client, id string) er
 		return err
 	}
 	if n.State != posthouse.NotificationWaiting {
-		return sh.Done(n.ID, "%s", n.State)
+		return sh.DoneState(n.ID, string(n.State))
 	}
 	return sh.Done(n.ID, "goes on")
 }

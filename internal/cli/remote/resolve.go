@@ -59,7 +59,7 @@ that has changed since.`,
 			if err != nil {
 				return err
 			}
-			return sh.Show(d, func() { sh.Printf("%s is %s\n", d.ID, d.State) })
+			return sh.Show(d, func() { sh.Printf("%s is %s\n", d.ID, sh.State(string(d.State))) })
 		},
 	})
 	f.add(cmd)

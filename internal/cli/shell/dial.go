@@ -75,6 +75,11 @@ func (sh *Shell) DoneWord(name, word string) error {
 	return sh.Show(map[string]string{"name": name, "result": word}, func() { sh.Printf("%s: %s\n", name, sh.Label(word)) })
 }
 
+// DoneState says which state a thing has come to.
+func (sh *Shell) DoneState(name, state string) error {
+	return sh.Show(map[string]string{"name": name, "result": state}, func() { sh.Printf("%s: %s\n", name, sh.State(state)) })
+}
+
 // Done says what was done to a thing: a format with its values.
 func (sh *Shell) Done(name, what string, args ...any) error {
 	return sh.Show(map[string]string{"name": name, "result": fmt.Sprintf(what, args...)}, func() { sh.Printf("%s: %s\n", name, sh.Text(what, args...)) })

@@ -29,6 +29,23 @@ func (l *language) Set(text string) error {
 	return nil
 }
 
+// Overhear looks for --json and --lang among arguments that could not be read to their end: a wrong flag ends the reading of flags.
+func (sh *Shell) Overhear(args []string) {
+	for i, arg := range args {
+		value, joined := strings.CutPrefix(arg, "--lang=")
+		switch {
+		case arg == "--":
+			return
+		case arg == "--json", arg == "--json=true":
+			sh.JSON = true
+		case arg == "--lang" && i+1 < len(args):
+			_ = sh.lang.Set(args[i+1]) // one that is wrong says nothing: another mistake is told
+		case joined:
+			_ = sh.lang.Set(value)
+		}
+	}
+}
+
 // AddLang adds --lang.
 func (sh *Shell) AddLang(flags *pflag.FlagSet) {
 	flags.Var(&sh.lang, "lang", "the `LANGUAGE` of errors and reasons: en or zh (default as LC_ALL, LC_MESSAGES or LANG say)")
@@ -89,6 +106,14 @@ func (sh *Shell) Event(of posthouse.EventType) string {
 		return string(of)
 	}
 	return catalog.Event(string(of))
+}
+
+// State is what a state is called in the person's language, where it stands in a line. Tables and fields show its word, by which it is asked for.
+func (sh *Shell) State(of string) string {
+	if !sh.chinese() {
+		return of
+	}
+	return catalog.State(of)
 }
 
 // Lasts is a length of time, to the second or the minute.

@@ -71,7 +71,7 @@ func UnknownCommand(g *cobra.Command, name string) error {
 		}
 	}
 	_, path, _ := strings.Cut(g.CommandPath()+" ", " ")
-	return Usagef("%s%q: %s", path, name, unknown("command", name, names, g))
+	return Usagef("%q: %s", path+name, unknown("command", name, names, g))
 }
 
 // FlagFault says what is wrong with a flag as the server says it of a field: the nearest flags where one is not known, and else what is wanted.
@@ -87,6 +87,9 @@ func FlagFault(cmd *cobra.Command, err error) error {
 	}
 	if !errors.As(err, &missing) || missing.GetSpecifiedShortnames() != "" {
 		return Usagef("%w", err)
+	}
+	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 { // a flag of the command that was meant
+		return UnknownCommand(cmd, cmd.Flags().Arg(0))
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
