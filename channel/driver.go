@@ -196,6 +196,19 @@ type Tester interface {
 	Test(ctx context.Context) Result
 }
 
+// AddressKind is what the addresses of a channel are. It tells the column that has them in a file of people, which has others beside it, and
+// what a spreadsheet has done to them. Whether a text is an address says [Type.Address].
+type AddressKind string
+
+// The kinds.
+const (
+	AddressUser   AddressKind = "user"   // an id that the provider has for a user
+	AddressOpenID AddressKind = "openid" // an id that WeChat has for a user of one account
+	AddressPhone  AddressKind = "phone"  // a telephone number
+	AddressMail   AddressKind = "mail"   // a mail address
+	AddressDevice AddressKind = "device" // a token that an app was given on a device
+)
+
 // Type describes a driver. It is a value in a table: no driver registers itself.
 type Type struct {
 	// Name is the driver's name in a channel's configuration.
@@ -248,6 +261,10 @@ type Type struct {
 	// Address is an address as the channel keeps it, such as a phone number in E.164, or says why it is none.
 	// It is asked when a message is accepted. Defaults to taking any.
 	Address func(c Config, address string) (string, error)
+	// Addresses is what the addresses are. AddressesOf answers it for a driver where that depends on the configuration. Defaults to not known, as
+	// where they are of several kinds or free texts.
+	Addresses   AddressKind
+	AddressesOf func(c Config) AddressKind
 	// Content says what a channel cannot send of a content that is not a plain text, or is too large for it, with
 	// paths below "content". It is asked when a message is accepted. Defaults to [PlainText]: what a driver does
 	// not know of is refused, and never left out.

@@ -253,6 +253,7 @@ type PeoplePreview struct {
 	Refused int             `json:"refused" doc:"How many of them cannot."`
 	First   []RefusedRecord `json:"first_refused" doc:"The first five of these."`
 	Faulty  int             `json:"faulty,omitempty" doc:"How many cells of the first fifty records hold an error of a spreadsheet, such as #N/A: each counts as empty."`
+	CutOff  int             `json:"cut_off,omitempty" doc:"How many cells of the first fifty records hold a number of which a spreadsheet has cut off digits, such as 1.38E+10: a record with such an address is refused, unless addresses are free texts."`
 }
 
 // CampaignMember is one member and where it stands.

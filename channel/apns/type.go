@@ -30,6 +30,7 @@ func Type() channel.Type {
 		// Ours: Apple names no number, and says Too Many Requests for one device alone.
 		AccountLimits: []posthouse.Limit{{Max: 2000, Per: posthouse.Duration(time.Second)}},
 		Check:         check,
+		Addresses:     channel.AddressDevice,
 		Address:       push.DeviceToken,
 		Content:       content,
 		Open:          open,

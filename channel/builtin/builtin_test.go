@@ -68,3 +68,38 @@ func TestEachDriverFoldsWhatFewNeed(t *testing.T) {
 		}
 	}
 }
+
+// Each driver says what its addresses are, unless they are of several kinds or free texts.
+func TestEachDriverSaysWhatItsAddressesAre(t *testing.T) {
+	t.Parallel()
+	kind := func(name string, config map[string]any) channel.AddressKind {
+		typ, _ := builtin.Lookup(name)
+		if typ.AddressesOf == nil {
+			return typ.Addresses
+		}
+		c, _ := typ.Validate(config)
+		return typ.AddressesOf(c)
+	}
+	for want, names := range map[channel.AddressKind][]string{
+		channel.AddressUser:   {"dingtalk", "dingtalk_work", "wecom", "feishu"},
+		channel.AddressOpenID: {"wechat", "wechat_subscribe"},
+		channel.AddressPhone:  {"sms", "pull"},
+		channel.AddressMail:   {"email"},
+		channel.AddressDevice: {"apns", "fcm", "huawei"},
+		"":                    {"dingtalk_robot", "wecom_robot", "webhook", "httpapi", "console", "discard"},
+	} {
+		for _, name := range names {
+			if _, is := builtin.Lookup(name); !is || kind(name, nil) != want {
+				t.Errorf("the addresses of %s are %q, want %q", name, kind(name, nil), want)
+			}
+		}
+	}
+	for setting, want := range map[string]channel.AddressKind{"phone": channel.AddressPhone, "phone_cn": channel.AddressPhone, "mail": channel.AddressMail, "as_written": ""} {
+		if got := kind("httpapi", map[string]any{"addresses": setting}); got != want {
+			t.Errorf("addresses that are %s are %q, want %q", setting, got, want)
+		}
+	}
+	if got := kind("pull", map[string]any{"content": "any"}); got != "" {
+		t.Errorf("of anything that is pulled they are %q", got)
+	}
+}

@@ -53,6 +53,7 @@ func Gateway() channel.Type {
 		Fields:       gatewayFields(),
 		MaxBatch:     gatewayBatch,
 		OwnAddresses: true,
+		Addresses:    channel.AddressUser,
 		Timeout:      10 * time.Second,
 		Check:        checkGateway,
 		Open:         openGateway,

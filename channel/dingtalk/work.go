@@ -108,6 +108,7 @@ func Work() channel.Type {
 		Shares: func(c posthouse.Content, address string) bool {
 			return address != "" && c.Kind() != posthouse.TemplateContent
 		},
+		Addresses:    channel.AddressUser,
 		OwnAddresses: true,
 		Callbacks:    true,
 		Presser:      channel.SamePresser,

@@ -33,6 +33,7 @@ func Type() channel.Type {
 		// Ours: what a mailbox of a hoster usually bears. A relay of one's own takes more.
 		AccountLimits: []posthouse.Limit{{Max: 5, Per: posthouse.Duration(time.Second)}, {Max: 1000, Per: posthouse.Duration(time.Hour)}},
 		Check:         check,
+		Addresses:     channel.AddressMail,
 		Address:       func(_ channel.Config, text string) (string, error) { return mailbox.Parse(text) },
 		Content:       content,
 		Open:          open,

@@ -33,6 +33,7 @@ func Type() channel.Type {
 		// Google holds back what goes to one Android device beyond 240 a minute and 5,000 an hour.
 		RecipientLimits: []posthouse.Limit{{Max: 240, Per: posthouse.Duration(time.Minute)}, {Max: 5000, Per: posthouse.Duration(time.Hour)}},
 		Check:           check,
+		Addresses:       channel.AddressDevice,
 		Address:         push.DeviceToken,
 		Content:         content,
 		Open:            open,

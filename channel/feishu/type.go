@@ -49,6 +49,7 @@ func Type() channel.Type {
 		Callbacks:       true,
 		Presser:         presser,
 		Check:           check,
+		Addresses:       channel.AddressUser,
 		Address:         address,
 		Content:         content,
 		Open:            open,

@@ -14,6 +14,17 @@ const (
 	mail      = "mail"
 )
 
+// addressesOf is what the channel's addresses are.
+func addressesOf(c channel.Config) channel.AddressKind {
+	switch c.String("addresses") {
+	case phones, phonesCN:
+		return channel.AddressPhone
+	case mail:
+		return channel.AddressMail
+	}
+	return ""
+}
+
 // address is an address in the one form that it is kept and sent in.
 func address(c channel.Config, text string) (string, error) {
 	switch kind := c.String("addresses"); kind {

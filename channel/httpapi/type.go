@@ -30,8 +30,9 @@ func Type() channel.Type {
 		Everyone: func(c channel.Config, out channel.Outgoing) string {
 			return channel.EverybodyByWord(out, c.List("everybody"))
 		},
-		Address: address,
-		Open:    open,
+		Address:     address,
+		AddressesOf: addressesOf,
+		Open:        open,
 	}
 }
 

@@ -32,6 +32,7 @@ func Type() channel.Type {
 		// Ours: what a project may send depends on its daily active devices, and Huawei answers a call beyond it with a code.
 		AccountLimits: []posthouse.Limit{{Max: 500, Per: posthouse.Duration(time.Second)}},
 		Check:         check,
+		Addresses:     channel.AddressDevice,
 		Address:       push.DeviceToken,
 		Content:       content,
 		Open:          open,

@@ -36,8 +36,14 @@ func Type() channel.Type {
 		Window:  channel.Forever, // a hand-out carries the same idempotency key each time
 		Timeout: 5 * time.Minute, // how long an agent holds what it was handed
 		Address: address,
-		Check:   check,
-		Open:    open,
+		AddressesOf: func(c channel.Config) channel.AddressKind {
+			if c.String("content") == contentSMS {
+				return channel.AddressPhone
+			}
+			return ""
+		},
+		Check: check,
+		Open:  open,
 	}
 }
 

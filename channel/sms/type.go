@@ -52,6 +52,7 @@ func Type() channel.Type {
 		AccountLimits:     []posthouse.Limit{{Max: 100, Per: posthouse.Duration(time.Second)}},
 		RecipientLimitsOf: numberLimits,
 		Check:             check,
+		Addresses:         channel.AddressPhone,
 		Address:           address,
 		Content:           content,
 		Open:              open,

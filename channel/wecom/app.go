@@ -62,6 +62,7 @@ func App() channel.Type {
 		Callbacks: true,
 		Presser:   presser,
 		Check:     checkApp,
+		Addresses: channel.AddressUser,
 		Address:   appAddress,
 		Content:   appContent,
 		Open:      openApp,

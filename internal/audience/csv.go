@@ -126,19 +126,19 @@ func faulty(cell string) bool {
 }
 
 // CheckColumns says what is wrong with the names of columns, and which of them has the address.
-func CheckColumns(columns []string, address string) (place int, err error) {
+func CheckColumns(columns []string, f Format) (place int, err error) {
 	for i, name := range columns {
 		if name != "" && slices.Index(columns, name) != i {
 			return 0, fmt.Errorf("the column %.60q stands twice: name the columns yourself", name)
 		}
 	}
-	if address != "" {
-		if place = slices.Index(columns, address); place < 0 {
-			return 0, fmt.Errorf("there is no column %.60q for the address: the columns are %s", address, list(columns))
+	if f.Address != "" {
+		if place = slices.Index(columns, f.Address); place < 0 {
+			return 0, fmt.Errorf("there is no column %.60q for the address: the columns are %s", f.Address, list(columns))
 		}
 		return place, nil
 	}
-	if at := named(columns); len(at) > 0 {
+	if at := f.named(columns); len(at) > 0 {
 		return at[0], nil
 	}
 	return 0, fmt.Errorf("which column has the address? The columns are %s", list(columns))

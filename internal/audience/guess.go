@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/channel"
 )
 
 // HeadBytes is how much of a file's text is looked at to find out how it is to be read.
@@ -36,7 +38,7 @@ func Guess(head []byte, whole bool, f Format, keep func(string) (string, error))
 		}
 	}
 	if f.Kind == NDJSON {
-		f.Address = orFieldOf(head, f.Address)
+		f.Address = f.orFieldOf(head)
 		return f
 	}
 	return guessColumns(head, f, keep)
@@ -64,9 +66,9 @@ func looksGBK(text []byte) bool {
 }
 
 // orFieldOf is the address's field that is said, or the one of the first object with a usual name.
-func orFieldOf(head []byte, said string) string {
-	if said != "" {
-		return said
+func (f Format) orFieldOf(head []byte) string {
+	if f.Address != "" {
+		return f.Address
 	}
 	for line := range bytes.Lines(head) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -81,7 +83,7 @@ func orFieldOf(head []byte, said string) string {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		if at := named(names); len(at) > 0 {
+		if at := f.named(names); len(at) > 0 {
 			return names[at[0]]
 		}
 		return ""
@@ -103,14 +105,14 @@ func guessColumns(head []byte, f Format, keep func(string) (string, error)) Form
 	columns := f.Columns
 	if len(columns) == 0 {
 		columns = trimmed(rows[0])
-		if at := addressByCells(rows[:1], len(columns), keep); at >= 0 && len(named(columns)) == 0 {
+		if at := f.addressByCells(columns, rows[:1], keep); at >= 0 && len(f.named(columns)) == 0 {
 			columns = numbered(columns, at)
 			f.Columns, f.Address = columns, columns[at]
 			return f
 		}
 		rows = rows[1:]
 	}
-	if at := addressAt(columns, rows, keep); at >= 0 {
+	if at := f.addressAt(columns, rows, keep); at >= 0 {
 		f.Address = columns[at]
 	}
 	return f
@@ -180,18 +182,18 @@ func sample(head []byte, delimiter byte) (rows [][]string) {
 
 // addressAt finds the column of the address: of those with a usual name the first whose cells are addresses of the channel, else the only
 // one whose cells are, else the first with a usual name of whose cells not all are none. -1 for none.
-func addressAt(columns []string, rows [][]string, keep func(string) (string, error)) int {
-	byName := named(columns)
+func (f Format) addressAt(columns []string, rows [][]string, keep func(string) (string, error)) int {
+	byName := f.named(columns)
 	for _, at := range byName {
-		if kept(rows, at, keep) {
+		if f.kept(columns, rows, at, keep) {
 			return at
 		}
 	}
-	if at := addressByCells(rows, len(columns), keep); at >= 0 && columns[at] != "" {
+	if at := f.addressByCells(columns, rows, keep); at >= 0 && columns[at] != "" {
 		return at
 	}
 	for _, at := range byName {
-		if some, good := addresses(rows, at, keep); some == 0 || good > 0 {
+		if some, good := f.addresses(columns, rows, at, keep); some == 0 || good > 0 {
 			return at
 		}
 	}
@@ -199,10 +201,10 @@ func addressAt(columns []string, rows [][]string, keep func(string) (string, err
 }
 
 // addressByCells finds the only column whose cells look like addresses and are such of the channel, -1 for none and for several.
-func addressByCells(rows [][]string, columns int, keep func(string) (string, error)) int {
+func (f Format) addressByCells(columns []string, rows [][]string, keep func(string) (string, error)) int {
 	found := -1
 	for at := range columns {
-		if !shaped(rows, at) || !kept(rows, at, keep) {
+		if !shaped(rows, at) || !f.kept(columns, rows, at, keep) {
 			continue
 		}
 		if found >= 0 {
@@ -214,18 +216,25 @@ func addressByCells(rows [][]string, columns int, keep func(string) (string, err
 }
 
 // kept reports whether most cells of a column are addresses of the channel.
-func kept(rows [][]string, at int, keep func(string) (string, error)) bool {
-	some, good := addresses(rows, at, keep)
+func (f Format) kept(columns []string, rows [][]string, at int, keep func(string) (string, error)) bool {
+	some, good := f.addresses(columns, rows, at, keep)
 	return some > 0 && good*100 >= mostOf*some
 }
 
-// addresses counts the cells of a column that have a text, and those that are addresses of the channel.
-func addresses(rows [][]string, at int, keep func(string) (string, error)) (some, good int) {
+// addresses counts the cells of a column that have a text, and those that are addresses of the channel, also such that a spreadsheet has spoilt.
+func (f Format) addresses(columns []string, rows [][]string, at int, keep func(string) (string, error)) (some, good int) {
 	if keep == nil {
 		keep = PlainAddress
 	}
 	return count(rows, at, func(cell string) bool {
-		_, err := keep(cell)
+		if f.Addresses == channel.AddressUser && strings.ContainsFunc(cell, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			return false // the names of people stand in a column "user" too, and no provider writes its ids so
+		}
+		cell, err := f.Whole(columns[at], cell)
+		if err != nil {
+			return true // its line is refused with what became of it
+		}
+		_, err = keep(cell)
 		return err == nil
 	})
 }
@@ -272,9 +281,25 @@ var otherNames = []string{
 	"userid", "username", "用户", "用户id", "用户名", "账号", "帐号", "工号", "unionid", "收件人", "接收人",
 }
 
-// named are the columns with a usual name, in the order of the names.
-func named(columns []string) (at []int) {
-	for _, list := range [][]string{addressColumns, otherNames} {
+// namesOf are what a column of addresses of a kind is called, as they are after plainName, those first that say most.
+var namesOf = map[channel.AddressKind][]string{
+	channel.AddressUser: {
+		"userid", "用户编号", "用户id", "成员编号", "成员id", "工号", "员工号", "员工工号", "员工编号", "员工id", "人员编号", "employeeid", "employeeno", "employeenumber", "staffid", "staffno",
+		"企业微信userid", "企业微信id", "企业微信账号", "钉钉userid", "钉钉id", "飞书userid", "飞书id", "openid", "用户openid", "unionid", "账号", "帐号", "account", "user", "用户", "username", "用户名",
+	},
+	channel.AddressOpenID: {"openid", "微信openid", "用户openid", "公众号openid", "小程序openid"},
+	channel.AddressPhone: {
+		"phone", "mobile", "手机号", "手机号码", "手机", "移动电话", "联系电话", "联系手机", "电话", "电话号码", "联系方式",
+		"mobilephone", "mobilenumber", "mobileno", "phonenumber", "phoneno", "cellphone", "cell", "tel", "telephone", "msisdn",
+	},
+	channel.AddressMail:   {"email", "邮箱", "电子邮箱", "电子邮件", "邮件", "邮件地址", "邮箱地址", "mail", "mailaddress", "emailaddress"},
+	channel.AddressDevice: {"devicetoken", "pushtoken", "registrationtoken", "registrationid", "token", "设备token", "设备令牌", "推送令牌"},
+}
+
+// named are the columns with a usual name, in the order of the names: one that says that it has the address, those of the kind of the
+// channel's addresses, and then all others, since an id may be somebody's number or mail address too.
+func (f Format) named(columns []string) (at []int) {
+	for _, list := range [][]string{addressColumns[:1], namesOf[f.Addresses], addressColumns, otherNames} {
 		for _, name := range list {
 			for i, c := range columns {
 				if plainName(c) == name && !slices.Contains(at, i) {

@@ -28,7 +28,9 @@ type Preview struct {
 	// Read is how many records at the beginning were read, of which Refused, five at most, name what is wrong with the first that are.
 	Read int
 	// Faulty are the cells at the beginning that hold an error of a spreadsheet, which counts as empty.
-	Faulty  int
+	Faulty int
+	// CutOff are those that hold a number of which a spreadsheet has cut off digits.
+	CutOff  int
 	Wrong   int
 	Refused []Refused
 }
@@ -88,6 +90,9 @@ func (p *Preview) show(head []byte) error {
 		for i := range row {
 			if faulty(row[i]) {
 				p.Faulty, row[i] = p.Faulty+1, ""
+			}
+			if CutOff(row[i]) {
+				p.CutOff++
 			}
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/encoding/unicode"
+
+	"github.com/posthouse/posthouse/channel"
 )
 
 // phoneOnly is how a channel of SMS keeps an address.
@@ -134,6 +136,78 @@ func TestALookSaysWhichUTF16AFileWas(t *testing.T) {
 		if err != nil || got.From != c.want || got.Address != "手机号" {
 			t.Errorf("%s: a look finds %q and the address in %q, %v; want %q", name, got.From, got.Address, err, c.want)
 		}
+	}
+}
+
+// The column of the address is that of what the channel's addresses are: a list of people has several.
+func TestTheColumnOfTheAddressIsOfTheChannelsKind(t *testing.T) {
+	t.Parallel()
+	staff := "用户编号,姓名,手机号,邮箱,openid\nzhang.san,张三,13800138000,zs@example.com,oAAAAAAAAAAAAAAAAAAAAAAAAAAA\nli.si,李四,13900139000,ls@example.com,oBBBBBBBBBBBBBBBBBBBBBBBBBBB\n"
+	object := `{"phone":"13800138000","user_id":"zhang.san","email":"zs@example.com"}` + "\n"
+	for _, c := range []struct {
+		file, want string
+		kind       channel.AddressKind
+	}{
+		{staff, "用户编号", channel.AddressUser},
+		{staff, "手机号", channel.AddressPhone},
+		{staff, "邮箱", channel.AddressMail},
+		{staff, "openid", channel.AddressOpenID},
+		{staff, "openid", ""},
+		{strings.ReplaceAll(staff, "用户编号", "工号"), "工号", channel.AddressUser},
+		{strings.ReplaceAll(staff, "用户编号", "User ID"), "User ID", channel.AddressUser},
+		{strings.ReplaceAll(staff, "用户编号", "device_token"), "device_token", channel.AddressDevice},
+		{"phone,user\n13800138000,张三\n", "phone", channel.AddressUser}, // the column user has names
+		{"姓名,手机号\n张三,13800138000\n", "手机号", channel.AddressUser},
+		{"userid,address\nu1,u2\n", "address", channel.AddressUser},
+		{object, "user_id", channel.AddressUser},
+		{object, "email", channel.AddressMail},
+		{object, "phone", ""},
+	} {
+		p, err := Look(strings.NewReader(c.file), Format{Addresses: c.kind}, PlainAddress)
+		if err != nil || p.Address != c.want {
+			t.Errorf("%q, %.40q: the address is in %q, %v; want %q", c.kind, c.file, p.Address, err, c.want)
+		}
+	}
+}
+
+// A number that a spreadsheet has written with a power of ten is taken where it has all its digits, and else refused, in a column of telephones and
+// where the channel knows its addresses. Free texts are left as they are.
+func TestANumberWithoutItsDigitsIsNoAddress(t *testing.T) {
+	t.Parallel()
+	lost := func(column, text string) string {
+		return "! line 2, column 1: " + column + " is " + text + ": a spreadsheet has cut off digits of the number. Format the column as text there, and export it again"
+	}
+	for _, c := range []struct {
+		column, cell, want string
+		kind               channel.AddressKind
+	}{
+		{"手机号", "1.38E+10", lost("手机号", "1.38E+10"), channel.AddressUser},
+		{"手机号", "1.38001E+10", lost("手机号", "1.38001E+10"), ""},
+		{"phone", "1.38001380E+10", lost("phone", "1.38001380E+10"), channel.AddressPhone},
+		{"电话", "8.61380013E+12", lost("电话", "8.61380013E+12"), channel.AddressPhone},
+		{"手机号", "1.38e10", lost("手机号", "1.38e10"), ""},
+		{"手机号", "1.3800138000E+10", "13800138000", ""},
+		{"手机号", "1.38001380005E+10", lost("手机号", "1.38001380005E+10"), ""},
+		{"手机号", "13800138000.0", "13800138000", ""},
+		{"手机号", "13800138000.00", "13800138000", channel.AddressPhone},
+		{"工号", "1.00012E+11", lost("工号", "1.00012E+11"), channel.AddressUser},
+		{"工号", "6.2166128000044789E+16", lost("工号", "6.2166128000044789E+16"), channel.AddressUser},
+		{"工号", "12E5", "12E5", channel.AddressUser},
+		{"工号", "1001.0", "1001.0", channel.AddressUser},
+		{"address", "1.38E+10", "1.38E+10", ""},
+		{"address", "13800138000.0", "13800138000.0", ""},
+	} {
+		got, err := readAll(NewReader(strings.NewReader(c.column+"\n"+c.cell+"\n"), Format{Address: c.column, Addresses: c.kind}, Position{}, true, PlainAddress))
+		if len(got) == 1 && !strings.HasPrefix(got[0], "!") {
+			_, got[0], _ = strings.Cut(got[0], " ")
+		}
+		if err != nil || len(got) != 1 || strings.TrimSpace(got[0]) != c.want {
+			t.Errorf("%s %s of %q: %q, %v; want %q", c.column, c.cell, c.kind, got, err, c.want)
+		}
+	}
+	p, err := Look(strings.NewReader("姓名,手机号,单号\n张三,1.38E+10,3.2E+17\n李四,1.39E+10,7\n"), Format{Addresses: channel.AddressPhone}, phoneOnly)
+	if err != nil || p.Address != "手机号" || p.Wrong != 2 || p.CutOff != 3 {
+		t.Errorf("a look: %+v, %v", p, err)
 	}
 }
 

@@ -36,7 +36,7 @@ func (r *Reader) object(rec record) (Row, error) {
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return Row{}, refuse(strings.Index(string(rec.text), `"`+name+`"`), "%s is no text", name)
 	}
-	address, err := r.addressOf(text)
+	address, err := r.addressOf(name, text)
 	if err != nil {
 		return Row{}, refuse(strings.Index(string(rec.text), `"`+name+`"`), "%s %s", name, err)
 	}

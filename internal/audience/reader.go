@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/channel"
 )
 
 // Kind is the form of a file.
@@ -29,8 +31,10 @@ type Format struct {
 	// Columns name those of a CSV that has no header, an empty name leaves one out. Defaults to the first record.
 	Columns []string `json:"columns,omitempty"`
 	// Address is the column or field of the address. Defaults to one with a usual name.
-	Address  string   `json:"address,omitempty"`
-	Encoding Encoding `json:"encoding,omitempty"` // defaults to UTF8
+	Address string `json:"address,omitempty"`
+	// Addresses is what the channel's addresses are. Defaults to not known.
+	Addresses channel.AddressKind `json:"-"`
+	Encoding  Encoding            `json:"encoding,omitempty"` // defaults to UTF8
 	// Sheet is that of a workbook. Defaults to the first with a column of addresses.
 	Sheet string `json:"sheet,omitempty"`
 	// Sheets are all sheets of the workbook that hold something. The reader fills them in, and a refusal names them.
@@ -39,7 +43,7 @@ type Format struct {
 
 // place is which of a file's columns has the address, or what is wrong with them.
 func (f Format) place(columns []string) (int, error) {
-	place, err := CheckColumns(columns, f.Address)
+	place, err := CheckColumns(columns, f)
 	switch {
 	case err == nil:
 		return place, nil
@@ -324,7 +328,7 @@ func (r *Reader) row(rec record) (Row, error) {
 			r.fields[i] = ""
 		}
 	}
-	address, err := r.addressOf(r.fields[r.place])
+	address, err := r.addressOf(columns[r.place], r.fields[r.place])
 	if err != nil {
 		return Row{}, refuse(r.starts[r.place], "%s %s", columns[r.place], err)
 	}
@@ -362,10 +366,12 @@ func (r *Reader) variablesOf(columns []string) (object []byte, names []string) {
 	return r.variables, names
 }
 
-// addressOf is an address as it is kept.
-func (r *Reader) addressOf(text string) (string, error) {
-	text = strings.TrimSpace(text)
+// addressOf is an address of a column or field as it is kept.
+func (r *Reader) addressOf(name, text string) (string, error) {
+	text, err := r.format.Whole(name, strings.TrimSpace(text))
 	switch {
+	case err != nil:
+		return "", err
 	case text == "":
 		return "", errors.New("is empty: nobody can be reached")
 	case len(text) > MaxAddress:

@@ -418,7 +418,7 @@ func (d *Desk) Import(ctx context.Context, tenant, name string, p Part, body io.
 
 // take imports a part, with addresses as the channel keeps them.
 func (d *Desk) take(ctx context.Context, a work.Audience, p Part, body io.Reader) (_ posthouse.Audience, err error) {
-	if p.Keep, err = d.keep(a.Tenant, a.Channel); err != nil {
+	if p.Keep, p.Addresses, err = d.keep(a.Tenant, a.Channel); err != nil {
 		return a.Audience, err
 	}
 	a, err = d.o.Importer.Import(ctx, time.Now, a, p, body)
@@ -431,17 +431,18 @@ func (d *Desk) Preview(ctx context.Context, tenant, name string, f audience.Form
 	if err != nil {
 		return out, err
 	}
-	keep, err := d.keep(tenant, c.Channel)
+	keep, kind, err := d.keep(tenant, c.Channel)
 	if err != nil {
 		return out, err
 	}
+	f.Addresses = kind
 	seen, err := audience.Look(body, f, keep)
 	if err != nil {
 		return out, faultOf(err)
 	}
 	out = wire.PeoplePreview{
 		Format: string(seen.Kind), Encoding: string(cmp.Or(seen.From, seen.Encoding)), Delimiter: seen.Delimiter, Address: seen.Address, Header: len(seen.Format.Columns) == 0, Sheet: seen.Sheet, Sheets: seen.Sheets,
-		Columns: append([]string{}, seen.Columns...), Rows: append([][]string{}, seen.Rows...), Read: seen.Read, Refused: seen.Wrong, Faulty: seen.Faulty, First: []wire.RefusedRecord{},
+		Columns: append([]string{}, seen.Columns...), Rows: append([][]string{}, seen.Rows...), Read: seen.Read, Refused: seen.Wrong, Faulty: seen.Faulty, CutOff: seen.CutOff, First: []wire.RefusedRecord{},
 	}
 	for _, r := range seen.Refused {
 		out.First = append(out.First, wire.RefusedRecord{Line: r.Line, Column: r.Column, Reason: r.Reason, Text: r.Text})
@@ -449,16 +450,16 @@ func (d *Desk) Preview(ctx context.Context, tenant, name string, f audience.Form
 	return out, nil
 }
 
-// keep is an address as a channel keeps it; nil for that of no channel.
-func (d *Desk) keep(tenant, name string) (func(address string) (string, error), error) {
+// keep is an address as a channel keeps it, nil for that of no channel, and what its addresses are.
+func (d *Desk) keep(tenant, name string) (func(address string) (string, error), channel.AddressKind, error) {
 	if name == "" {
-		return nil, nil
+		return nil, "", nil
 	}
 	ch := d.o.Channel(tenant, name)
 	if ch == nil {
-		return nil, posthouse.Errorf(posthouse.CodeConflict, "the channel %s is not open: it says which addresses are right", name)
+		return nil, "", posthouse.Errorf(posthouse.CodeConflict, "the channel %s is not open: it says which addresses are right", name)
 	}
-	return keeps(ch), nil
+	return keeps(ch), ch.Opened.Addresses, nil
 }
 
 // keeps is an address as a channel keeps it, or why nobody can be sent to by it: what means everybody is no member.

@@ -141,7 +141,7 @@ func (f Fetcher) check(in wire.PeopleQuery) error {
 // columns makes a query whose columns are checked.
 func (f Fetcher) columns(ctx context.Context, tenant string, in wire.PeopleQuery, columns func([]string) error, row func([]*string) error) error {
 	return f.Databases.Query(ctx, tenant, in.Database, in.Query, func(names []string) error {
-		if _, err := audience.CheckColumns(names, in.Address); err != nil {
+		if _, err := audience.CheckColumns(names, audience.Format{Address: in.Address}); err != nil {
 			return posthouse.Invalid("nobody is imported", []posthouse.Problem{{Path: "query", Message: err.Error()}})
 		}
 		return columns(names)

@@ -5,6 +5,8 @@ func peopleFiles() []Sentence {
 	return []Sentence{
 		{"%s is no address of the channel: %s", "{1}：不是渠道的地址，{2!}"},
 		{"%s is empty: nobody can be reached", "{1}为空，无法送达"},
+		{"%s is %s: a spreadsheet has cut off digits of the number. Format the column as text there, and export it again", "{1}为 {2}：表格软件把号码存成了科学计数法，部分数字已丢失。请在原表格中把该列设为文本格式，再重新导出"},
+		{"is %s: a spreadsheet has cut off digits of the number. Format the column as text there, and export it again", "为 {1}：表格软件把号码存成了科学计数法，部分数字已丢失。请在原表格中把该列设为文本格式，再重新导出"},
 		{"a quote opens here and is not closed before the file ends", "此处的引号到文件末尾也没有闭合"},
 		{"a quote opens here and is not closed within %d bytes", "此处的引号在 {1} 字节内没有闭合"},
 		{"a quote stands within a field that does not begin with one", "字段中间有引号，但字段开头没有"},

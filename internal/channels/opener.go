@@ -87,10 +87,14 @@ func (p *Opener) Open(ch posthouse.Channel) (state.Opened, error) {
 		MaxBatch: max(t.MaxBatch, 1), Window: t.Window, Timeout: t.CallTimeout(ch.ChannelSettings), Limits: t.Limits, AccountLimits: t.AccountLimits, RecipientLimits: t.RecipientLimits,
 		OwnAddresses: t.OwnAddresses, Parameters: t.Parameters, Takes: t.Takes, Pull: t.Pulled(ch.ChannelSettings), Shares: t.Shares,
 		Presser:   t.Presser,
+		Addresses: t.Addresses,
 		Answers:   t.Answers,
 		Receipts:  t.Receipts != nil && (ch.Accounts || t.Receipts(config)),
 		Calls:     t.Calls != nil && t.Calls(config),
 		Everybody: func(out channel.Outgoing) string { return t.Everybody(config, out) },
+	}
+	if t.AddressesOf != nil {
+		opened.Addresses = t.AddressesOf(config)
 	}
 	if t.Address != nil {
 		opened.Address = func(address string) (string, error) { return t.Address(config, address) }

@@ -194,6 +194,9 @@ type reading struct {
 	Shown wire.PeoplePreview
 }
 
+// CutOff reports whether a cell that is shown holds a number of which a spreadsheet has cut off digits.
+func (reading) CutOff(cell string) bool { return audience.CutOff(cell) }
+
 // ahead is how much of a file is looked at before it is imported, in bytes; of a workbook all of it.
 const ahead = 64 << 10
 

@@ -393,6 +393,27 @@ func TestASheetIsChosen(t *testing.T) {
 	h.shows(h.page("sender", at+"?address=13900139000"), "13900139000: ")
 }
 
+// The look at a file knows what the channel's addresses are, and marks numbers of which a spreadsheet has cut off digits; the import refuses their lines.
+func TestTheColumnOfAFileIsOfTheChannelsKind(t *testing.T) {
+	t.Parallel()
+	h := open(t, false)
+	h.api("PUT", "/v1/channels/app", `{"driver":"wecom","config":{"corp_id":"ww1","agent_id":1000002,"secret":"s"}}`, nil)
+	h.api("POST", "/v1/campaigns", `{"name":"spring","channel":"app","content":{"text":"x"}}`, nil)
+	const at, file = "/console/t/default/campaigns/spring", "用户编号,姓名,手机号\nzhang.san,张三,1.38E+10\nli.si,李四,13900139000\n"
+	look := h.upload("sender", at+"/preview", "people.csv", file)
+	h.shows(look.body, `<option value="用户编号" selected>`, `<td class="bad">1.38E&#43;10</td>`, "<td>13900139000</td>", "export it again: 1</p>")
+	other := h.upload("sender", at+"/preview", "people.csv", file, "address", "手机号")
+	h.shows(other.body, "手机号 is 1.38E&#43;10: a spreadsheet has cut off digits of the number. Format the column as text there, and export it again")
+	if got := h.upload("sender", at+"/members", "people.csv", file+"1.2E+10,王五,13700137000\n"); got.status != http.StatusSeeOther {
+		t.Fatalf("the file: %d\n%s", got.status, got.body)
+	}
+	var c wire.Campaign
+	if h.api("GET", "/v1/campaigns/spring", "", &c); c.People.Members != 2 || c.People.Refused != 1 {
+		t.Errorf("of three lines one has lost digits: %+v", c.People)
+	}
+	h.shows(h.page("sender", at+"?address=zhang.san"), "zhang.san: ")
+}
+
 // A browser without JavaScript takes a file without a look before: one whose column of addresses cannot be told comes back with its columns.
 func TestAColumnOfAddressesIsChosen(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,8 @@ type Opened struct {
 	Takes func(parameter string) string
 	// Address is an address as the channel keeps it, or why it is none. Defaults to taking any.
 	Address func(address string) (string, error)
+	// Addresses is what the addresses are, empty for not known.
+	Addresses channel.AddressKind
 	// Shares is the driver's: whether a delivery of a content to an address may share a call with those of other messages. Nil for never.
 	Shares func(content posthouse.Content, address string) bool
 	// Everybody names the field by which a delivery calls everybody, empty for none. Defaults to channel.Everybody.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/cell"
 	"github.com/posthouse/posthouse/internal/draft"
@@ -47,6 +48,9 @@ func (l *List) take(ctx context.Context, tenant string, f audience.Format, given
 	}
 	if err := posthouse.Invalid("the file cannot be imported", p.List); err != nil {
 		return out, err
+	}
+	if given.Channel != "" {
+		f.Addresses = l.kind(tenant, given.Channel)
 	}
 	file, err := audience.Open(body, f, Plain)
 	if err != nil {
@@ -141,7 +145,11 @@ func (t *taking) take(row audience.Row) error {
 		}
 	}
 	t.list.check(t.tenant, one.Channel, one.Reason, one.Until, p)
-	forms := t.list.forms(t.tenant, one.Channel, shown(cell.Bare(row.Address), p), p) // as an export has it, for spreadsheets
+	address, err := audience.Format{Addresses: t.list.kind(t.tenant, one.Channel)}.Whole("", cell.Bare(row.Address)) // as an export has it, for spreadsheets
+	if err != nil {
+		p.Add("address", "%v", err)
+	}
+	forms := t.list.forms(t.tenant, one.Channel, shown(address, p), p)
 	if len(p.List) > 0 {
 		return errors.New(p.List[0].Path + ": " + p.List[0].Message)
 	}
@@ -163,6 +171,23 @@ func (t *taking) take(row audience.Row) error {
 	}
 	t.out.Stored++
 	return nil
+}
+
+// kind is what the addresses of a channel are. Those of all channels are as ids of users where one of the channels knows what its own are: nobody
+// means a number of which digits are missing, and an id that looks like one stays.
+func (l *List) kind(tenant, name string) channel.AddressKind {
+	if name != "" {
+		if ch := l.channels.Channel(tenant, name); ch != nil {
+			return ch.Opened.Addresses
+		}
+		return ""
+	}
+	for _, name := range l.channels.Names(tenant) {
+		if l.kind(tenant, name) != "" {
+			return channel.AddressUser
+		}
+	}
+	return ""
 }
 
 // columnOf is what a column holds by its head, also in Chinese, and in capitals.

@@ -332,6 +332,31 @@ func TestAnAddressIsSeenAsItIs(t *testing.T) {
 	}
 }
 
+// A number of which a spreadsheet has cut off digits bars nobody: its line is refused, by its column's name or by what the channel's addresses are. One
+// that has them all is taken, and where addresses are free texts a cell is left as it is.
+func TestANumberThatASpreadsheetHasSpoiltIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ channel, file, want string }{
+		{"sms", "number\n1.38E+10\n13800138000.0\n1.3800138000E+10\n", "13800138000@sms"},
+		{"free", "手机号\n1.38E+10\n13900139000.00\n", "13900139000@free"},
+		{"free", "address\n1.38E+10\n13800138000.0\n", "1.38e+10@free 13800138000.0@free"},
+		{"", "address,channel\n1.38E+10,sms\n13800138000.0,sms\n", "13800138000@sms"},
+		{"", "address\n1.38E+10\n12E5\n", "12e5@"},
+	} {
+		b := &book{list: map[key]posthouse.Suppression{}}
+		l := New(b, shops{"sms": {Opened: state.Opened{Address: digits, Addresses: channel.AddressPhone}}, "free": {Opened: state.Opened{Address: func(text string) (string, error) { return strings.ToLower(text), nil }}}})
+		done, err := l.Import(t.Context(), "t1", audience.Format{Address: strings.FieldsFunc(c.file, func(r rune) bool { return r == ',' || r == '\n' })[0]}, wire.SuppressionDraft{Channel: c.channel}, strings.NewReader(c.file))
+		if err != nil || b.keys() != c.want {
+			t.Errorf("%q, %q: %+v, %v, stored %q; want %q", c.channel, c.file, done, err, b.keys(), c.want)
+		}
+		for _, r := range done.First {
+			if !strings.Contains(r.Reason, "is 1.38E+10: a spreadsheet has cut off digits of the number") {
+				t.Errorf("%q, %q: refused since it %s", c.channel, c.file, r.Reason)
+			}
+		}
+	}
+}
+
 // A trial of a file says what an import of it stores and refuses, how many of its records stand there already, and stores nothing. What an
 // export has guarded from spreadsheets is read as it was.
 func TestATrialOfAFileStoresNothing(t *testing.T) {

@@ -103,6 +103,7 @@ func wizardWords() map[string]Word {
 		"camp_sheet":              {"Sheet", "工作表"},
 		"camp_which_sheet":        {"The workbook has several sheets: choose the one with the people, then take the file.", "文件中有多个工作表，请选择名单所在的工作表，再导入。"},
 		"camp_file_again":         {"Choose the file again too: the browser does not keep it.", "请同时重新选择文件，浏览器不会保留它。"},
+		"camp_cut_off":            {"Cells with a number of which the spreadsheet has cut off digits, such as 1.38E+10; format the column as text there, and export it again:", "被表格软件存成科学计数法、丢失了数字的单元格（如 1.38E+10），请在原表格中把该列设为文本格式再重新导出，个数："},
 		"camp_faulty":             {"Cells with an error of the spreadsheet, such as #N/A, which count as empty:", "表格公式出错的单元格（如 #N/A），按空处理，个数："},
 		"camp_guess":              {"as found", "自动识别"},
 		"camp_no_header":          {"The first line is a member already: the columns are numbered.", "首行就是数据，没有表头：列按编号命名。"},
