@@ -92,6 +92,7 @@ func TestAFileIsReadAsItShowsToBe(t *testing.T) {
 		{name: "numbers as long as they are", file: workbook(t, []any{"phone", "card"}, []any{8613800138000, 621661280000447}), want: []string{`8613800138000 {"card":"621661280000447"}`}},
 		{name: "errors of a spreadsheet are empty", file: "姓名,手机号,金额\n张三,13800138000,#N/A\n#REF!,13900139000,#1\n王,#VALUE!,1\n", want: []string{`13800138000 {"姓名":"张三"}`, `13900139000 {"金额":"#1"}`, "! line 4, column 3: 手机号 is empty: nobody can be reached"}},
 		{name: "an empty workbook", file: workbook(t), want: nil},
+		{name: "a JSON array", file: "[\n  {\"phone\": \"13800138000\"}]", fault: "the file is one JSON array"},
 		{name: "a workbook of old Excel", file: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1....", fault: "the file is a workbook of old Excel (.xls) or has a password"},
 		{name: "an archive that is no workbook", file: archive(t, "a.txt", "hello"), fault: "the workbook cannot be read"},
 		{name: "a workbook that was cut off", file: workbook(t, []any{"a"})[:2000], fault: "the workbook cannot be read: it is damaged, or no Excel file (.xlsx). Save"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -77,8 +78,14 @@ func open(in io.Reader, f Format, keep func(string) (string, error)) (io.ReadClo
 	if kind := kindOf(b); kind != "" {
 		return nil, &FileError{fmt.Sprintf("the file is %s and no table: want a CSV, a workbook (.xlsx) or NDJSON", kind)}
 	}
+	if head, _ := b.Peek(512); jsonArray.Match(head) {
+		return nil, &FileError{"the file is one JSON array: want an object a line (NDJSON), without brackets and commas around them"}
+	}
 	return inUTF8(io.NopCloser(b)), nil
 }
+
+// jsonArray is the beginning of an array of objects. A part of a CSV may begin within a cell, where quotes are doubled.
+var jsonArray = regexp.MustCompile(`^\s*\[\s*\{\s*"[^"]`)
 
 // kindOf is the content type of a file that is no text, such as a picture; empty where it may be one.
 func kindOf(b *bufio.Reader) string {

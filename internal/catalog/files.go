@@ -33,6 +33,7 @@ func peopleFiles() []Sentence {
 		{"the %s file holds more than %d times its size: that is no list of people", "{1} 文件解压后超过自身大小的 {2} 倍，这不是名单文件"},
 		{"the channel %s is not open: it says which addresses are right", "渠道 {1} 未打开，无法判断地址是否正确"},
 		{"the column %s stands twice: name the columns yourself", "列 {1} 出现了两次，请自行指定列名"},
+		{"the file is one JSON array: want an object a line (NDJSON), without brackets and commas around them", "文件是一个 JSON 数组；请改为每行一个对象（NDJSON），去掉外层的方括号和对象之间的逗号"},
 		{"the file is a workbook of old Excel (.xls) or has a password: save it as .xlsx without one, or as CSV UTF-8", "这是旧版 Excel（.xls）文件，或设有密码；请另存为不带密码的 .xlsx，或 CSV UTF-8"},
 		{"the file is another: what is stored of it has a different hash", "这是另一个文件，与已导入部分的校验值不同"},
 		{"the header cannot be read: %s", "表头无法读取：{1!}"},
