@@ -195,7 +195,7 @@ var floors = map[string]floor{
 	"internal/cli/demo":        {layer: 5, beside: []string{"internal/config", "internal/cli/agent"}}, // starts sender apps
 	"internal/cli/shell":       {layer: 5, beside: []string{"internal/config", "internal/cli/columns"}},
 	"internal/cli/campaign":    {layer: 6},
-	"internal/cli/remote":      {layer: 6, beside: []string{"internal/cli/campaign", "internal/cli/roster"}},
+	"internal/cli/remote":      {layer: 6, beside: []string{"internal/cli/campaign", "internal/cli/roster", "internal/cli/suppression"}},
 	"internal/cli/roster":      {layer: 6},
 	"internal/cli/follow":      {layer: 6},
 	"internal/cli/media":       {layer: 6},

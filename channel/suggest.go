@@ -35,6 +35,18 @@ func OneOf(what, name string, known []string) string {
 	return "the " + what + " are " + strings.Join(all, ", ")
 }
 
+// Want says that a value is none of those allowed, such as "is "x": want one of a, b". Of more than a few it asks first for the nearest three.
+func Want[T ~string](value T, allowed []T) string {
+	all := make([]string, len(allowed))
+	for i, a := range allowed {
+		all[i] = string(a)
+	}
+	if near := Nearest(string(value), all); len(all) > few && len(near) > 0 {
+		return fmt.Sprintf("is %.60q: did you mean %s? Want one of %s", value, strings.Join(near, " or "), strings.Join(all, ", "))
+	}
+	return fmt.Sprintf("is %.60q: want one of %s", value, strings.Join(all, ", "))
+}
+
 // few are names that are read at a glance, and mostListed those that are listed at most.
 const few, mostListed = 3, 20
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/channel"
 )
 
@@ -18,6 +19,23 @@ func TestLettersThatChangedPlacesAreNear(t *testing.T) {
 		if got := channel.Nearest(name, []string{"start", "spring", "pause", "show"}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q are near, want %q", name, got, want)
 		}
+	}
+}
+
+// All values that are allowed are named, of more than a few the nearest first.
+func TestWantNamesWhatIsNearFirst(t *testing.T) {
+	t.Parallel()
+	states := []posthouse.State{posthouse.Pending, posthouse.Sent, posthouse.Failed, posthouse.Expired}
+	for value, want := range map[posthouse.State]string{
+		"pendng": `is "pendng": did you mean pending? Want one of pending, sent, failed, expired`,
+		"lost":   `is "lost": want one of pending, sent, failed, expired`,
+	} {
+		if got := channel.Want(value, states); got != want {
+			t.Errorf("%s: %s, want %s", value, got, want)
+		}
+	}
+	if got, want := channel.Want("snt", states[:3]), `is "snt": want one of pending, sent, failed`; got != want {
+		t.Errorf("of a few: %s, want %s", got, want)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/posthouse/posthouse/internal/cli/process"
 	"github.com/posthouse/posthouse/internal/cli/remote"
 	"github.com/posthouse/posthouse/internal/cli/shell"
-	"github.com/posthouse/posthouse/internal/cli/suppression"
 	"github.com/posthouse/posthouse/rule"
 )
 
@@ -85,7 +84,7 @@ func run(ctx context.Context, sh *shell.Shell, args []string) int {
 }
 
 func root(sh *shell.Shell) *cobra.Command {
-	commands := slices.Concat(local.Processes(sh), remote.Commands(sh), media.Commands(sh), suppression.Commands(sh), process.Commands(sh), follow.Commands(sh))
+	commands := slices.Concat(local.Processes(sh), remote.Commands(sh), media.Commands(sh), process.Commands(sh), follow.Commands(sh))
 	root := shell.Group("posthouse", "A message centre: accepts messages, sends each over its channel, and knows what became of it",
 		append(commands, local.Tools(sh)...)...)
 	root.PersistentFlags().BoolVar(&sh.JSON, "json", false, "print JSON")

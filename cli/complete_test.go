@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,6 +87,11 @@ func TestUnknownNamesBringTheNearest(t *testing.T) {
 		must(whose, "template", "set", []string{"alert", "alertt"}[i], "--text", "hello")
 		must(whose, "audience", "add", []string{"leaders", "readers"}[i])
 	}
+	route := filepath.Join(t.TempDir(), "route.json")
+	if err := os.WriteFile(route, []byte(`{"steps":[{"channels":["desk"],"to":[{"user":"u1"}],"within":"10m"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(environ, "route", "put", "oncall", "--file", route)
 	must(environ, "template", "set", "b; $(id)", "--text", "hello")
 	for _, c := range []struct{ line, want string }{
 		{"send --channel desk --to u1 --template b;$(id)", "did you mean --template 'b; $(id)'?"},
@@ -94,6 +101,13 @@ func TestUnknownNamesBringTheNearest(t *testing.T) {
 		{"send --channel dsk --to u1 --text hello", "did you mean --channel desk?"}, {"send --channel dsk --to u1 --text hello --lang zh", "是否指 --channel desk？"},
 		{"send --channel desk --to u1 --template alrt", "did you mean --template alert?"}, {"send --channel autumn --to u1 --text hello", ""},
 		{"campaign add x --channel dsk --text hello", "did you mean --channel desk?"}, {"channel set x --preset telegrm", "did you mean --preset telegram?"},
+		{"channel set desk --driver console --profile wecomm", "did you mean --profile wecom?"},
+		{"suppression add u1 --channel dsk", "did you mean --channel desk?"}, {"suppression add u1 --channel nix", "or it is not open; the channels are desk"},
+		{"campaign add x --channel nix --text hello --lang zh", `没有渠道 "nix"，或渠道未打开；可用的渠道有 desk`},
+		{"status --state pendng", `--state: is "pendng": did you mean pending or sending? Want one of pending, `},
+		{"campaign list --in runing --lang zh", `为 "runing"，是否指 running？应为 draft、importing、`},
+		{"campaign export spring --outcome faild", "did you mean failed?"}, {"key add k --scope sned", "did you mean send? Want one of read, "},
+		{"decisions make replya --channel desk", "OUTCOME: is \"replya\": did you mean replay?"}, {"route show oncal", "did you mean oncall?"},
 		{"preset show telegrm", "did you mean telegram?"}, {"help campain", "did you mean campaign?"}, {"help campaign strat", "did you mean start?"},
 	} {
 		text, code := ran(t, environ, strings.Fields(c.line)...)

@@ -245,7 +245,7 @@ func (s *Server) gauges(rates read.KeptRates) read.Gauges {
 // openDesk makes the desk where people make campaigns and act on them.
 func (s *Server) openDesk(context.Context) error {
 	s.campaigns = campaign.NewDesk(campaign.Options{
-		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel,
+		Campaigns: s.store.Campaigns, History: s.store.Campaigns, Segments: s.store.Segments, Lists: s.store.Audiences, Templates: s.store.Templates, Importer: s.importer, Channel: s.engine.Routes.Channel, Channels: s.engine.Routes.Names,
 		Directory: s.store.Users, Languages: s.store.Contents, Suppressed: s.store.Suppressions, Unwilling: s.choices, Paces: s.steward.Paces, Closed: s.engine.Routes.Closed,
 		Wake: s.engine.Campaigner.Nudge, Repair: s.engine.Campaigner.Repair, Sweep: s.engine.Pruner.Sweep,
 		Windows: func(ctx context.Context, tenant, channel string) ([]wire.Window, error) {

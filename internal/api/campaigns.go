@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/audience"
 	"github.com/posthouse/posthouse/internal/campaign"
 	"github.com/posthouse/posthouse/internal/intake"
@@ -109,7 +110,7 @@ func (s campaigns) routes() []web.Route {
 func (s campaigns) list(c *web.Call) (wire.Page[wire.CampaignListed], error) {
 	of := posthouse.CampaignState(c.Query.Get("state"))
 	if of != "" && !of.Valid() {
-		c.Refuse("query.state", "is %.60q: want one of %s", of, web.Words(posthouse.CampaignStates()))
+		c.Refuse("query.state", "%s", channel.Want(of, posthouse.CampaignStates()))
 	}
 	return paged(c, func(cursor string, limit int) ([]wire.CampaignListed, string, error) {
 		return s.List(c.Context(), c.Tenant(), of, cursor, limit)
@@ -267,7 +268,7 @@ func (s campaigns) export(c *web.Call) (any, error) {
 	format, outcome := formatOf(c), c.Query.Get("outcome")
 	of := campaign.MembersOf{Outcome: outcome, Code: c.Query.Get("code"), Limit: int64(c.Number("limit", 1, 1<<30))}
 	if outcome != "" && !slices.Contains(campaign.Outcomes(), outcome) {
-		c.Refuse("query.outcome", "is %.60q: want one of %s", outcome, strings.Join(campaign.Outcomes(), ", "))
+		c.Refuse("query.outcome", "%s", channel.Want(outcome, campaign.Outcomes()))
 	}
 	if err := c.Wrong(); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/wire"
@@ -35,7 +36,7 @@ func (d deliveries) get(c *web.Call) (posthouse.Delivery, error) {
 func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 	priority := posthouse.Priority(c.Query.Get("priority"))
 	if priority != "" && !priority.Valid() {
-		c.Refuse("query.priority", "is %.60q: want one of %s", priority, web.Words(posthouse.Priorities()))
+		c.Refuse("query.priority", "%s", channel.Want(priority, posthouse.Priorities()))
 	}
 	f, err := filterOf(c)
 	f.Reason, f.KnownAs, f.Priority = c.Query.Get("reason"), c.Query.Get("known_as"), priority
@@ -54,7 +55,7 @@ func (d deliveries) list(c *web.Call) (wire.Page[posthouse.Delivery], error) {
 func (d deliveries) stopped(c *web.Call) (wire.Stopped, error) {
 	state := cmp.Or(posthouse.State(c.Query.Get("state")), posthouse.Unknown)
 	if !slices.Contains(stops, state) {
-		c.Refuse("query.state", "is %.60q: want one of %s", state, web.Words(stops))
+		c.Refuse("query.state", "%s", channel.Want(state, stops))
 	}
 	if err := c.Wrong(); err != nil {
 		return wire.Stopped{}, err

@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/digest"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/web"
@@ -102,10 +104,8 @@ func (d digests) remove(c *web.Call) error {
 
 func (d digests) listGathered(c *web.Call) (wire.Page[posthouse.Collection], error) {
 	state := posthouse.CollectionState(c.Query.Get("state"))
-	switch state {
-	case "", posthouse.CollectionWaiting, posthouse.CollectionLeaving, posthouse.CollectionSettled, posthouse.CollectionAlone, posthouse.CollectionEmpty:
-	default:
-		c.Refuse("state", "is %.60q: want waiting, leaving, settled, alone or empty", state)
+	if state != "" && !slices.Contains(posthouse.CollectionStates(), state) {
+		c.Refuse("state", "%s", channel.Want(state, posthouse.CollectionStates()))
 	}
 	return paged(c, func(cursor string, limit int) ([]posthouse.Collection, string, error) {
 		return d.gathered.List(c.Context(), c.Viewer(), state, cursor, limit)

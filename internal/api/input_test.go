@@ -134,8 +134,8 @@ var wrongSettings = []wrong{
 		"users[1].addresses.sms", "holds a line break: one line is allowed",
 	}},
 	{"no users", "PUT", "/v1/users", `{}`, 422, refused, []string{"users", "has 0 users: want 1 to 10000"}},
-	{"key", "POST", "/v1/keys", `{"name":"","scope":"root"}`, 422, refused, []string{"name", "is required: who or what uses the key", "scope", `is "root": want read, send, admin or agent`}},
-	{"key of nothing", "POST", "/v1/keys", `{"name":1}`, 422, refused, []string{"name", "is a number: want a string", "scope", `is "": want read, send, admin or agent`}},
+	{"key", "POST", "/v1/keys", `{"name":"","scope":"root"}`, 422, refused, []string{"name", "is required: who or what uses the key", "scope", `is "root": want one of read, send, admin, agent`}},
+	{"key of nothing", "POST", "/v1/keys", `{"name":1}`, 422, refused, []string{"name", "is a number: want a string", "scope", `is "": want one of read, send, admin, agent`}},
 	{"notice", "POST", "/v1/notices", `{"userId":"","userType":"boss","platform":"pigeon","messageContent":1}`, 422, refused, []string{
 		"messageContent", "is a number: want a string",
 		"userId", "is required",
@@ -162,7 +162,7 @@ var wrongSettings = []wrong{
 	{"a query for nothing", "GET", "/v1/messages?chanel=x&limit=0&since=now&state=lost,sent&limit=3", "", 422, refused, []string{
 		"query.chanel", "there is no query parameter of this name; did you mean channel?",
 		"query.limit", "stands 2 times: once is allowed",
-		"query.state", `is "lost": want one or more of pending, sending, unknown, quarantined, sent, delivered, undelivered, failed, cancelled, expired, suppressed`,
+		"query.state", `is "lost": want one of pending, sending, unknown, quarantined, sent, delivered, undelivered, failed, cancelled, expired, suppressed`,
 		"query.since", `is "now": want a time such as 2026-10-01T08:30:00+08:00 (with + escaped as %2B)`,
 		"query.limit", `is "0": want a whole number from 1 to 1000`,
 	}},

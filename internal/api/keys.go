@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/quota"
 	"github.com/posthouse/posthouse/internal/secret"
 	"github.com/posthouse/posthouse/internal/web"
@@ -86,7 +87,7 @@ func (k keys) create(c *web.Call, tenant string, in wire.Key) (wire.NewKey, erro
 		c.RefuseNew("expires_at", "is %s, which has passed", in.ExpiresAt.Format(time.RFC3339))
 	}
 	if !in.Scope.Allows(in.Scope) {
-		c.RefuseNew("scope", "is %.60q: want read, send, admin or agent", in.Scope)
+		c.RefuseNew("scope", "%s", channel.Want(in.Scope, []posthouse.Scope{posthouse.ScopeRead, posthouse.ScopeSend, posthouse.ScopeAdmin, posthouse.ScopeAgent}))
 	}
 	k.checkLimits(c, &in)
 	checkGrants(c, &in)

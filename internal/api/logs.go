@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -27,7 +28,7 @@ func (l logs) list(c *web.Call) (wire.Page[wire.Line], error) {
 		Since: c.Moment("since"), Until: c.Moment("until"), Cursor: c.Query.Get("cursor"), Limit: c.Number("limit", 1, web.MaxPage),
 	}
 	if !slices.Contains(wire.Logs(), f.Log) {
-		c.Refuse("query.log", "is %.60q: want one of %s", f.Log, web.Words(wire.Logs()))
+		c.Refuse("query.log", "%s", channel.Want(f.Log, wire.Logs()))
 	}
 	if f.Log == wire.ReceiveLog && f.Agent != "" {
 		c.Refuse("query.agent", "does not narrow down the log of requests: no agent has to do with it")

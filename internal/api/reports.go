@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
 	"github.com/posthouse/posthouse/wire"
@@ -89,7 +90,7 @@ func checkReport(c *web.Call, path string, r *posthouse.AgentReport) {
 	c.CheckWord(path+"report_id", r.ReportID, maxMark)
 	checkHold(c, path, r.Delivery, r.Token)
 	if !r.Outcome.Valid() {
-		c.RefuseNew(path+"outcome", "is %.60q: want one of %s", r.Outcome, web.Words(posthouse.Outcomes()))
+		c.RefuseNew(path+"outcome", "%s", channel.Want(r.Outcome, posthouse.Outcomes()))
 	}
 	c.CheckWord(path+"code", r.Code, 64)
 	c.CheckWord(path+"provider_ref", r.Ref, 255)

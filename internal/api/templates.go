@@ -123,7 +123,7 @@ func checkTemplate(c *web.Call, t *posthouse.Template) {
 	checkExtra(c, "extra", &t.Extra)
 	switch {
 	case t.Type != "" && (!t.Type.Valid() || t.Type.HasMedia()):
-		c.RefuseNew("type", "is %.40q: want text, markdown, news, card or template", t.Type)
+		c.RefuseNew("type", "%s", channel.Want(t.Type, slices.DeleteFunc(posthouse.ContentTypes(), posthouse.ContentType.HasMedia)))
 	case wordless(t.Type) && len(t.Extra) == 0:
 		c.RefuseNew("extra", "is required for a content of type %s: an object in the provider's own form", t.Type)
 	}

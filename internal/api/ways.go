@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/intake"
 	"github.com/posthouse/posthouse/internal/route"
@@ -153,7 +154,7 @@ func (w ways) listTold(c *web.Call) (wire.Page[posthouse.Notification], error) {
 		Since: c.Moment("since"), Until: c.Moment("until"), Held: c.Truth("held"),
 	}
 	if f.State != "" && !slices.Contains(posthouse.NotificationStates(), f.State) {
-		c.Refuse("query.state", "is %.60q: want one of %v", f.State, posthouse.NotificationStates())
+		c.Refuse("query.state", "%s", channel.Want(f.State, posthouse.NotificationStates()))
 	}
 	if !f.Until.IsZero() && !f.Until.After(f.Since) {
 		c.Refuse("query.until", "must be later than since")

@@ -98,8 +98,9 @@ type Options struct {
 	// Directory says which users members are, and Languages what people read. Both default to none: members read a template's own text.
 	Directory Directory
 	Languages content.Languages
-	// Channel is an open channel, nil for none of that name.
-	Channel func(tenant, name string) *state.Channel
+	// Channel is an open channel, nil for none of that name, and Channels are the names of those there are.
+	Channel  func(tenant, name string) *state.Channel
+	Channels func(tenant string) []string
 	// Paces are those of the steward of this process. Defaults to some of its own.
 	Paces *Paces
 	// Closed says why nothing may be sent on a channel. Defaults to: something may.
@@ -179,7 +180,7 @@ func (d *Desk) check(ctx context.Context, tenant string, by work.Caller, in *wir
 	ch := d.o.Channel(tenant, in.Channel)
 	switch {
 	case ch == nil:
-		p.Add("channel", "there is no channel %.80q, or it is not open", in.Channel)
+		p.Add("channel", "there is no channel %.80q, or it is not open; %s", in.Channel, channel.OneOf("channels", in.Channel, d.o.Channels(tenant)))
 	case ch.Settings.Pulled:
 		p.Add("channel", "is fetched by agents: a campaign needs one that sends")
 	}

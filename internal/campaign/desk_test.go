@@ -26,6 +26,7 @@ func (h *hall) deskOver(history campaign.History) *campaign.Desk {
 	ch := &state.Channel{Settings: state.Settings{Limits: []posthouse.Limit{{Max: 10, Per: posthouse.Duration(time.Minute)}}}}
 	return campaign.NewDesk(campaign.Options{
 		Campaigns: h.store.Campaigns, History: history, Segments: h.store.Segments, Lists: h.store.Audiences, Templates: h.store.Templates, Importer: h.importer,
+		Channels: func(string) []string { return []string{"c"} },
 		Channel: func(_, name string) *state.Channel {
 			if name == "c" {
 				return ch

@@ -49,7 +49,7 @@ func campaigns() []Sentence {
 		{"there is no audience %.80q", "没有名单 {1}"},
 		{"there is no campaign %.80q", "没有群发任务 {1}"},
 		{"there is a campaign %q already", "已有名为 {1} 的群发任务"},
-		{"there is no channel %.80q, or it is not open", "没有渠道 {1}，或渠道未打开"},
+		{"there is no channel %.80q, or it is not open; %s", "没有渠道 {1}，或渠道未打开；{2!}"},
 		{"nothing fills %s of the provider's template %s (%s): campaign change --parameter '%s=${…}', or template set with the same, says which column does", "平台模板 {2}（{3}）的参数 {1} 没有取值：请在“写内容”一步选择对应的列"},
 		{"the provider keeps no template %s", "平台没有模板 {1}"},
 		{"at most %d %s", "最多 {1} {2!}"},

@@ -65,6 +65,7 @@ func decisions() []Sentence {
 		{"there is no delivery %s", "没有投递 {1}"},
 		{"the decision is %s now", "批量处理当前为 {1}"},
 		{"confirm is that of another filter or outcome: count again with dry_run", "筛选或处理方式与预览时不同，请重新预览"},
+		{"is %.60q: did you mean %s? Want one of %s", "为 {1}，是否指 {2、}？应为 {3、} 之一"},
 		{"is %.60q: want one of %s", "为 {1}，应为 {2、} 之一"},
 		{"is %.60q: want one of %s, %s", "为 {1}，应为 {2、}、{3、} 之一"},
 		{"is %.60q: want the confirm of a count, the same request with dry_run", "为 {1}，请先预览"},

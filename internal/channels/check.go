@@ -60,7 +60,7 @@ func (p *Opener) Check(ch posthouse.Channel) (channel.Type, []posthouse.Problem)
 	f.promise(ch.Promise)
 	for code, class := range ch.Codes {
 		if !class.Valid() {
-			f.add("codes."+code, "is %q: want one of %v", class, posthouse.Classes())
+			f.add("codes."+code, "%s", channel.Want(class, posthouse.Classes()))
 		}
 	}
 	if pulled && ch.Egress != nil {

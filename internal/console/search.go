@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,9 +8,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/catalog"
 	"github.com/posthouse/posthouse/internal/console/seek"
-	"github.com/posthouse/posthouse/internal/web"
 )
 
 // found is what the page of the search shows.
@@ -35,10 +34,10 @@ func asked(v *visit) (f found, err error) {
 	}
 	var problems []posthouse.Problem
 	if s := posthouse.State(f.State); s != "" && !s.Valid() {
-		problems = problemAt("state", fmt.Sprintf("is %.60q: want one of %s", s, web.Words(f.States)))
+		problems = problemAt("state", channel.Want(s, f.States))
 	}
 	if p := posthouse.Priority(f.Priority); p != "" && !p.Valid() {
-		problems = append(problems, problemAt("priority", fmt.Sprintf("is %.60q: want one of %s", p, web.Words(f.Ranks)))...)
+		problems = append(problems, problemAt("priority", channel.Want(p, f.Ranks))...)
 	}
 	return f, posthouse.Invalid("nothing can be searched for", problems)
 }

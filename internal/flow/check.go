@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/workflow"
 )
@@ -45,7 +46,7 @@ func Check(e workflow.Event, at string) []posthouse.Problem {
 	case workflow.OrbitPlanChanged:
 		checkOrbits(e.Orbits, p)
 	default:
-		p.Add("event", "is %.60q: want one of %s", e.Type, eventWords())
+		p.Add("event", "%s", channel.Want(e.Type, Events()))
 		return p.List
 	}
 	checkBelongings(e, p)
@@ -60,14 +61,6 @@ func Events() []workflow.EventType {
 		workflow.TaskCreated, workflow.NodeActivated, workflow.NodeDone, workflow.TaskFinished,
 		workflow.TaskAborted, workflow.TaskCancelled, workflow.OrbitPlanChanged,
 	}
-}
-
-func eventWords() string {
-	var words []string
-	for _, e := range Events() {
-		words = append(words, string(e))
-	}
-	return strings.Join(words, ", ")
 }
 
 // checkBelongings refuses fields that the event has no use for: what they say would be lost in silence.

@@ -13,6 +13,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/expression"
 )
@@ -149,7 +150,7 @@ func checkTo(to []posthouse.Recipient, path string, p *draft.Problems) {
 // one adds a problem where a value is none of those allowed.
 func one[T ~string](p *draft.Problems, path string, v T, allowed ...T) {
 	if !slices.Contains(allowed, v) {
-		p.Add(path, "is %.60q: want one of %v", string(v), allowed)
+		p.Add(path, "%s", channel.Want(v, allowed))
 	}
 }
 

@@ -69,9 +69,9 @@ func each(of posthouse.Suppression, addresses []string) []posthouse.Suppression 
 }
 
 // check says what is wrong with what holds for one or for a whole file.
-func (l *List) check(tenant, channel, reason string, until time.Time, p *draft.Problems) {
-	if channel != "" && l.channels.Channel(tenant, channel) == nil {
-		p.Add("channel", "there is no channel %.80q, or it is not open", channel)
+func (l *List) check(tenant, name, reason string, until time.Time, p *draft.Problems) {
+	if name != "" && l.channels.Channel(tenant, name) == nil {
+		p.Add("channel", "there is no channel %.80q, or it is not open; %s", name, channel.OneOf("channels", name, l.channels.Names(tenant)))
 	}
 	p.Word("reason", reason, utf8.UTFMax*MaxReason)
 	if n := utf8.RuneCountInString(reason); n > MaxReason {

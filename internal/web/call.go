@@ -222,7 +222,7 @@ func (c *Call) States() []posthouse.State {
 			if s := posthouse.State(word); s.Valid() {
 				states = append(states, s)
 			} else {
-				c.Refuse("query.state", "is %.60q: want one or more of %s", word, Words(posthouse.States()))
+				c.Refuse("query.state", "%s", channel.Want(posthouse.State(word), posthouse.States()))
 			}
 		}
 	}

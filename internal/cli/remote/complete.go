@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
+	"github.com/posthouse/posthouse/internal/retry"
 )
 
 // namesOf makes a lister of one that reads things.
@@ -117,6 +118,9 @@ func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 				own[name] = list
 			}
 		}
+		if cmd.Flags().Lookup("profile") != nil {
+			own["profile"] = profileNames // the program's own, which are completed without a server
+		}
 		group, _, _ := strings.Cut(path, " ")
 		list, named := arguments[path]
 		if !named {
@@ -144,6 +148,8 @@ func completing(sh *shell.Shell, commands []*cobra.Command) []*cobra.Command {
 	}
 	return commands
 }
+
+func profileNames(context.Context, *client.Client) ([]string, error) { return retry.Names(), nil }
 
 func driverNames(ctx context.Context, c *client.Client) ([]string, error) {
 	return namesOf(func(ctx context.Context, c *client.Client) ([]wire.Driver, error) { return c.Channels.Drivers(ctx) },

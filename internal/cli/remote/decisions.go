@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 	"github.com/posthouse/posthouse/internal/shellword"
@@ -44,7 +45,7 @@ step, and decides about nothing that has changed since.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			outcome := wire.Outcome(strings.ReplaceAll(args[0], "-", "_"))
 			if !slices.Contains(outcomes, outcome) {
-				return shell.Usagef("%q is not an outcome; %s are", args[0], shell.Words(texts(outcomes)))
+				return shell.Usagef("OUTCOME: %s", channel.Want(outcome, outcomes))
 			}
 			c, err := sh.Dial(cmd)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/cli/shell"
 )
@@ -49,7 +50,7 @@ func (f *selection) filter(sh *shell.Shell) (client.Filter, error) {
 	for _, word := range f.states {
 		state := posthouse.State(word)
 		if !state.Valid() {
-			return out, shell.Usagef("--state: %q is not a state; the states are %s", word, shell.Words(stateNames()))
+			return out, shell.Usagef("--state: %s", channel.Want(state, posthouse.States()))
 		}
 		out.States = append(out.States, state)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/posthouse/posthouse/wire"
 )
 
-// Commands are the commands in the order that the help shows them.
-func Commands(sh *shell.Shell) []*cobra.Command {
-	return []*cobra.Command{sh.Calling(shell.Group("suppression", "Addresses to which nothing is sent", add(sh), list(sh), deletion(sh), importFile(sh)))}
+// Group is the command with those below it.
+func Group(sh *shell.Shell) *cobra.Command {
+	return sh.Calling(shell.Group("suppression", "Addresses to which nothing is sent", add(sh), list(sh), deletion(sh), importFile(sh)))
 }
 
 // draft is what the flags say of a suppression.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -72,7 +73,7 @@ func (d Options) begin(c *web.Call, in wire.Decide) (out wire.Decision, err erro
 func checkDecide(c *web.Call, in *wire.Decide) {
 	if in.Outcome != wire.OutcomeReplay {
 		if !slices.Contains(wire.Outcomes(), in.Outcome) {
-			c.RefuseNew("outcome", "is %.60q: want one of %s, %s", in.Outcome, web.Words(wire.Outcomes()), wire.OutcomeReplay)
+			c.RefuseNew("outcome", "%s", channel.Want(in.Outcome, append(wire.Outcomes(), wire.OutcomeReplay)))
 			return
 		}
 		of := wire.ResolveAll{Outcome: in.Outcome, Channel: in.Channel, Kind: in.Kind, Ref: in.Ref, User: in.User, Account: in.Account, Reason: in.Reason, States: in.States, Since: in.Since, Until: in.Until}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/digest"
 	"github.com/posthouse/posthouse/internal/web"
@@ -118,7 +119,7 @@ func checkReplay(c *web.Call, in *wire.ReplayAll) {
 		if s == posthouse.Unknown {
 			c.Refuse(fmt.Sprintf("states[%d]", i), "is unknown: whether these arrived is decided by POST /v1/deliveries/resolve, whose outcome retry sends them again")
 		} else if !slices.Contains(replayable, s) {
-			c.Refuse(fmt.Sprintf("states[%d]", i), "is %.60q: want one of %s", s, web.Words(replayable))
+			c.Refuse(fmt.Sprintf("states[%d]", i), "%s", channel.Want(s, replayable))
 		}
 	}
 	if len(in.States) == 0 {
@@ -131,7 +132,7 @@ func checkReplay(c *web.Call, in *wire.ReplayAll) {
 
 func checkOutcome(c *web.Call, o wire.Outcome) {
 	if !slices.Contains(wire.Outcomes(), o) {
-		c.RefuseNew("outcome", "is %.60q: want one of %s", o, web.Words(wire.Outcomes()))
+		c.RefuseNew("outcome", "%s", channel.Want(o, wire.Outcomes()))
 	}
 }
 

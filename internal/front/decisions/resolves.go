@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/decide"
 	"github.com/posthouse/posthouse/internal/web"
 	"github.com/posthouse/posthouse/internal/work"
@@ -114,7 +115,7 @@ func checkResolve(c *web.Call, in *wire.ResolveAll) {
 	}
 	for i, s := range in.States {
 		if !slices.Contains(resolvable, s) {
-			c.Refuse(fmt.Sprintf("states[%d]", i), "is %.60q: want one of %s", s, web.Words(resolvable))
+			c.Refuse(fmt.Sprintf("states[%d]", i), "%s", channel.Want(s, resolvable))
 		}
 	}
 	if len(in.States) == 0 {

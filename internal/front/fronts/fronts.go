@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	"github.com/posthouse/posthouse/internal/draft"
 	"github.com/posthouse/posthouse/internal/inbound"
 	"github.com/posthouse/posthouse/internal/read"
@@ -115,7 +116,7 @@ func (f fronts) put(c *web.Call, in wire.PutFront) (wire.NewFront, error) {
 	c.CheckName("name", front.Name)
 	form := f.form(in.Kind)
 	if form == nil {
-		c.RefuseNew("kind", "is %.60q: want one of %s", in.Kind, strings.Join(f.names(), ", "))
+		c.RefuseNew("kind", "%s", channel.Want(in.Kind, f.names()))
 	}
 	if err := f.check(c, form, &front); err != nil {
 		return wire.NewFront{}, err

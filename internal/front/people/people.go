@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/channel"
 	persons "github.com/posthouse/posthouse/internal/people"
 	"github.com/posthouse/posthouse/internal/read"
 	"github.com/posthouse/posthouse/internal/web"
@@ -140,7 +141,7 @@ func checkRoles(c *web.Call, roles map[string]posthouse.Role) {
 		at := "roles." + tenant
 		c.CheckName(at, tenant)
 		if !slices.Contains(posthouse.Roles(), role) {
-			c.RefuseNew(at, "is %.60q: want one of %s", role, web.Words(posthouse.Roles()))
+			c.RefuseNew(at, "%s", channel.Want(role, posthouse.Roles()))
 		}
 	}
 }
