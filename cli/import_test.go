@@ -54,7 +54,7 @@ func TestImportLksmsSaysWhatItDid(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expect("posthouse: the schema has version 0, older than this binary's "+newest(t)+"\n  → posthouse migrate brings it up\n", 1, "--from", from)
+	expect("posthouse: the SQLite file "+path+" is empty\n  → posthouse migrate makes it, or posthouse serve\n", 1, "--from", from)
 	if text, code := ran(t, environ, "migrate"); code != 0 {
 		t.Fatal(text)
 	}

@@ -180,14 +180,10 @@ func lookFor(path string) *NoFile {
 	}
 	none := &NoFile{Path: path, Trace: traceOf(real)} // before the size: who has made a file makes these when there is something in it
 	at, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if none.Empty = err == nil && at.Size() == 0; none.Empty || errors.Is(err, fs.ErrNotExist) {
 		return none
-	case err != nil || at.Size() > 0:
-		return nil
 	}
-	none.Empty = true
-	return none
+	return nil // any other error is that of the opening
 }
 
 // NoFile says that there is no database in an SQLite file, and that none is made there.
