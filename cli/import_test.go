@@ -77,12 +77,3 @@ sms_tasks  2     0    2             0
 	expect("posthouse: --from is missing: the DSN of the database to take over, such as postgresql://user:password@host:5432/lksms_db\n", 2)
 	expect("posthouse: --time-zone: is \"Mars\": want a name such as UTC or Asia/Shanghai\n", 2, "--from", from, "--time-zone", "Mars")
 }
-
-// newest is the version that this binary wants of a schema.
-func newest(t *testing.T) string {
-	t.Helper()
-	text, _ := ran(t, []string{"POSTHOUSE_CREATE=true", "POSTHOUSE_DSN=sqlite:" + filepath.Join(t.TempDir(), "posthouse.db")}, "migrate")
-	_, version, _ := strings.Cut(text, "from version 0 to ")
-	version, _, _ = strings.Cut(version, "\n")
-	return version
-}

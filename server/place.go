@@ -81,8 +81,8 @@ func (s *Server) openPlace(ctx context.Context) error {
 		return err
 	}
 	s.place = &place{name: s.o.Place, urls: s.o.Places, log: s.o.Log, http: &http.Client{Timeout: placePeers}}
-	if none := sqldb.MissingFile(s.o.DSN); none != nil {
-		s.o.Log.Debug("there is no database yet for a place to hold", "file", none.Path)
+	if path, _ := sqldb.SQLiteFile(s.o.DSN); sqldb.NotMade(s.o.DSN) {
+		s.o.Log.Debug("there is no database yet for a place to hold", "file", path)
 		s.place.now.Store(&stance{})
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/verify"
 	"github.com/posthouse/posthouse/simulator"
 	"github.com/posthouse/posthouse/torture/internal/house"
 	"github.com/posthouse/posthouse/wire"
@@ -151,7 +152,7 @@ func toldBy(n *posthouse.Notification) (told int, why string) {
 		if reached[before.Step] && !doubtful[before.Step] && !over {
 			return told, fmt.Sprintf("began step %d beside step %d, which had told", next.Step, before.Step)
 		}
-		if n.Ack != nil && next.At.After(n.Ack.At) {
+		if n.Ack != nil && next.At.After(n.Ack.At.Add(verify.Committing)) { // a step that was begun before the acknowledgement was stored
 			return told, fmt.Sprintf("began step %d after it was acknowledged", next.Step)
 		}
 	}

@@ -172,6 +172,9 @@ func MissingFile(dsn string) *NoFile {
 	return lookFor(path)
 }
 
+// NotMade reports whether nobody has made the SQLite file that a DSN names, or it is empty.
+func NotMade(dsn string) bool { return MissingFile(dsn) != nil }
+
 // lookFor is nil where there is something in the file.
 func lookFor(path string) *NoFile {
 	real := path
